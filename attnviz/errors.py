@@ -1,0 +1,42 @@
+"""Everything that can go wrong with a visitor's input, each with a sentence that says what to do."""
+
+
+class AttnvizError(ValueError):
+    """The base of every error whose message is written for the visitor."""
+
+
+class EmptyText(AttnvizError):
+    """The text holds nothing that the model's tokenizer keeps."""
+
+
+class TextTooLong(AttnvizError):
+    """The text has more tokens than the model can read.
+
+    Attributes:
+        tokens: how many tokens the text has, special tokens included.
+        limit: how many the model can read.
+    """
+
+    def __init__(self, tokens: int, limit: int) -> None:
+        self.tokens = tokens
+        self.limit = limit
+        super().__init__(
+            f"This text has {tokens:,} tokens; the model reads at most {limit:,}. "
+            f"Shorten it by {tokens - limit:,} tokens or more and try again."
+        )
+
+
+class UnknownModel(AttnvizError):
+    """No model goes by this name."""
+
+
+class ModelFilesDamaged(AttnvizError):
+    """A model's files are missing or are not the ones that were published."""
+
+
+class ModelNotSupported(AttnvizError):
+    """The model runs, but its attention cannot be shown exactly, so it is not shown at all."""
+
+
+class InvalidTrace(AttnvizError):
+    """Arrays that cannot be one forward pass: a shape, a mask or a number is wrong."""
