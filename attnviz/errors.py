@@ -40,3 +40,7 @@ class ModelNotSupported(AttnvizError):
 
 class InvalidTrace(AttnvizError):
     """Arrays that cannot be one forward pass: a shape, a mask or a number is wrong."""
+
+
+class UnreadableText(AttnvizError):
+    """The text holds something that is no character, so no tokenizer can read it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -44,7 +45,7 @@ class Token:
 def attend(
     query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """softmax(QKᵀ · scale + bias), with the cells that the mask forbids at exactly 0 (Vaswani et al. 2017, eq. 1).
+    """softmax(QKᵀ · scale + bias), exactly 0 where the mask forbids (Vaswani et al. 2017, eq. 1).
 
     Args:
         query: [head, query, d_head].
@@ -107,10 +108,13 @@ class Block:
             if array is not None:
                 object.__setattr__(self, name, _read_only(array, np.float32, name))
         object.__setattr__(self, "mask", _read_only(self.mask, np.bool_, "mask"))
-        heads, queries, d_head = _shape(self.query, 3, "query")
+        if not np.isfinite(self.scale):
+            raise InvalidTrace(f"scale is {self.scale}, which is not a finite number.")
+        heads, _, d_head = _shape(self.query, 3, "query")
+        queries = len(self.query_tokens)
         keys = len(self.key_tokens)
         expected: dict[str, tuple[int, ...]] = {
-            "query": (heads, len(self.query_tokens), d_head),
+            "query": (heads, queries, d_head),
             "key": (heads, keys, d_head),
             "value": (heads, keys, _shape(self.value, 3, "value")[2]),
             "mask": (queries, keys),
@@ -120,9 +124,13 @@ class Block:
             array = getattr(self, name)
             if array is not None and array.shape != shape:
                 raise InvalidTrace(f"{name} has shape {array.shape}, but the tokens and heads need {shape}.")
-        if self.projection is not None and self.projection.shape[:2] != (heads, self.value.shape[2]):
+        if self.projection is not None and _shape(self.projection, 3, "projection")[:2] != (
+            heads,
+            self.value.shape[2],
+        ):
             raise InvalidTrace(
-                f"projection has shape {self.projection.shape}, but needs ({heads}, {self.value.shape[2]}, d_model)."
+                f"projection has shape {self.projection.shape}, but the heads need "
+                f"({heads}, {self.value.shape[2]}, d_model)."
             )
         blind = np.flatnonzero(~self.mask.any(axis=1))
         if blind.size:
@@ -160,12 +168,21 @@ class Trace:
         text: what the visitor typed.
         target: the second text of an encoder–decoder, else None.
         blocks: every layer's attention, in the order the model ran them.
+
+    Raises:
+        InvalidTrace: two blocks are of the same kind and layer.
     """
 
     model: str
     text: str
     blocks: tuple[Block, ...]
     target: str | None = None
+
+    def __post_init__(self) -> None:
+        counts = Counter((block.kind, block.layer) for block in self.blocks)
+        for (kind, layer), count in counts.items():
+            if count > 1:
+                raise InvalidTrace(f"There are {count} blocks for {kind} layer {layer}.")
 
     def of_kind(self, kind: Kind) -> tuple[Block, ...]:
         """The blocks of one kind, by layer.
@@ -203,11 +220,18 @@ def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int,
 
 
 def _read_only(array: NDArray[np.generic], dtype: type[np.generic], name: str) -> NDArray[np.generic]:
-    """A private copy that nobody can write to: a frozen dataclass alone would not stop `array[0] = 1`."""
-    copy = np.array(array, dtype=dtype, copy=True, order="C")
-    if not np.isfinite(copy).all():
+    """An array that nobody can write to: a frozen dataclass alone would not stop `array[0] = 1`.
+
+    What is such an array already, contiguous and of this dtype, is shared (a model's W_O serves all its
+    traces); anything else is copied.
+    """
+    flags = array.flags if isinstance(array, np.ndarray) else None
+    shareable = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
+    if not (shareable and array.dtype == dtype):
+        array = np.array(array, dtype=dtype, copy=True, order="C")
+    if not np.isfinite(array).all():
         raise InvalidTrace(f"{name} holds numbers that are not finite.")
-    return _frozen(copy)
+    return _frozen(array)
 
 
 def _frozen(array: Array) -> Array:

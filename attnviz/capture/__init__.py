@@ -1,0 +1,1 @@
+"""The one door from models to traces."""

@@ -1,0 +1,1 @@
+"""What the pages share: choices that live in the link, caches, and the browser widgets."""

@@ -1,0 +1,1 @@
+"""The pictures that are drawn and touched in the browser itself."""

@@ -1,0 +1,32 @@
+# The page with its model inside; at run time it needs no network, no writable disk and no privilege.
+#   docker build -t attnviz .
+#   docker run --read-only --tmpfs /tmp --cap-drop ALL -p 8501:8501 attnviz
+FROM python:3.11-slim-bookworm
+
+RUN useradd --uid 1000 --create-home attnviz
+WORKDIR /app
+
+# The packages change less often than the code, so they are a layer of their own.
+COPY requirements.txt constraints.txt install.sh ./
+RUN PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore sh install.sh python requirements.txt
+
+# HOME is the only place that is written to while the page runs; /tmp may be a tmpfs.
+ENV HOME=/tmp \
+    HF_HUB_OFFLINE=1 \
+    TRANSFORMERS_OFFLINE=1 \
+    HF_HUB_DISABLE_TELEMETRY=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+
+# Any user may read the code, Python compiles now what it could not write later, and every file of the models
+# must be the published one.
+COPY . .
+RUN chmod -R a+rX . && \
+    python -m compileall -q app.py attnviz pages && \
+    python -c "from attnviz.capture import catalogue; [catalogue.entry(name).folder for name in catalogue.names()]"
+
+USER 1000
+EXPOSE 8501
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=2)"]
+CMD ["python", "-m", "streamlit", "run", "app.py", "--server.port=8501"]

@@ -1,0 +1,53 @@
+# make app     serves the page at http://localhost:8501 (make app PORT=8600 chooses another port)
+# make test    runs every test (make test ARGS="tests/analysis -k rollout" some of them)
+# make check   format, lint and types
+# Each sets up what it needs the first time: .venv, the pinned packages and, for the tests, a Chromium.
+
+PORT ?= 8501
+ARGS ?=
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+
+# Everything the models need lies in the installed packages: nothing may ask the network for more.
+export HF_HUB_OFFLINE := 1
+export TRANSFORMERS_OFFLINE := 1
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+.PHONY: app test check format
+.DEFAULT_GOAL := app
+
+app: $(VENV)/.app
+	@exec $(PYTHON) -m streamlit run app.py --server.port=$(PORT)
+
+test: $(VENV)/.dev
+	@$(PYTHON) -m tests.browser.chromium
+	@$(PYTHON) -m pytest --numprocesses=2 $(ARGS)
+
+check: $(VENV)/.dev
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+
+format: $(VENV)/.dev
+	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/ruff check --fix .
+
+# The files .made, .app and .dev say what is already installed, so that a second run starts at once.
+$(VENV)/.made:
+	@for python in python3.11 python3 python3.12 python3.13; do \
+		if $$python -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			$$python -m venv $(VENV) && touch $@ && exit 0; \
+		fi; \
+	done; \
+	echo "attnviz needs Python 3.11 or newer with its venv module (on Debian and Ubuntu: the package python3-venv)."; \
+	exit 1
+
+$(VENV)/.app: $(VENV)/.made requirements.txt constraints.txt install.sh
+	@echo "Installing what attnviz runs on (the first time takes some minutes) ..."
+	@sh install.sh $(PYTHON) requirements.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.app requirements-dev.txt
+	@echo "Installing what the tests need ..."
+	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt
+	@touch $@

@@ -1,0 +1,126 @@
+"""Why this number? One weight, taken apart into every step from two vectors to the share on the screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnviz.analysis.shown import Shown, left_share, merged_weights, shown_weights
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Floats, Mask
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Why:
+    """Every number between a query vector, a key vector and the weight that the picture shows.
+
+    Attributes:
+        query_position, key_position: the two tokens, from 0 (of merged words, the chosen pieces).
+        query_vector, key_vector: [d_head].
+        products: [d_head], query · key dimension by dimension.
+        dot_product: their sum.
+        scale, bias: score = dot_product · scale + bias; bias is None where the model has none.
+        score: the scaled score.
+        mask_row: [key], where the query may look.
+        score_row: [key], the scaled scores of the whole row, before the mask.
+        largest: the largest score of the row that the mask allows.
+        exponential_row: [key], exp(score − largest), 0 where masked.
+        total: their sum.
+        weight: exponential / total: the model's weight between the two tokens.
+        piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
+            one cell where neither was merged.
+        merged_weight: the sum over key pieces, averaged over query pieces.
+        left_share: what is left of the row after special tokens are hidden; 1 where none are.
+        shown_weight: merged_weight / left_share: the number on the screen.
+    """
+
+    query_position: int
+    key_position: int
+    query_vector: Floats
+    key_vector: Floats
+    products: Floats
+    dot_product: float
+    scale: float
+    bias: float | None
+    score: float
+    mask_row: Mask
+    score_row: Floats
+    largest: float
+    exponential_row: Floats
+    total: float
+    weight: float
+    piece_weights: Floats
+    merged_weight: float
+    left_share: float
+    shown_weight: float
+
+    @property
+    def hidden_share(self) -> float:
+        """What the row gives to hidden tokens, 0 to 1."""
+        return 1 - self.left_share
+
+
+def why(
+    block: Block,
+    head: int,
+    query: int,
+    key: int,
+    queries: Shown,
+    keys: Shown | None = None,
+    query_piece: int = 0,
+    key_piece: int = 0,
+) -> Why:
+    """Takes one shown weight apart (Vaswani et al. 2017, eq. 1, for one query and one key).
+
+    Args:
+        block: the layer's attention.
+        head: from 0.
+        query, key: the shown row and column, from 0.
+        queries, keys: what is shown; `keys=None` means self-attention.
+        query_piece, key_piece: which pieces of merged words to take the vectors of, from 0.
+
+    Raises:
+        AttnvizError: the model does more to its scores than scale them and add a bias.
+    """
+    keys = queries if keys is None else keys
+    from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions
+    i, j = from_positions[query_piece], to_positions[key_piece]
+    query_vector, key_vector = block.query[head, i], block.key[head, j]
+    products = query_vector * key_vector
+    dot_product = float(products.sum(dtype=np.float64))
+    bias = None if block.bias is None else float(block.bias[head, i, j])
+    score_row, mask_row = block.scores[head, i], block.mask[i]
+    score = float(score_row[j])
+    expected = dot_product * block.scale + (bias or 0.0)
+    size = float(np.abs(products).sum(dtype=np.float64)) * abs(block.scale) + abs(bias or 0.0)
+    if abs(score - expected) > 1e-5 * max(size, 1.0):
+        raise AttnvizError(
+            "This model does more to its scores than multiply them by a scale and add a bias, "
+            "so this weight cannot be taken apart here."
+        )
+    largest = score_row[mask_row].max()
+    exponential_row = np.exp(np.where(mask_row, score_row, np.float32(-np.inf)) - largest)
+    weights = block.weights[head]
+    merged = merged_weights(weights, queries, keys)
+    return Why(
+        query_position=i,
+        key_position=j,
+        query_vector=query_vector,
+        key_vector=key_vector,
+        products=products,
+        dot_product=dot_product,
+        scale=block.scale,
+        bias=bias,
+        score=score,
+        mask_row=mask_row,
+        score_row=score_row,
+        largest=float(largest),
+        exponential_row=exponential_row,
+        total=float(exponential_row.sum(dtype=np.float64)),
+        weight=float(weights[i, j]),
+        piece_weights=weights[np.ix_(from_positions, to_positions)],
+        merged_weight=float(merged[queries.visible[query], keys.visible[key]]),
+        left_share=float(left_share(weights, queries, keys)[query]),
+        shown_weight=float(shown_weights(weights, queries, keys)[query, key]),
+    )

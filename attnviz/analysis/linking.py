@@ -1,0 +1,68 @@
+"""Which heads link two tokens: all heads, ranked by the weight between a query and a key."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from attnviz.errors import AttnvizError
+from attnviz.trace import Floats
+
+
+class Link(NamedTuple):
+    """How much one head (layer and head from 0) lets the query look at the key."""
+
+    layer: int
+    head: int
+    weight: float
+
+
+class LinkChange(NamedTuple):
+    """How much one head's link moves between two sentences; `change` is after − before."""
+
+    layer: int
+    head: int
+    before: float
+    after: float
+    change: float
+
+
+def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
+    """Every head by the weight from `query` to `key`, strongest first; equal heads by layer, then head.
+
+    Args:
+        weights: [layer, head, query, key].
+        query, key: indices from 0.
+    """
+    link = weights[:, :, query, key]
+    return tuple(Link(layer, head, float(link[layer, head])) for layer, head in _order(link))
+
+
+def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[LinkChange, ...]:
+    """Every head by how much the weight from `query` to `key` moves, largest move (up or down) first.
+
+    Args:
+        before, after: [layer, head, query, key] of the two sentences, of equal shape.
+        query, key: indices from 0, the same place in both.
+
+    Raises:
+        AttnvizError: the two have different shapes.
+    """
+    if before.shape != after.shape:
+        raise AttnvizError(
+            f"The two sentences' weights have different shapes: {before.shape} and {after.shape}."
+        )
+    first, second = before[:, :, query, key], after[:, :, query, key]
+    change = second - first
+    return tuple(
+        LinkChange(
+            layer, head, float(first[layer, head]), float(second[layer, head]), float(change[layer, head])
+        )
+        for layer, head in _order(np.abs(change))
+    )
+
+
+def _order(size: Floats) -> list[tuple[int, int]]:
+    order = np.argsort(-size, axis=None, kind="stable")
+    return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]

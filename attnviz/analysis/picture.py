@@ -1,0 +1,133 @@
+"""From numbers to picture levels: one byte a cell, small enough to send every head to the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.trace import Floats, Mask
+
+Levels = NDArray[np.uint8]
+Kind = Literal["sequential", "diverging"]
+Scale = Literal["shared", "per head"]
+
+HIGHEST = 254
+ZERO = 127
+MASKED = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Cells as bytes, for drawing only: every printed number comes from the floats themselves.
+
+    Attributes:
+        levels: uint8 [..., query, key], 0 to 254; 255 is a cell that the mask forbids.
+        kind: "sequential" (level 0 is 0, level 254 is `high`, and the level grows with the square root, so
+            that faint links can be seen) or "diverging" (127 is 0, levels 0 and 254 are −high and +high, linear).
+        high: float32 [...], the value of level 254, one per head; all equal on a shared scale.
+    """
+
+    levels: Levels
+    kind: Kind
+    high: Floats
+
+
+def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = None) -> Picture:
+    """Weights as levels: 254 · √(weight / high).
+
+    Args:
+        weights: [..., query, key], 0 to 1.
+        scale: "shared" compares heads (and sentences) with each other: high is 1 for all;
+            "per head" shows each head's own pattern: high is its largest weight.
+        mask: [query, key], True where a query may look; None if everywhere.
+    """
+    if scale == "shared":
+        high = np.ones(weights.shape[:-2], dtype=np.float32)
+    else:
+        high = _positive(weights.max(axis=(-1, -2), initial=0.0))
+    cells = np.divide(weights, high[..., None, None], dtype=np.float32)
+    np.clip(cells, 0, 1, out=cells)
+    np.sqrt(cells, out=cells)
+    cells *= HIGHEST
+    levels = _rounded(cells)
+    if mask is not None:
+        levels[..., ~mask] = MASKED
+    return Picture(levels, "sequential", high)
+
+
+def diverging(values: Floats, scale: Scale = "shared", mask: Mask | None = None) -> Picture:
+    """Signed numbers (changes, scores) as levels: 127 + 127 · value / high.
+
+    Args:
+        values: [..., query, key]. −inf counts as masked.
+        scale: "shared": high is the largest absolute value of all heads; "per head": of each head.
+        mask: [query, key], True where a query may look; None if everywhere.
+    """
+    allowed = np.isfinite(values) if mask is None else np.isfinite(values) & mask
+    high = _positive(np.abs(values).max(axis=(-1, -2), initial=0.0, where=allowed))
+    if scale == "shared":
+        high = np.full_like(high, high.max(initial=0.0))
+    cells = np.divide(values, high[..., None, None], dtype=np.float32)
+    np.clip(cells, -1, 1, out=cells)
+    cells *= ZERO
+    cells += ZERO
+    levels = _rounded(cells)
+    levels[~allowed] = MASKED
+    return Picture(levels, "diverging", high)
+
+
+def value_of(level: int, kind: Kind, high: float) -> float:
+    """The value that a level (0 to 254) stands for, so that a legend can be drawn."""
+    if kind == "sequential":
+        return float(high) * (level / HIGHEST) ** 2
+    return float(high) * (level - ZERO) / ZERO
+
+
+def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
+    """Pictures of at most size × size pixels in which no strong link is lost.
+
+    Each pixel stands for a block of cells and takes the strongest of them: the highest level, or for a
+    diverging picture the level farthest from 0 (of two equally far, the positive one). Masked cells
+    count only where a whole block is masked.
+
+    Args:
+        levels: [n, query, key].
+        size: the most pixels along a side.
+
+    Returns:
+        uint8 [n, min(query, size), min(key, size)].
+    """
+    # Bytes wrap around: 255 + 1 = 0 puts masked cells below every level while the maximum is taken.
+    one = np.uint8(1)
+    highest = _pool(_pool(levels + one, np.maximum, size, axis=1), np.maximum, size, axis=2) - one
+    if kind == "sequential":
+        return highest
+    lowest = _pool(_pool(levels, np.minimum, size, axis=1), np.minimum, size, axis=2)
+    negative = (lowest < ZERO) & (ZERO - lowest.astype(np.int16) > highest.astype(np.int16) - ZERO)
+    return np.where(negative, lowest, highest)
+
+
+def _positive(high: Floats) -> Floats:
+    """A head whose cells are all 0 gets the scale 1, so that nothing is divided by 0."""
+    return np.where(high > 0, high, 1).astype(np.float32)
+
+
+def _rounded(cells: Floats) -> Levels:
+    cells += np.float32(0.5)
+    return cells.astype(np.uint8)
+
+
+def _pool(levels: Levels, strongest: np.ufunc, size: int, axis: int) -> Levels:
+    """The strongest level of each of `size` nearly equal blocks along one axis."""
+    length = levels.shape[axis]
+    if length <= size:
+        return levels
+    edges = np.arange(size + 1) * length // size
+    starts, last = edges[:-1], edges[1:] - 1
+    pooled = levels.take(starts, axis=axis)
+    for offset in range(1, int((last - starts).max()) + 1):
+        strongest(pooled, levels.take(np.minimum(starts + offset, last), axis=axis), out=pooled)
+    return pooled

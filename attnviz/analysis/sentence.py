@@ -1,0 +1,107 @@
+"""The picture in one sentence: who looks at whom, with percentages, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnviz.analysis.shown import Group
+from attnviz.trace import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What one query looks at: its name, and the names and weights of its strongest keys."""
+
+    query: str
+    keys: tuple[tuple[str, float], ...]
+
+    @property
+    def text(self) -> str:
+        return f"{self.query} looks at " + ", ".join(
+            f"{name} {percent(weight)}" for name, weight in self.keys
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What one query looks at more, and what less; None where nothing moves by half a point or more."""
+
+    query: str
+    gain: tuple[str, float] | None
+    loss: tuple[str, float] | None
+
+    @property
+    def text(self) -> str:
+        parts = [
+            f"{points(change)} {'more' if change > 0 else 'less'} at {name}"
+            for name, change in filter(None, (self.gain, self.loss))
+        ]
+        return f"{self.query} looks " + (" and ".join(parts) if parts else "at the same tokens as before")
+
+
+def looks(
+    weights: Floats,
+    query: int,
+    queries: Sequence[Group],
+    keys: Sequence[Group] | None = None,
+    most: int = 3,
+    least: float = 0.05,
+) -> Looks:
+    """The strongest keys of one query: at most `most`, each at least `least`, but always the first.
+
+    Args:
+        weights: [query, key] of one head, as shown.
+        query: the shown query, from 0.
+        queries, keys: what the rows and columns are; `keys=None` means the same as `queries`.
+    """
+    keys = queries if keys is None else keys
+    row = weights[query]
+    strongest = np.argsort(-row, kind="stable")[:most]
+    named = [(name_of(int(key), keys), float(row[key])) for key in strongest if row[key] >= least]
+    return Looks(
+        name_of(query, queries),
+        tuple(named or [(name_of(int(strongest[0]), keys), float(row[strongest[0]]))]),
+    )
+
+
+def moves(change: Floats, query: int, queries: Sequence[Group], keys: Sequence[Group] | None = None) -> Moves:
+    """The key that one query looks at most more, and the one it looks at most less.
+
+    Args:
+        change: [query, key] of one head, after − before.
+        query: the shown query, from 0.
+        queries, keys: what the rows and columns are; `keys=None` means the same as `queries`.
+    """
+    keys = queries if keys is None else keys
+    row = change[query]
+    up, down = int(row.argmax()), int(row.argmin())
+    gain = (name_of(up, keys), float(row[up])) if row[up] >= 0.005 else None
+    loss = (name_of(down, keys), float(row[down])) if row[down] <= -0.005 else None
+    return Moves(name_of(query, queries), gain, loss)
+
+
+def name_of(index: int, groups: Sequence[Group]) -> str:
+    """A token's label; with its number where the sentence has the same label twice."""
+    label = groups[index].label
+    twice = sum(group.label == label for group in groups) > 1
+    return f"{label} (token {groups[index].number})" if twice else label
+
+
+def percent(share: float) -> str:
+    """0.664 → "66 %"; what is not nothing never reads as 0 %."""
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def signed_percent(change: float) -> str:
+    """0.364 → "+36 %", −0.364 → "−36 %", with a real minus sign."""
+    size = f"{abs(100 * change):.0f} %"
+    return size if size == "0 %" else ("+" if change > 0 else "−") + size
+
+
+def points(change: float) -> str:
+    """±0.364 → "36 percentage points": weights are percentages, so their changes are points."""
+    size = f"{abs(100 * change):.0f}"
+    return f"{size} percentage point{'' if size == '1' else 's'}"

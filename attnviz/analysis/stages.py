@@ -1,0 +1,56 @@
+"""The four stages of one head's attention, in order: dot product, scaled, masked, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage: its name, what happens in it, and the unit of its numbers."""
+
+    name: str
+    explanation: str
+    unit: Literal["score", "percent"]
+
+
+STAGES = (
+    Stage(
+        "dot product",
+        "q · k: how well each query matches each key, any number, positive or negative",
+        "score",
+    ),
+    Stage(
+        "scaled", "q · k times the scale 1/√d_head, so that long vectors do not sharpen the softmax", "score"
+    ),
+    Stage("masked", "the scaled scores, with −∞ wherever the query may not look", "score"),
+    Stage("weights", "the softmax of each row: what each query reads, in shares of 100 %", "percent"),
+)
+
+
+def at_stage(block: Block, name: str) -> Floats:
+    """The numbers of one stage, float32 [head, query, key].
+
+    "dot product" is QKᵀ, computed so that `dot product · scale + bias` is `block.scores`; "masked" holds
+    −inf in the cells that the mask forbids (Vaswani et al. 2017, eq. 1, from the inside out).
+
+    Raises:
+        AttnvizError: there is no such stage.
+    """
+    match name:
+        case "dot product":
+            return block.query @ block.key.transpose(0, 2, 1)
+        case "scaled":
+            return block.scores
+        case "masked":
+            return np.where(block.mask, block.scores, np.float32(-np.inf))
+        case "weights":
+            return block.weights
+    names = ", ".join(stage.name for stage in STAGES)
+    raise AttnvizError(f"There is no stage “{name}”. Choose one of: {names}.")

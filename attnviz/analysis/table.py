@@ -1,0 +1,69 @@
+"""The numbers of one head as CSV text that says by itself what it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+from attnviz.analysis.shown import Group, visible_text
+from attnviz.trace import Floats
+
+
+def head_table(
+    values: Floats,
+    queries: Sequence[Group],
+    keys: Sequence[Group],
+    *,
+    text: str,
+    model: str,
+    layer: int,
+    head: int,
+    stage: str,
+    explanation: str,
+    compared_with: str | None = None,
+    target: str | None = None,
+) -> str:
+    """CSV: comment lines that begin with '#', a header, then one row per query.
+
+    Every token is labelled "12:it", its position first: two equal tokens stay apart, and no spreadsheet
+    takes a token such as "=1+1" for a formula. Numbers have 9 significant digits, enough to give every
+    float32 back exactly. A cell that the mask forbids (−inf) is empty.
+
+    Args:
+        values: [query, key], as shown.
+        queries, keys: what the rows and columns are.
+        text, target: what was typed; `target` is the second text of an encoder–decoder.
+        layer, head: from 0; the file counts from 1.
+        stage: what the numbers are: "weights", "scaled", …
+        explanation: what was hidden, merged and rescaled (`Shown.explanation`).
+        compared_with: the first sentence, where the values are a change from it to `text`.
+    """
+    # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
+    facts = [
+        ("text", f"“{visible_text(text)}”"),
+        *([("second text", f"“{visible_text(target)}”")] if target is not None else []),
+        *([("minus the same for the text", f"“{visible_text(compared_with)}”")] if compared_with is not None else []),
+        ("model", visible_text(model)),
+        ("layer (from 1)", str(layer + 1)),
+        ("head (from 1)", str(head + 1)),
+        ("stage", stage),
+        ("tokens", explanation),
+        ("rows", "queries (look)"),
+        ("columns", "keys (are looked at)"),
+    ]  # fmt: skip
+    file = io.StringIO()
+    comments = csv.writer(file, lineterminator="\n")
+    comments.writerows((f"# {name}", fact) for name, fact in facts)
+    # Labels are quoted, numbers are not: "#" inside a label then does not start a comment.
+    table = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    table.writerow(["query", *map(_label, keys)])
+    for group, row in zip(queries, values, strict=True):
+        table.writerow([_label(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)])
+    return file.getvalue()
+
+
+def _label(group: Group) -> str:
+    return f"{group.number}:{visible_text(group.label)}"

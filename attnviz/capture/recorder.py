@@ -1,0 +1,135 @@
+"""Listens to the attention inside a transformers model while it runs, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+from attnviz.errors import ModelNotSupported
+
+IMPLEMENTATION = "attnviz"
+"""What a model is loaded with, `attn_implementation=IMPLEMENTATION`, so that it can be recorded."""
+
+# What models pass along and `eager` does not use either: the mask holds it already, or other kernels want it.
+_HARMLESS = frozenset(
+    {
+        "is_causal",
+        "sliding_window",
+        "position_ids",
+        "use_cache",
+        "output_attentions",
+        "output_hidden_states",
+        "return_dict",
+    }
+)
+
+
+class Record(NamedTuple):
+    """What one attention module was given.
+
+    Attributes:
+        query, key, value: [batch, head, token, d_head].
+        mask: [batch, 1, query, key], added to the scores, or None.
+        scale: what q·k is multiplied by.
+    """
+
+    module: nn.Module
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    scale: float
+
+
+# A context variable, because one model serves many threads: each call sees its own list.
+_records: ContextVar[list[Record] | None] = ContextVar("attnviz_records", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[list[Record]]:
+    """Collects a record per attention module that runs inside, in their order, in this thread alone."""
+    records: list[Record] = []
+    before = _records.set(records)
+    try:
+        yield records
+    finally:
+        _records.reset(before)
+
+
+def attend(
+    query: Tensor, key: Tensor, mask: Tensor | None, scale: float, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does it.
+
+    Args:
+        query: [batch, head, query, d_head].
+        key: [batch, head, key, d_head].
+        mask: what is added to the scores: 0 where a query may look, else the smallest number of the dtype.
+        scale: what q·k is multiplied by.
+        bias: [batch, head, query, key] or None.
+
+    Returns:
+        The scores before the mask, and the weights, both [batch, head, query, key].
+    """
+    scores = torch.matmul(query, key.transpose(2, 3)) * scale
+    if bias is not None:
+        scores = scores + bias
+    masked = scores if mask is None else scores + mask
+    return scores, nn.functional.softmax(masked, dim=-1)
+
+
+def _recorded_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    **more: Any,
+) -> tuple[Tensor, Tensor]:
+    """The attention function that transformers calls; its signature is theirs."""
+    _refuse_what_is_not_understood(module, query, attention_mask, dropout, more)
+    scale = query.size(-1) ** -0.5 if scaling is None else scaling
+    groups = query.shape[1] // key.shape[1]  # grouped-query attention: one key serves several heads
+    if groups > 1:
+        key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
+    _, weights = attend(query, key, attention_mask, scale)
+    records = _records.get()
+    if records is not None:
+        records.append(Record(module, query, key, value, attention_mask, scale))
+    return torch.matmul(weights, value).transpose(1, 2).contiguous(), weights
+
+
+def _refuse_what_is_not_understood(
+    module: nn.Module, query: Tensor, mask: Tensor | None, dropout: float, more: dict[str, Any]
+) -> None:
+    name = type(module).__name__
+    unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
+    if unknown or getattr(module, "sinks", None) is not None:
+        raise ModelNotSupported(
+            f"{name} changes its scores by {', '.join(unknown) or 'sinks'}, which attnviz does not compute. "
+            "Its weights would be wrong, so they are not shown."
+        )
+    if dropout:
+        raise ModelNotSupported(
+            f"{name} is in training mode: it would drop weights at random. Call eval() first."
+        )
+    if query.dtype != torch.float32:
+        raise ModelNotSupported(
+            f"{name} computes in {query.dtype}; attnviz keeps float32. Load it with that dtype."
+        )
+    if mask is None and getattr(module, "is_causal", False) and query.shape[2] > 1:
+        raise ModelNotSupported(f"{name} looks only backwards, but was given no mask that says so.")
+
+
+AttentionInterface.register(IMPLEMENTATION, _recorded_attention)
+# Without this second line nothing fails, and every mask silently vanishes.
+AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)

@@ -1,0 +1,39 @@
+"""Add & Norm: what a sub-layer found is added to what was there, then brought back to a common size."""
+
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class AddNormSteps(NamedTuple):
+    """The sum, and its norm."""
+
+    sum: Float[Tensor, "*batch token d_model"]
+    output: Float[Tensor, "*batch token d_model"]
+
+
+class AddNorm(nn.Module):
+    """LayerNorm(x + Sublayer(x)), after the sub-layer as in the paper (Vaswani et al. 2017, §3.1).
+
+    LayerNorm(x) = (x − μ) / √(σ² + ε) ⊙ γ + β, with each token's own mean μ and variance σ² (Ba et al. 2016).
+
+    Args:
+        d_model: the size of a token's vector, and of γ and β.
+        epsilon: ε, which keeps the root away from 0.
+        dropout: the share of Sublayer(x) that is left out at random in training (§5.4).
+    """
+
+    def __init__(self, d_model: int, epsilon: float = 1e-5, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(d_model, epsilon)
+
+    def forward(
+        self,
+        tokens: Float[Tensor, "*batch token d_model"],
+        update: Float[Tensor, "*batch token d_model"],
+    ) -> AddNormSteps:
+        """`tokens` went into the sub-layer, `update` came out."""
+        total = tokens + self.dropout(update)
+        return AddNormSteps(total, self.norm(total))

@@ -1,0 +1,121 @@
+"""BERT, put together from this folder's parts, with the weights that its authors published."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnviz.errors import EmptyText
+from attnviz.transformer.encoder import Encoder, EncoderLayer, EncoderLayerSteps
+from attnviz.transformer.positions import LearnedPositions
+from attnviz.transformer.published import BertConfig, in_our_words, read_config, read_tensors
+
+ACTIVATIONS = {"gelu": nn.GELU(), "relu": nn.ReLU()}
+
+
+class BertEmbeddingSteps(NamedTuple):
+    """The words', positions' and segments' vectors, and the norm of their sum."""
+
+    words: Float[Tensor, "token d_model"]
+    positions: Float[Tensor, "token d_model"]
+    segments: Float[Tensor, "token d_model"]
+    output: Float[Tensor, "token d_model"]
+
+
+class BertEmbeddings(nn.Module):
+    """LayerNorm(word[id] + segment[sentence] + position[pos])."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.words = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.positions = LearnedPositions(config.max_position_embeddings, config.hidden_size)
+        self.segments = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+
+    def forward(
+        self, token_ids: Int[Tensor, " token"], segment_ids: Int[Tensor, " token"]
+    ) -> BertEmbeddingSteps:
+        """One vector for each token.
+
+        Raises:
+            TextTooLong: there are more tokens than learned positions.
+        """
+        words = self.words(token_ids)
+        positions = self.positions(len(token_ids))
+        segments = self.segments(segment_ids)
+        return BertEmbeddingSteps(words, positions, segments, self.norm(words + segments + positions))
+
+
+class BertSteps(NamedTuple):
+    """The embeddings, every layer's steps, and the tokens' vectors before the first layer and after each."""
+
+    embeddings: BertEmbeddingSteps
+    layers: tuple[EncoderLayerSteps, ...]
+    hidden_states: tuple[Float[Tensor, "token d_model"], ...]
+
+
+class Bert(nn.Module):
+    """The paper's encoder, with learned positions, segments, and GELU in place of ReLU (Devlin et al. 2019).
+
+    Args:
+        config: the sizes, under the names of a published `config.json`.
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = Encoder(
+            EncoderLayer(
+                config.hidden_size,
+                config.num_attention_heads,
+                config.intermediate_size,
+                ACTIVATIONS[config.hidden_act],
+                config.layer_norm_eps,
+            )
+            for _ in range(config.num_hidden_layers)
+        )
+
+    @classmethod
+    def from_folder(cls, folder: Path | str) -> "Bert":
+        """The BERT whose `config.json` and `model.safetensors` lie in a folder, in float32.
+
+        Raises:
+            ModelFilesDamaged: a file or a tensor is missing, unreadable or of the wrong size.
+            ModelNotSupported: another kind of model, or a variant of BERT that these parts cannot represent.
+        """
+        config = read_config(Path(folder))
+        tensors = read_tensors(Path(folder), config.num_hidden_layers)
+        # On "meta" the parameters have sizes but no numbers: the file brings those.
+        with torch.device("meta"):
+            bert = cls(config)
+        sizes = {name: tuple(parameter.shape) for name, parameter in bert.named_parameters()}
+        bert.load_state_dict(in_our_words(tensors, sizes), assign=True)
+        return bert.eval()
+
+    def forward(
+        self,
+        token_ids: Int[Tensor, " token"],
+        mask: Bool[Tensor, "token token"] | None = None,
+        segment_ids: Int[Tensor, " token"] | None = None,
+    ) -> BertSteps:
+        """One pass over one text.
+
+        Args:
+            token_ids: the tokens' numbers in the vocabulary, [CLS] and [SEP] included.
+            mask: [query, key], True where a token may look; None: everywhere.
+            segment_ids: 0 for tokens of the first sentence, 1 for the second; None: all 0.
+
+        Raises:
+            EmptyText: there are no tokens.
+            TextTooLong: there are more tokens than learned positions.
+            InvalidTrace: the mask has the wrong size, or lets a token look nowhere.
+        """
+        if not len(token_ids):
+            raise EmptyText("There is no token to read. Type at least one word.")
+        if segment_ids is None:
+            segment_ids = torch.zeros_like(token_ids)
+        embeddings = self.embeddings(token_ids, segment_ids)
+        encoder = self.encoder(embeddings.output, mask)
+        return BertSteps(embeddings, encoder.layers, encoder.hidden_states)

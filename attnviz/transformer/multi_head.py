@@ -1,0 +1,95 @@
+"""Multi-head attention: several attentions side by side, each with its own view."""
+
+from typing import NamedTuple
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
+
+
+class MultiHeadSteps(NamedTuple):
+    """One pass through all heads.
+
+    Attributes:
+        query, key, value: each head's projections.
+        attention: each head's scores, weights and output.
+        concatenated: the heads' outputs, one after the other.
+        output: the concatenation, mixed by W_O.
+    """
+
+    query: Float[Tensor, "*batch head query d_head"]
+    key: Float[Tensor, "*batch head key d_head"]
+    value: Float[Tensor, "*batch head key d_head"]
+    attention: AttentionSteps
+    concatenated: Float[Tensor, "*batch query d_model"]
+    output: Float[Tensor, "*batch query d_model"]
+
+
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W_O, where headᵢ = Attention(Q W_Qᵢ, K W_Kᵢ, V W_Vᵢ).
+
+    The matrices W_Q₁ … W_Q_h stand side by side in one d_model × d_model matrix, W_K and W_V likewise, so
+    that one multiplication serves all heads; d_head = d_model / n_heads (Vaswani et al. 2017, §3.2.2).
+
+    Args:
+        d_model: the size of a token's vector.
+        n_heads: how many heads share it.
+
+    Raises:
+        ValueError: d_model cannot be shared out equally among the heads.
+    """
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(f"{n_heads} heads cannot share a vector of {d_model} numbers equally.")
+        self.n_heads = n_heads
+        self.to_query = nn.Linear(d_model, d_model)
+        self.to_key = nn.Linear(d_model, d_model)
+        self.to_value = nn.Linear(d_model, d_model)
+        self.to_output = nn.Linear(d_model, d_model)
+
+    def forward(
+        self,
+        queries_from: Float[Tensor, "*batch query d_model"],
+        keys_from: Float[Tensor, "*batch key d_model"],
+        mask: Bool[Tensor, "*#batch query key"] | None = None,
+    ) -> MultiHeadSteps:
+        """Tokens of `queries_from` look at tokens of `keys_from`; the same tensor twice is self-attention.
+
+        Raises:
+            InvalidTrace: the mask has the wrong size, or lets a query look nowhere.
+        """
+        query = split_heads(self.to_query(queries_from), self.n_heads)
+        key = split_heads(self.to_key(keys_from), self.n_heads)
+        value = split_heads(self.to_value(keys_from), self.n_heads)
+        mask_of_every_head = None if mask is None else mask.unsqueeze(-3)
+        attention = scaled_dot_product_attention(query, key, value, mask_of_every_head)
+        concatenated = join_heads(attention.output)
+        return MultiHeadSteps(query, key, value, attention, concatenated, self.to_output(concatenated))
+
+    def output_projections(self) -> Float[Tensor, "head d_head d_model"]:
+        """Each head's slice of W_O.
+
+        Concat(head₁, …, head_h) W_O = head₁ W_O₁ + … + head_h W_O_h: what one head adds to the output
+        is its own output times its own slice. (W_O's bias belongs to no head.)
+        """
+        d_model = self.to_output.out_features
+        return self.to_output.weight.T.reshape(self.n_heads, -1, d_model)
+
+
+def split_heads(
+    tokens: Float[Tensor, "*batch token d_model"], n_heads: int
+) -> Float[Tensor, "*batch {n_heads} token d_head"]:
+    """Cut each token's vector into one piece a head.
+
+    The pieces are laid out afresh in memory: a copy of them then multiplies to the very same bits.
+    """
+    pieces = tokens.reshape(*tokens.shape[:-1], n_heads, -1)
+    return pieces.transpose(-3, -2).contiguous()
+
+
+def join_heads(heads: Float[Tensor, "*batch head token d_head"]) -> Float[Tensor, "*batch token d_model"]:
+    """Concat(head₁, …, head_h): `split_heads` undone."""
+    return heads.transpose(-3, -2).flatten(-2)

@@ -1,0 +1,71 @@
+"""The texts of the About page; every figure in them is asked of the program."""
+
+import streamlit as st
+
+from attnviz.capture import catalogue
+
+
+def reading_a_picture() -> None:
+    """How to read a head."""
+    st.subheader("How to read a picture", anchor=False)
+    st.markdown(
+        """
+A transformer reads a text as **tokens**: words, or pieces of them. In every **layer**, every **head**
+lets each token look at all the tokens and take something from each. *How much* it takes is the **weight**.
+
+- A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
+- The weights of one row are between 0 and 100 % and sum to 100 %.
+- Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
+- Where a weight comes from:
+  $\\text{softmax}\\left(\\frac{:blue[q] \\cdot :red[k]}{\\sqrt{d_{head}}}\\right)$.
+  *Why this number?* on the Explore page works it out, with the model's own vectors.
+""".replace(":blue[q]", "\\color{#1c6fd6}{q}").replace(":red[k]", "\\color{#d23b3b}{k}")
+    )
+
+
+def what_a_weight_says() -> None:
+    """What a visitor should not conclude."""
+    st.subheader("What a weight says, and what it does not", anchor=False)
+    st.markdown(
+        """
+- A weight says **what was read**, not why the model decided (Jain & Wallace 2019; Serrano & Smith 2019; for
+  the other side, Wiegreffe & Pinter 2019).
+- [CLS] and [SEP] often receive most of the weight, as a **place to rest** when a head finds nothing to do
+  (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* takes them away and rescales the rest,
+  and says so.
+- In deep layers, attention to *dog* is attention to **a mixture** that has gathered at *dog*'s place
+  (Abnar & Zuidema 2020).
+- **Averaging heads** hides what each does (Voita et al. 2019); no picture here does it.
+- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head that follows
+  the dog fails.
+- With more tokens than a head has dimensions, different weights can give the same output
+  (Brunner et al. 2020).
+"""
+    )
+
+
+def models() -> None:
+    """The models of the catalogue, with their sizes."""
+    st.subheader("The models", anchor=False)
+    for name in catalogue.names():
+        entry = catalogue.entry(name)
+        st.markdown(
+            f"**{entry.title}** (`{name}`): {entry.description} {entry.layers} layers × {entry.heads} heads, "
+            f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}, "
+            f"texts of up to {entry.token_limit} tokens."
+        )
+
+
+def limits() -> None:
+    """What happens to long and unusual texts."""
+    st.subheader("Limits", anchor=False)
+    st.markdown(
+        """
+- A text longer than the model can read is refused with its length; nothing is cut in silence.
+- Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
+  is asked.
+- Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
+- Letters that the model does not know become [UNK]; the picture says what was typed there.
+- No picture, font or script is fetched from outside, and no sentence is written to a log.
+"""
+    )

@@ -1,0 +1,636 @@
+/* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
+   message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
+
+const SHORT_ROW = 16; // rows up to here are shown whole
+const LARGEST = 12; // of longer rows, this many
+const SHARE_DIGITS = 4; // decimals of an exponential and of their sum, unless the quotient needs more
+const MOST_DIGITS = 6;
+const SVG = "http://www.w3.org/2000/svg";
+
+// ---------------------------------------------------------------- numbers
+
+const rounded = (value, digits) => Number(value.toFixed(digits));
+
+function fixed(value, digits = 2) {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}
+
+/** A weight with one decimal; never 0 % for something that is not 0, nor 100 % for less than all. */
+function percent(weight) {
+  if (weight === 0) return "0\u202f%";
+  if (weight < 0.0005) return "<\u202f0.1\u202f%";
+  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
+  return percentTo(weight, 1);
+}
+
+const percentTo = (weight, digits) => `${(weight * 100).toFixed(digits)}\u202f%`;
+
+/** As percent(), but with the decimals that a weight near 0 or 100 % needs to be a number. */
+function precisePercent(weight) {
+  const rest = Math.min(weight, 1 - weight) * 100;
+  if (rest >= 0.05 || rest <= 0) return percent(weight);
+  const digits = Math.ceil(-Math.log10(rest)) + 1;
+  if (digits <= MOST_DIGITS) return percentTo(weight, digits);
+  const edge = (10 ** -MOST_DIGITS).toFixed(MOST_DIGITS);
+  return weight < 0.5 ? `<\u202f${edge}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
+}
+
+/** A number that is not negative; never 0.0000 for something that is not 0. */
+function positive(value, digits) {
+  const least = 10 ** -digits;
+  return value > 0 && value < least / 2 ? `<\u202f${least.toFixed(digits)}` : fixed(value, digits);
+}
+
+/**
+ * The fewest decimals, from `least`, at which whoever works with the printed operands gets the printed result.
+ * `agrees` receives the operands as printed.
+ */
+function enoughDigits(operands, least, agrees, most = MOST_DIGITS) {
+  for (let digits = least; digits < most; digits++) {
+    if (agrees(...operands.map((value) => rounded(value, digits)))) return digits;
+  }
+  return most;
+}
+
+// ---------------------------------------------------------------- document
+
+function drawing(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const number = (part, value, text, role = "") =>
+  element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
+
+const label = (text, role) => element("bdi", { class: `label ${role}`, title: text }, text);
+
+const root = (value) => element("span", {}, "√", element("span", { class: "under-root" }, String(value)));
+
+const power = (...exponent) => element("span", {}, element("i", {}, "e"), element("sup", {}, ...exponent));
+
+const fraction = (above, below) =>
+  element("span", { class: "fraction" }, element("span", {}, ...above), element("span", {}, ...below));
+
+// ---------------------------------------------------------------- the widget
+
+class Arithmetic {
+  constructor(parent) {
+    this.parent = parent;
+    this.order = "sentence";
+    this.showAll = false;
+    this.tableOpen = false;
+    this.root = element("section", { class: "root arithmetic" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    if (this.data === data) return; // a change of theme: the colours are the style sheet's business
+    const samePair =
+      this.data && ["query_label", "key_label", "position", "dot_product"].every((name) => this.data[name] === data[name]);
+    this.data = data;
+    if (!samePair) this.dimension = strongest(data.products);
+    this.draw();
+  }
+
+  /** Draw everything anew, leaving keyboard focus where it was. */
+  draw() {
+    const { data } = this;
+    const focused = this.parent.activeElement?.dataset.focus;
+    this.digits = rowDigits(data);
+    const title = element(
+      "h3",
+      {},
+      "Why does ",
+      label(data.query_word ?? data.query_label, "query"),
+      data.masked ? " not look at " : " look at ",
+      label(data.key_word ?? data.key_label, "key"),
+      "?",
+    );
+    const note = data.note ? [element("p", { class: "note" }, element("bdi", { text: data.note }))] : [];
+    const steps = [this.multiply(), this.add(), this.scale(), this.softmax()];
+    if (data.last_steps.length) steps.push(lastSteps(data.last_steps));
+    this.root.setAttribute("aria-label", title.textContent);
+    this.root.replaceChildren(
+      element("header", {}, title, number("result", data.result, percent(data.result), "result")),
+      ...note,
+      element("ol", {}, ...steps),
+    );
+    this.pointAt(this.dimension);
+    if (focused) this.parent.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  // ------------------------------------------------------------ 1: products
+
+  multiply() {
+    const { query_vector: query, key_vector: key, products, query_label, key_label, d_head } = this.data;
+    this.band = element("div", { class: "band" });
+    this.slider = element("div", {
+      class: "slider",
+      role: "slider",
+      tabindex: 0,
+      "data-focus": "slider",
+      "aria-label": "Dimension",
+      "aria-valuemin": 1,
+      "aria-valuemax": products.length,
+      onkeydown: (event) => this.onSliderKey(event),
+      onpointermove: (event) => this.pointAt(this.dimensionUnder(event)),
+      onpointerdown: (event) => this.choose(this.dimensionUnder(event)),
+      onpointerleave: () => this.pointAt(this.dimension),
+    });
+    this.readout = element("p", { class: "formula readout", "data-part": "readout" });
+    const strips = element(
+      "div",
+      { class: "strips" },
+      stripName("", "query of", query_label, "query"),
+      strip(query, "query", `Query vector of ${query_label}`),
+      stripName("×", "key of", key_label, "key"),
+      strip(key, "key", `Key vector of ${key_label}`),
+      stripName("=", "products", null, "products"),
+      strip(products, "products", "Products"),
+      element("div", { class: "over" }, this.band, this.slider),
+    );
+    return step(
+      "Multiply the two vectors, dimension by dimension",
+      `${d_head} numbers each; point at a column to read it. Same sign: the product is positive.`,
+      strips,
+      this.readout,
+      this.allNumbers(),
+    );
+  }
+
+  dimensionUnder(event) {
+    const { left, width } = this.slider.getBoundingClientRect();
+    return clamp(Math.floor(((event.clientX - left) / width) * this.data.products.length), this.data.products.length);
+  }
+
+  choose(dimension) {
+    this.dimension = clamp(dimension, this.data.products.length);
+    this.pointAt(this.dimension);
+  }
+
+  onSliderKey(event) {
+    const last = this.data.products.length - 1;
+    const target = {
+      ArrowLeft: this.dimension - 1,
+      ArrowDown: this.dimension - 1,
+      ArrowRight: this.dimension + 1,
+      ArrowUp: this.dimension + 1,
+      PageDown: this.dimension - 8,
+      PageUp: this.dimension + 8,
+      Home: 0,
+      End: last,
+    }[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    this.choose(target);
+  }
+
+  pointAt(dimension) {
+    const { query_vector, key_vector, products } = this.data;
+    const share = 100 / products.length;
+    this.band.style.left = `${dimension * share}%`;
+    this.band.style.width = `${share}%`;
+    const [query, key, product] = multiplication(query_vector[dimension], key_vector[dimension], products[dimension]);
+    const bracket = (text) => (text.startsWith("−") ? `(${text})` : text);
+    this.readout.replaceChildren(
+      element("span", { class: "muted" }, `dimension ${dimension + 1}: `),
+      number("dimension-query", query_vector[dimension], query, "query"),
+      " × ",
+      number("dimension-key", key_vector[dimension], bracket(key), "key"),
+      " = ",
+      number("dimension-product", products[dimension], product, "product"),
+    );
+    this.slider.setAttribute("aria-valuenow", dimension + 1);
+    this.slider.setAttribute("aria-valuetext", this.readout.textContent);
+  }
+
+  /** The table of all dimensions, filled when it is first opened. */
+  allNumbers() {
+    const { query_vector, key_vector, products, query_label, key_label } = this.data;
+    const region = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All dimensions" });
+    const fill = () => {
+      const columns = [query_vector, key_vector, products];
+      const texts = products.map((product, i) => multiplication(query_vector[i], key_vector[i], product));
+      const decimals = (text) => text.length - text.indexOf(".") - 1;
+      const most = columns.map((_, column) => Math.max(...texts.map((row) => decimals(row[column]))));
+      const rows = texts.map((row, dimension) => {
+        const cells = ["query", "key", "product"].map((role, column) => {
+          // Filled up with spaces as wide as digits, so that points stand under points.
+          const text = row[column] + "\u2007".repeat(most[column] - decimals(row[column]));
+          return element("td", {}, number(`all-${role}`, columns[column][dimension], text, role));
+        });
+        return element("tr", {}, element("th", { scope: "row" }, String(dimension + 1)), ...cells);
+      });
+      const heads = ["dimension", `query ${query_label}`, `key ${key_label}`, "product"];
+      region.replaceChildren(
+        element(
+          "table",
+          { class: "all" },
+          element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
+          element("tbody", {}, ...rows),
+        ),
+      );
+    };
+    const details = element(
+      "details",
+      {
+        open: this.tableOpen,
+        ontoggle: () => {
+          this.tableOpen = details.open;
+          if (details.open && !region.childElementCount) fill();
+        },
+      },
+      element("summary", { "data-focus": "all-numbers" }, `Show all ${products.length} numbers`),
+      region,
+      element("p", { class: "muted small" }, "Printed rounded; the sum below uses every digit."),
+    );
+    if (this.tableOpen) fill();
+    return details;
+  }
+
+  // ------------------------------------------------------------ 2: sum
+
+  add() {
+    const { products, dot_product } = this.data;
+    const sum = (values) => values.reduce((total, value) => total + value, 0);
+    const above = products.filter((product) => product > 0);
+    const below = products.filter((product) => product < 0);
+    const [up, down] = [sum(above), sum(below)];
+    const digits = enoughDigits([up, down], 2, (a, b) => fixed(a + b) === fixed(dot_product));
+    return step(
+      "Add up the products",
+      `${above.length} are positive, ${below.length} negative.`,
+      element(
+        "p",
+        { class: "formula" },
+        dot(),
+        " = ",
+        number("positive-sum", up, fixed(up, digits), "product"),
+        " − ",
+        number("negative-sum", down, fixed(-down, digits), "product"),
+        " = ",
+        number("dot-product", dot_product, fixed(dot_product), "outcome"),
+      ),
+    );
+  }
+
+  // ------------------------------------------------------------ 3: score
+
+  scale() {
+    const { dot_product: product, scale, d_head, bias, score, masked } = this.data;
+    const paper = Math.abs(scale * Math.sqrt(d_head) - 1) < 1e-5;
+    const unscaled = scale === 1;
+    const result = (dot, factor, added) => fixed(dot * factor + added);
+    const scaleDigits = paper ? MOST_DIGITS : 4;
+    const factor = paper || unscaled ? scale : rounded(scale, scaleDigits);
+    const digits = enoughDigits([product, bias ?? 0], 2, (dot, added) => result(dot, factor, added) === fixed(score));
+    const by = (text) => element("span", { "data-part": "scale", "data-value": scale }, text);
+    const formula = element(
+      "p",
+      { class: "formula" },
+      number("scaled-dot-product", product, fixed(product, digits)),
+      ...(paper ? [" ÷ ", by(root(d_head))] : [" × ", by(unscaled ? "1" : fixed(scale, scaleDigits))]),
+    );
+    if (bias !== null) formula.append(bias < 0 ? " − " : " + ", number("bias", bias, fixed(Math.abs(bias), digits)));
+    formula.append(" = ", number("score", score, fixed(score), "outcome"));
+    if (masked) formula.append(" → ", element("span", { class: "masked-score" }, "masked: −∞"));
+    const reasons = [
+      paper
+        ? `√${d_head} ≈ ${Math.sqrt(d_head).toFixed(3)}. Without it, longer vectors would give ever larger scores.`
+        : unscaled
+          ? "This model does not scale its scores."
+          : "This model's own scale.",
+    ];
+    if (bias !== null) reasons.push("The number added is the model's position bias for this pair.");
+    if (masked) reasons.push("The mask closes this cell: the query may not look at this key.");
+    const title = [];
+    if (!unscaled) title.push(paper ? `Divide by √${d_head}` : "Scale");
+    if (bias !== null) title.push(title.length ? "add the position bias" : "Add the position bias");
+    return step(title.length ? `${title.join(", ")}: the score` : "The score", reasons.join(" "), formula);
+  }
+
+  // ------------------------------------------------------------ 4: softmax
+
+  softmax() {
+    const { row, position } = this.data;
+    const order = row.map((_, index) => index);
+    const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || row[a].masked - row[b].masked || a - b);
+    const long = row.length > SHORT_ROW;
+    const shown = new Set(long && !this.showAll ? [...byWeight.slice(0, LARGEST), position] : order);
+    const sorted = (this.order === "largest" ? byWeight : order).filter((index) => shown.has(index));
+    const rest = order.filter((index) => !shown.has(index));
+    const body = element(
+      "tbody",
+      {
+        onclick: (event) => this.pick(event.target.closest("tr")?.querySelector("button")),
+        onkeydown: (event) => this.onRowKey(event),
+      },
+      ...sorted.map((index) => this.row(index)),
+    );
+    const foot = element("tfoot");
+    if (rest.length) foot.append(this.restOfRow(rest));
+    foot.append(this.total());
+    const table = element(
+      "table",
+      { class: "row" },
+      element("thead", {}, element("tr", {}, ...rowHeads())),
+      body,
+      foot,
+    );
+    const more = element(
+        "button",
+        { type: "button", class: "more", "data-focus": "more", onclick: () => this.change({ showAll: !this.showAll }) },
+        this.showAll ? `Show the largest ${LARGEST} only` : `Show all ${row.length} tokens`,
+      );
+    const item = step(
+      "Softmax: a share of the row",
+      "e to the power of each score, divided by the sum of all. Pick another token to see its numbers.",
+      element("div", { class: long && this.showAll ? "scroll tall" : "" }, table),
+      ...(long ? [more] : []),
+      this.conclusion(),
+      element(
+        "p",
+        { class: "muted small" },
+        `max is the largest score of the row, ${fixed(this.data.row_maximum)}. Subtracting it changes no weight.`,
+      ),
+    );
+    item.querySelector("h4").append(this.orders());
+    return item;
+  }
+
+  orders() {
+    const button = (order, text) =>
+      element(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(this.order === order),
+          "data-focus": `order-${order}`,
+          onclick: () => this.change({ order }),
+        },
+        text,
+      );
+    return element(
+      "div",
+      { class: "orders", role: "group", "aria-label": "Order of the tokens" },
+      button("sentence", "Sentence order"),
+      button("largest", "Largest first"),
+    );
+  }
+
+  change(state) {
+    Object.assign(this, state);
+    this.draw();
+  }
+
+  row(index) {
+    const cell = this.data.row[index];
+    const picked = index === this.data.position;
+    const weight = percent(cell.weight);
+    const name = cell.hidden
+      ? element("span", { class: "name" }, element("bdi", { title: cell.label }, cell.label), element("small", {}, "hidden"))
+      : element(
+          "button",
+          {
+            type: "button",
+            class: "name",
+            tabindex: picked ? 0 : -1,
+            "aria-pressed": String(picked),
+            "aria-label": `${cell.label}, ${cell.masked ? "masked" : weight}`,
+            "data-index": index,
+            "data-focus": `row-${index}`,
+          },
+          element("bdi", { title: cell.label }, cell.label),
+        );
+    const bar = element("span", { class: "bar" }, element("span", { style: `width:${cell.weight * 100}%` }));
+    const state = `${picked ? "picked " : ""}${cell.masked ? "masked " : ""}${cell.hidden ? "left-out" : ""}`;
+    return element(
+      "tr",
+      { class: state, "data-part": "row", "data-index": index },
+      element(
+        "th",
+        { scope: "row" },
+        element("div", {}, element("span", { class: "place", "aria-hidden": "true" }, String(index + 1)), name),
+      ),
+      element("td", {}, number("row-score", cell.score, cell.masked ? "−∞" : fixed(cell.score))),
+      element(
+        "td",
+        {},
+        number("row-exponential", cell.exponential, this.exponential(index)),
+      ),
+      element("td", {}, element("div", { class: "weight" }, bar, number("row-weight", cell.weight, weight, "share"))),
+    );
+  }
+
+  exponential(index) {
+    const digits = this.digits.of[index];
+    const { masked, exponential } = this.data.row[index];
+    return this.inColumn(masked ? "0" : positive(exponential, digits), digits);
+  }
+
+  /** A text of the exponentials' column, its point under the points of the others. */
+  inColumn(text, digits) {
+    return text + "\u2007".repeat(Math.max(this.digits.sum, ...this.digits.of) - digits);
+  }
+
+  restOfRow(rest) {
+    const sum = (name) => rest.reduce((total, index) => total + this.data.row[index][name], 0);
+    const exponential = sum("exponential");
+    return element(
+      "tr",
+      { class: "rest", "data-part": "rest", "data-count": rest.length },
+      element("th", { scope: "row", colspan: 2 }, `… and ${rest.length} more, together`),
+      element("td", {}, number("rest-exponential", exponential, this.inColumn(positive(exponential, SHARE_DIGITS), SHARE_DIGITS))),
+      element("td", {}, number("rest-weight", sum("weight"), percent(sum("weight")), "share")),
+    );
+  }
+
+  total() {
+    const { row_sum, row } = this.data;
+    return element(
+      "tr",
+      { class: "total" },
+      element("th", { scope: "row", colspan: 2 }, `sum over ${count(row.length, "token")}`),
+      element("td", {}, number("row-sum", row_sum, this.inColumn(fixed(row_sum, this.digits.sum), this.digits.sum))),
+      element("td", {}, element("span", { class: "number share" }, "100\u202f%")),
+    );
+  }
+
+  /** e^(score − max) ÷ sum = weight, for the picked cell, in digits that add up. */
+  conclusion() {
+    const { row, position, row_maximum, row_sum, weight, masked } = this.data;
+    const here = row[position];
+    const shown = precisePercent(weight);
+    const quotient = (e, sum) => precisePercent(e / sum) === shown || (e === 0 && shown.startsWith("<"));
+    const finest = 2 + MOST_DIGITS + 2; // enough for the smallest percentage with two figures
+    const sumDigits = enoughDigits([row_sum], this.digits.sum, (sum) => quotient(here.exponential, sum));
+    const sum = rounded(row_sum, sumDigits);
+    const digits = enoughDigits([here.exponential], this.digits.of[position], (e) => quotient(e, sum), finest);
+    const scoreDigits = enoughDigits(
+      [here.score, row_maximum],
+      2,
+      (score, largest) => positive(Math.exp(score - largest), digits) === positive(here.exponential, digits),
+    );
+    const score = masked ? "−∞" : fixed(here.score, scoreDigits);
+    const largest = fixed(row_maximum, masked ? 2 : scoreDigits);
+    const above = masked ? "0" : positive(here.exponential, digits);
+    const below = fixed(row_sum, sumDigits);
+    const minus = row_maximum < 0 ? ` − (${largest})` : ` − ${largest}`;
+    return element(
+      "div",
+      {
+        class: "formula conclusion",
+        role: "math",
+        "aria-label": `e to the power of ${score}${minus}, divided by ${below}, is ${above} divided by ${below}, is ${shown}`,
+      },
+      fraction(
+        [power(number("power-score", here.score, score), minus.slice(0, 3), number("row-maximum", row_maximum, minus.slice(3)))],
+        [number("power-sum", row_sum, below)],
+      ),
+      element("span", {}, "="),
+      fraction([number("exponential", here.exponential, above)], [number("divisor", row_sum, below)]),
+      element("span", {}, "="),
+      number("weight", weight, shown, "outcome share"),
+    );
+  }
+
+  pick(button) {
+    if (!button || Number(button.dataset.index) === this.data.position) return;
+    button.focus({ preventScroll: true });
+    this.trigger("pick", { key: Number(button.dataset.index) });
+  }
+
+  onRowKey(event) {
+    const buttons = [...event.currentTarget.querySelectorAll("button")];
+    const to = destination(event, buttons.indexOf(event.target), buttons.length, 1);
+    if (to === null) return;
+    event.preventDefault();
+    tabStop(buttons, to);
+    buttons[to].focus();
+  }
+}
+
+// ---------------------------------------------------------------- parts
+
+function step(title, explanation, ...content) {
+  return element("li", {}, element("h4", {}, title), element("p", { class: "muted" }, explanation), ...content);
+}
+
+const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+const clamp = (index, length) => Math.max(0, Math.min(length - 1, index));
+
+const dot = () =>
+  element("span", {}, element("b", { class: "query" }, "q"), " · ", element("b", { class: "key" }, "k"));
+
+const strongest = (products) =>
+  products.reduce((best, product, i) => (Math.abs(product) > Math.abs(products[best]) ? i : best), 0);
+
+/** [query, key, product] as texts that multiply out as printed. */
+function multiplication(query, key, product) {
+  const digits = enoughDigits([query, key], 2, (a, b) => fixed(a * b) === fixed(product));
+  return [fixed(query, digits), fixed(key, digits), fixed(product)];
+}
+
+function stripName(operator, kind, token, role) {
+  return element(
+    "div",
+    { class: `strip-name of-${role}` },
+    element("span", { class: "operator" }, operator),
+    element("span", { class: role }, kind),
+    ...(token === null ? [] : [label(token, role)]),
+  );
+}
+
+/** One vector as bars: up is positive, down is negative, the largest fills half the height. */
+function strip(values, part, name) {
+  const [smallest, largest] = [Math.min(...values), Math.max(...values)];
+  const reach = Math.max(-smallest, largest) || 1;
+  const bars = values.map((value, dimension) => {
+    const height = (Math.abs(value) / reach) * 48;
+    return drawing("rect", {
+      x: dimension + 0.1,
+      width: 0.8,
+      y: value < 0 ? 50 : 50 - height,
+      height,
+      class: value < 0 ? "negative" : "positive",
+      "data-dimension": dimension,
+      "data-value": value,
+    });
+  });
+  return drawing(
+    "svg",
+    {
+      class: `strip ${part}`,
+      viewBox: `0 0 ${values.length} 100`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": `${name}: ${values.length} numbers from ${fixed(smallest)} to ${fixed(largest)}`,
+      "data-part": part,
+    },
+    drawing("line", { x1: 0, x2: values.length, y1: 50, y2: 50, "vector-effect": "non-scaling-stroke" }),
+    ...bars,
+  );
+}
+
+function rowHeads() {
+  const head = (...text) => element("th", { scope: "col" }, ...text);
+  return [head("token"), head("score"), head(power("score − max")), head("weight")];
+}
+
+/**
+ * Decimals for the sum and for each exponential at which every printed weight is their printed quotient.
+ * (A weight that lies on the very edge between two roundings may need more decimals than a float has: then
+ * the sum with the fewest such rows.)
+ */
+function rowDigits({ row, row_sum }) {
+  let best = { open: Infinity };
+  for (let sum = SHARE_DIGITS; sum <= MOST_DIGITS && best.open > 0; sum++) {
+    const total = rounded(row_sum, sum);
+    // An exponential that is printed as 0 is printed as "< 0.0001", and agrees with "< 0.1 %".
+    const agrees = (cell) => (e) => percent(e / total) === percent(cell.weight) || (e === 0 && cell.weight < 0.0005);
+    const of = row.map((cell) => enoughDigits([cell.exponential], SHARE_DIGITS, agrees(cell)));
+    const open = row.filter((cell, i) => !agrees(cell)(rounded(cell.exponential, of[i]))).length;
+    if (open < best.open) best = { sum, of, open };
+  }
+  return best;
+}
+
+function lastSteps(steps) {
+  const lines = steps.map((parts) => {
+    const texts = lastNumbers(parts.filter((part) => typeof part !== "string"));
+    return element(
+      "p",
+      { class: "last-step" },
+      ...parts.map((part, at) =>
+        typeof part === "string"
+          ? part
+          : number("last-step", part.value, texts.shift(), at === parts.length - 1 ? "outcome share" : ""),
+      ),
+    );
+  });
+  return element("li", {}, element("h4", {}, "What this page shows"), ...lines);
+}
+
+/** The numbers of one line as texts; where they are a ÷ (1 − b) = c, in decimals that give just that. */
+function lastNumbers(numbers) {
+  const write = { percent: precisePercent, score: (value) => fixed(value), number: (value) => fixed(value, 3) };
+  const texts = numbers.map(({ value, as }) => write[as](value));
+  const [a, b, c] = numbers.map(({ value }) => value);
+  const kinds = numbers.map(({ as }) => as).join(" ");
+  if (kinds !== "percent number percent" || Math.abs(a / (1 - b) - c) > 1e-4) return texts;
+  for (let digits = 1; digits <= MOST_DIGITS + 2; digits++) {
+    const [first, second] = [rounded(a, digits + 2), rounded(b, digits + 2)];
+    if (precisePercent(first / (1 - second)) === texts[2]) return [percentTo(a, digits), fixed(b, digits + 2), texts[2]];
+  }
+  return texts;
+}
+
+export default widget(Arithmetic);

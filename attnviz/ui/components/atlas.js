@@ -1,0 +1,182 @@
+/* atlas: every head as a small picture under a grid of real buttons. */
+
+const CELL = { least: 24, most: 56 };
+const LABEL = { width: 24, height: 22 };
+
+class Atlas {
+  constructor(parent) {
+    this.selected = new Choice();
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.grid = element("div", { class: "grid", role: "grid", "aria-label": "All heads" });
+    this.scroller = element("div", { class: "scroller" }, element("div", { class: "sheet" }, this.canvas, this.grid));
+    this.fact = element("p", { class: "fact" });
+    this.root = element("div", { class: "root" }, this.scroller, this.fact);
+    parent.append(this.root);
+    this.host = parent.host ?? parent;
+    this.grid.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+    this.grid.onkeydown = (event) => this.move(event);
+    this.grid.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
+    this.grid.onpointerleave = () => this.tell(-1);
+    this.grid.onfocusin = ({ target }) => this.tell(this.buttons.indexOf(target));
+    this.grid.onfocusout = () => this.tell(-1);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.root);
+    this.stopListening = listen({
+      "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
+      "attnviz:heads": ({ detail }) => {
+        this.selected.choose({ layer: detail.layer, heads: detail.heads });
+        this.mark();
+      },
+    });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.stopListening();
+  }
+
+  update(data) {
+    this.data = data;
+    this.theme = Theme.of(this.host);
+    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.selected.tell(data.selected);
+    const shape = `${data.layers}×${data.heads}`;
+    if (this.shape !== shape) this.build();
+    this.shape = shape;
+    const dim = new Set(data.dim);
+    this.buttons.forEach((button, at) => {
+      const note = dim.has(at) ? "; does not match the filter" : "";
+      button.setAttribute("aria-label", `${this.name(at).replace(" · H", ", h")}: ${data.facts[at]}${note}`);
+      button.classList.toggle("dim", dim.has(at));
+    });
+    this.mark();
+    this.draw();
+  }
+
+  build() {
+    const { layers, heads } = this.data;
+    this.buttons = [];
+    const top = element("div", { class: "row", role: "row" });
+    top.append(element("div", { class: "corner", role: "columnheader" }, element("span", { class: "hidden", text: "Layer" })));
+    for (let head = 1; head <= heads; head++) {
+      top.append(element("div", { class: "column-label", role: "columnheader", text: head }));
+    }
+    const rows = [top];
+    for (let layer = 1; layer <= layers; layer++) {
+      const row = element("div", { class: "row", role: "row" });
+      row.append(element("div", { class: "row-label", role: "rowheader", text: `L${layer}` }));
+      for (let head = 1; head <= heads; head++) {
+        const button = element("button", { type: "button", role: "gridcell", tabindex: -1 });
+        this.buttons.push(button);
+        row.append(button);
+      }
+      rows.push(row);
+    }
+    this.grid.replaceChildren(...rows);
+  }
+
+  name(at) {
+    const { heads } = this.data;
+    return `Layer ${Math.floor(at / heads) + 1} · Head ${(at % heads) + 1}`;
+  }
+
+  number(layer, head) {
+    return (layer - 1) * this.data.heads + head - 1;
+  }
+
+  /** Rings the selected heads, and makes one of them the way in for the keyboard. */
+  mark() {
+    const { layer, heads } = this.selected.value;
+    const selected = new Set(heads.map((head) => this.number(layer, head)));
+    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", selected.has(at)));
+    const focused = this.buttons.indexOf(this.grid.getRootNode().activeElement);
+    tabStop(this.buttons, focused >= 0 ? focused : this.number(layer, heads[0]));
+    this.tell(focused);
+  }
+
+  /** Writes what one head does under the atlas; -1 for the selected one. */
+  tell(at) {
+    const { layer, heads } = this.selected.value;
+    const shown = at >= 0 ? at : this.number(layer, heads[0]);
+    const name = element("strong", { text: this.name(shown) });
+    this.fact.replaceChildren(name, `: ${this.data.facts[shown] ?? ""}`);
+  }
+
+  move(event) {
+    const from = this.buttons.indexOf(event.target);
+    const to = destination(event, from, this.buttons.length, this.data.heads);
+    if (from < 0 || to === null) return;
+    event.preventDefault();
+    tabStop(this.buttons, to);
+    this.buttons[to].focus();
+  }
+
+  pick(at) {
+    if (at < 0) return;
+    const layer = Math.floor(at / this.data.heads) + 1;
+    const head = (at % this.data.heads) + 1;
+    // First the widgets of this page, in this very frame; then Python.
+    window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: { layer, heads: [head] } }));
+    this.trigger("pick", { layer, head });
+  }
+
+  /** The picture of each head, [layer × head]: { values, rows, columns } or undefined. */
+  pictures() {
+    const set = allData().get(this.data.pixels);
+    if (!set) return null;
+    const { thumbnails, pixels } = set.arrays;
+    const [, rows, columns] = (thumbnails ?? pixels).shape;
+    const cut = (array, at) => array.values.subarray(at * rows * columns, (at + 1) * rows * columns);
+    const pictures = new Array(this.buttons.length);
+    if (thumbnails) {
+      for (let at = 0; at < pictures.length; at++) pictures[at] = { values: cut(thumbnails, at), rows, columns };
+    } else {
+      set.facts.heads.forEach(([layer, head], at) => {
+        pictures[this.number(layer, head)] = { values: cut(pixels, at), rows, columns };
+      });
+    }
+    return pictures;
+  }
+
+  draw() {
+    const room = this.root.clientWidth;
+    if (!this.root.isConnected || !this.data || room === 0) return;
+    const started = performance.now();
+    const { layers, heads, kind, dim } = this.data;
+    const cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor((10 * (room - LABEL.width - 2)) / heads) / 10));
+    const gap = cell < 30 ? 1 : 2;
+    const width = heads * cell;
+    const height = layers * cell;
+    this.root.style.setProperty("--cell", `${cell}px`);
+    this.root.style.setProperty("--gap", `${gap}px`);
+    const pictures = this.pictures();
+    this.root.toggleAttribute("data-waiting", !pictures);
+    if (!pictures) return;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+    const context = this.canvas.getContext("2d");
+    const palette = this.theme.pixels(kind);
+    const faint = new Set(dim);
+    // Whole device pixels, so that no picture is blurred at its edges.
+    const edge = (at) => Math.round(at * cell * ratio);
+    const inset = Math.round((gap / 2) * ratio);
+    pictures.forEach((picture, at) => {
+      if (!picture) return;
+      const x = edge(at % heads) + inset;
+      const y = edge(Math.floor(at / heads)) + inset;
+      const w = edge((at % heads) + 1) - inset - x;
+      const h = edge(Math.floor(at / heads) + 1) - inset - y;
+      context.imageSmoothingEnabled = picture.columns > w || picture.rows > h;
+      context.globalAlpha = faint.has(at) ? 0.14 : 1;
+      context.drawImage(levelsImage(picture.values, picture.rows, picture.columns, palette), x, y, w, h);
+    });
+    context.globalAlpha = 1;
+    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    this.root.dataset.ms = (performance.now() - started).toFixed(1);
+  }
+}
+
+export default widget(Atlas);

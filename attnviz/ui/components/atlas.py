@@ -1,0 +1,68 @@
+"""All heads of a model at a glance: one small picture each, layers downwards, heads across."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+import streamlit as st
+
+from attnviz.ui.components.component import component
+
+_mount = component("atlas", "palette")
+
+
+class Selection(TypedDict):
+    """The heads that are shown, all of one layer; layer and heads count from 1."""
+
+    layer: int
+    heads: Sequence[int]
+
+
+def atlas(
+    key: str,
+    /,
+    *,
+    pixels: str,
+    layers: int,
+    heads: int,
+    selected: Selection,
+    facts: Sequence[str],
+    dim: Sequence[int] = (),
+    kind: Literal["sequential", "diverging"] = "sequential",
+    on_pick: Callable[[int, int], None] | None = None,
+) -> None:
+    """Draws the atlas; a click, Enter or Space on a head picks it.
+
+    The pick is drawn at once by every widget on the page; Python hears of it afterwards.
+
+    Args:
+        key: Streamlit's key of this widget.
+        pixels: what `store.publish` returned for the array `thumbnails`, uint8 [layer × head, t, t], or for
+            `pixels`, uint8 [head, query, key] with the fact `heads` (its [layer, head] pairs, from 1).
+        layers, heads: how many layers, and heads in each.
+        selected: the heads to ring.
+        facts: what each head does, layer by layer ("looks at dog (41 %)"); layers × heads of them.
+        dim: the heads to draw faintly because a filter left them out; numbered layer by layer from 0.
+        kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
+        on_pick: called with layer and head, from 1.
+    """
+
+    def picked() -> None:
+        pick = st.session_state[key].get("pick")
+        if on_pick and pick:
+            on_pick(int(pick["layer"]), int(pick["head"]))
+
+    _mount(
+        key=key,
+        data={
+            "pixels": pixels,
+            "layers": layers,
+            "heads": heads,
+            "selected": {"layer": selected["layer"], "heads": list(selected["heads"])},
+            "facts": list(facts),
+            "dim": list(dim),
+            "kind": kind,
+        },
+        on_pick_change=picked,
+    )

@@ -1,0 +1,71 @@
+/* copy_link: the page's address, which holds the whole view, to the clipboard. */
+
+const COPIED_FOR = 2000; // milliseconds
+
+class CopyLink {
+  constructor(parent) {
+    this.button = element("button", { type: "button", class: "copy", onclick: () => this.copy() });
+    this.status = element("span", { class: "hidden", "aria-live": "polite" });
+    this.field = element("input", {
+      type: "text",
+      readonly: true,
+      "aria-label": "Link to this view",
+      onfocus: () => this.field.select(),
+      onkeydown: (event) => event.key === "Escape" && this.rest(),
+    });
+    this.hint = element("span", { text: /Mac|iP(hone|ad)/.test(navigator.platform) ? "Press ⌘C" : "Press Ctrl+C" });
+    this.byHand = element("div", { class: "by-hand" }, this.field, this.hint);
+    this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.byHand);
+    this.rest();
+    parent.append(this.root);
+  }
+
+  update() {}
+
+  close() {
+    clearTimeout(this.timer);
+    this.root.remove();
+  }
+
+  rest() {
+    const inField = this.root.getRootNode().activeElement === this.field;
+    this.button.textContent = "Copy link";
+    this.status.textContent = "";
+    this.byHand.hidden = true;
+    if (inField) this.button.focus();
+  }
+
+  async copy() {
+    clearTimeout(this.timer);
+    this.field.value = location.href;
+    if (!(await this.toClipboard()) && !this.fromField()) {
+      this.status.textContent = this.hint.textContent;
+      return;
+    }
+    this.rest();
+    this.button.focus({ preventScroll: true });
+    this.button.textContent = "Copied ✓";
+    this.status.textContent = "Link copied";
+    this.timer = setTimeout(() => this.rest(), COPIED_FOR);
+  }
+
+  /** Exists in a secure context only, and the visitor may have forbidden it. */
+  async toClipboard() {
+    try {
+      await navigator.clipboard.writeText(this.field.value);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The old way, which http://192.168.… allows; leaves the field selected. */
+  fromField() {
+    this.byHand.hidden = false;
+    this.field.focus();
+    this.field.select();
+    return document.execCommand("copy");
+  }
+}
+
+export default widget(CopyLink);

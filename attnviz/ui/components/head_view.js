@@ -1,0 +1,286 @@
+/* head view: the chips that choose heads, the picture (lines or matrix), its numbers in words, and saving it. */
+
+class HeadView {
+  constructor(parent) {
+    this.host = parent.host ?? parent;
+    this.chosen = new Choice(); // { layer, heads }
+    this.pin = new Choice(); // { query, key }
+    this.several = false;
+    this.chips = element("div", { class: "chips", role: "group" });
+    const button = (text, attributes) => element("button", { type: "button", class: "tool", text, ...attributes });
+    this.severalButton = button("Several", { title: "Show several heads of this layer together" });
+    this.severalButton.onclick = () => this.toggleSeveral();
+    this.allButton = button("All lines", { title: "Show the lines of every query token" });
+    this.allButton.onclick = () => this.toggleAll();
+    const png = button("PNG", { title: "Save this picture as a PNG file" });
+    const svg = button("SVG", { title: "Save this picture as an SVG file" });
+    png.onclick = () => this.save("png");
+    svg.onclick = () => this.save("svg");
+    const tools = element("div", { class: "tools" }, this.severalButton, this.allButton);
+    const files = element("div", { class: "files", role: "group", "aria-label": "Save this picture" }, png, svg);
+    this.stage = element("div", { class: "stage" });
+    this.words = element("p", { class: "words", "aria-live": "polite" });
+    this.note = element("p", { class: "note" });
+    const bar = element("div", { class: "bar" }, this.chips, tools, files);
+    this.root = element("div", { class: "root" }, bar, this.stage, this.words, this.note);
+    parent.append(this.root);
+    this.views = { lines: new Lines(this), matrix: new Matrix(this) };
+    this.chips.onclick = ({ target }) => this.chip(this.buttons.indexOf(target.closest("button")) + 1);
+    this.chips.onkeydown = (event) => this.moveChip(event);
+    this.observer = new ResizeObserver(() => this.data && this.picture.layout());
+    this.observer.observe(this.root);
+    this.stopListening = listen({
+      "attnviz:data": ({ detail }) => [this.data?.pixels, this.data?.exact].includes(detail.id) && this.draw(),
+      "attnviz:heads": ({ detail }) => this.show(detail),
+    });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.stopListening();
+  }
+
+  update(data) {
+    this.data = data;
+    this.theme = Theme.of(this.host);
+    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.root.dataset.view = data.view;
+    this.chosen.tell({ layer: data.layer, heads: data.heads });
+    this.pin.tell({ query: data.query, key: data.key });
+    if (this.heads.length > 1) this.several = true;
+    this.note.textContent = data.note;
+    this.allButton.hidden = data.view !== "lines";
+    if (this.picture !== this.views[data.view]) {
+      this.picture = this.views[data.view];
+      this.stage.replaceChildren(this.picture.root);
+    }
+    this.markChips();
+    this.draw();
+    this.waiting?.();
+  }
+
+  // What is shown ---------------------------------------------------------------------------------------
+
+  get layer() {
+    return this.chosen.value.layer;
+  }
+
+  get heads() {
+    return this.chosen.value.heads;
+  }
+
+  /** The pinned pair, as far as these tokens have it. */
+  get pinned() {
+    const { query, key } = this.pin.value;
+    const { query_tokens: queries, key_tokens: keys } = this.data;
+    return { query: query < queries.length ? query : null, key: key < keys.length ? key : null };
+  }
+
+  /** The chosen heads whose pixels have arrived and fit the tokens. */
+  shown() {
+    const set = allData().get(this.data.pixels);
+    const { values, shape } = set?.arrays.pixels ?? {};
+    const [rows, columns] = [this.data.query_tokens.length, this.data.key_tokens.length];
+    if (!values || shape[1] !== rows || shape[2] !== columns) return [];
+    return this.heads.flatMap((number) => {
+      const at = this.#place(set, number);
+      if (at < 0) return [];
+      const limits = set.facts.limits?.[at] ?? [0, 1];
+      const curve = set.facts.curve === "linear" ? 1 : 2;
+      const cut = values.subarray(at * rows * columns, (at + 1) * rows * columns);
+      return [{ values: cut, rows, columns, number, limits, curve }];
+    });
+  }
+
+  /** One query's exact values in each chosen head: { number, values }, values null while they are on their way. */
+  exactRows(query) {
+    const set = allData().get(this.data.exact);
+    const { values, shape } = set?.arrays.values ?? {};
+    const columns = this.data.key_tokens.length;
+    const fits = values && shape[1] === this.data.query_tokens.length && shape[2] === columns;
+    return this.heads.map((number) => {
+      const at = fits ? this.#place(set, number) : -1;
+      const start = (at * (shape?.[1] ?? 0) + query) * columns;
+      return { number, values: at < 0 ? null : values.subarray(start, start + columns) };
+    });
+  }
+
+  #place({ facts }, number) {
+    return facts.heads.findIndex(([layer, head]) => layer === this.layer && head === number);
+  }
+
+  draw() {
+    const waiting = this.shown().length < this.heads.length;
+    this.root.toggleAttribute("data-waiting", waiting);
+    this.allButton.setAttribute("aria-pressed", this.pinned.query === null);
+    this.picture.update();
+  }
+
+  /** Counters for tests and benchmarks. */
+  drawn(started, lines) {
+    const { dataset } = this.root;
+    dataset.head = this.heads.map((head) => `${this.layer}-${head}`).join(",");
+    dataset.lines = lines;
+    dataset.drawn = Number(dataset.drawn ?? 0) + 1;
+    dataset.ms = (performance.now() - started).toFixed(1);
+  }
+
+  // In words --------------------------------------------------------------------------------------------
+
+  say(text) {
+    if (this.words.textContent !== text) this.words.textContent = text;
+  }
+
+  label(side, at) {
+    return this.data[`${side}_tokens`][at].label;
+  }
+
+  /** "it → dog 66.4 %", or with several heads "it → dog: head 2 66.4 %, head 5 3.1 %". */
+  cellText(query, key, heads) {
+    const rows = this.exactRows(query).filter(({ number }) => heads.some((head) => head.number === number));
+    const pair = `${this.label("query", query)} → ${this.label("key", key)}`;
+    const number = (values) => {
+      if (!values) return "…";
+      return Number.isNaN(values[key]) ? "masked" : written(values[key], this.data.unit);
+    };
+    if (rows.length === 1) return `${pair} ${number(rows[0].values)}`;
+    return `${pair}: ${rows.map((row) => `head ${row.number} ${number(row.values)}`).join(", ")}`;
+  }
+
+  cellSentence(query, key) {
+    return this.cellText(query, key, this.heads.map((number) => ({ number })));
+  }
+
+  /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
+  rowSentence(query) {
+    const count = this.heads.length > 1 ? 2 : 3;
+    const { unit } = this.data;
+    const parts = this.exactRows(query).map(({ number, values }) => {
+      if (!values) return "…";
+      const order = [...values.keys()].filter((j) => !Number.isNaN(values[j]));
+      order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+      const most = order.slice(0, count).map((j) => `${this.label("key", j)} ${written(values[j], unit)}`);
+      return (this.heads.length > 1 ? `head ${number}: ` : "") + most.join(", ");
+    });
+    const verb = { percent: "looks at", score: "scores", "signed percent": "changes towards" }[unit];
+    return `${this.label("query", query)} ${verb} ${parts.slice(0, 4).join("; ")}`;
+  }
+
+  columnSentence(key) {
+    const { query_tokens: queries, unit } = this.data;
+    const values = queries.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
+    const order = [...values.keys()].filter((i) => !Number.isNaN(values[i]));
+    order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+    const most = order.slice(0, 3).map((i) => `${this.label("query", i)} ${written(values[i], unit)}`);
+    const head = this.heads.length > 1 ? ` in head ${this.heads[0]}` : "";
+    return `${this.label("key", key)} is looked at most by ${most.join(", ") || "…"}${head}`;
+  }
+
+  // Choosing --------------------------------------------------------------------------------------------
+
+  show({ layer, heads }) {
+    this.chosen.choose({ layer, heads });
+    if (heads.length > 1) this.several = true;
+    this.markChips();
+    this.draw();
+  }
+
+  /** First the widgets of this page, in this very frame; then Python. */
+  choose(heads) {
+    const choice = { layer: this.layer, heads };
+    window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: choice }));
+    this.trigger("heads", choice);
+  }
+
+  chip(head) {
+    if (head < 1) return;
+    if (!this.several) this.choose([head]);
+    else if (!this.heads.includes(head)) this.choose([...this.heads, head].sort((a, b) => a - b));
+    else if (this.heads.length > 1) this.choose(this.heads.filter((other) => other !== head));
+  }
+
+  toggleSeveral() {
+    this.several = !this.several;
+    this.markChips();
+    if (!this.several && this.heads.length > 1) this.choose(this.heads.slice(0, 1));
+  }
+
+  moveChip(event) {
+    const from = this.buttons.indexOf(event.target);
+    const to = destination(event, from, this.buttons.length, this.buttons.length);
+    if (from < 0 || to === null) return;
+    event.preventDefault();
+    tabStop(this.buttons, to);
+    this.buttons[to].focus();
+  }
+
+  markChips() {
+    const { heads_total: total } = this.data;
+    if (this.buttons?.length !== total) {
+      this.buttons = Array.from({ length: total }, (_, at) => element("button", { type: "button", text: at + 1 }));
+      this.chips.replaceChildren(...this.buttons);
+    }
+    this.chips.setAttribute("aria-label", `Heads of layer ${this.layer}`);
+    this.severalButton.setAttribute("aria-pressed", this.several);
+    this.buttons.forEach((button, at) => {
+      button.setAttribute("aria-pressed", this.heads.includes(at + 1));
+      button.style.setProperty("--head", css(this.theme.head(at + 1)));
+    });
+    const focused = this.buttons.indexOf(this.root.getRootNode().activeElement);
+    tabStop(this.buttons, focused >= 0 ? focused : this.heads[0] - 1);
+  }
+
+  pick(query, key) {
+    this.pin.choose({ query, key });
+    this.trigger("pick", { query, key });
+    this.draw();
+  }
+
+  /** All queries' lines, or back to the query that was pinned before. */
+  toggleAll() {
+    const { query, key } = this.pinned;
+    if (query !== null) this.before = { query, key };
+    const back = this.before ?? { query: 0, key: null };
+    if (query === null) this.pick(Math.min(back.query, this.data.query_tokens.length - 1), back.key);
+    else this.pick(null, null);
+  }
+
+  // Saving ----------------------------------------------------------------------------------------------
+
+  /** The picture as an SVG file's text, always on a light ground. */
+  svg() {
+    const theme = Theme.forFiles();
+    const pen = new SvgPen(theme);
+    const [margin, width] = [24, 760];
+    const heads = this.heads.join(", ");
+    const title = `Layer ${this.layer} · Head${this.heads.length > 1 ? "s" : ""} ${heads}`;
+    const inner = new SvgPen(theme);
+    inner.text(0, 10, title, { size: 16, weight: 700, fill: theme.text });
+    let y = this.picture.picture(inner, 32, width) + 18;
+    for (const text of [this.data.note, this.data.caption].filter(Boolean)) {
+      for (const line of wrapped(text, width, 12, theme.font)) {
+        inner.text(0, y, line, { size: 12, fill: theme.muted });
+        y += 17;
+      }
+      y += 4;
+    }
+    pen.group(margin, margin, inner);
+    return pen.file(width + 2 * margin, y + 2 * margin - 8, `${title}. ${this.data.caption}`);
+  }
+
+  async save(ending) {
+    if (!this.chosen.answered) {
+      // The caption still speaks of the heads before: save when Python's answer is here.
+      this.waiting = () => {
+        this.waiting = null;
+        this.save(ending);
+      };
+      return;
+    }
+    const svg = this.svg();
+    const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
+    download(blob, `${this.data.filename}.${ending}`);
+  }
+}
+
+export default widget(HeadView);

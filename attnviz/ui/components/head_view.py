@@ -1,0 +1,100 @@
+"""One head, or several of a layer: lines between tokens, or a matrix, with every number of the row pointed at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+import streamlit as st
+
+from attnviz.ui.components.component import component
+
+_mount = component("head_view", "palette", "pens", "lines", "matrix")
+
+
+class ShownToken(TypedDict):
+    """A token as the picture shows it: its label, what a pointer resting on it says, and whether it is special."""
+
+    label: str
+    title: str
+    special: bool
+
+
+def head_view(
+    name: str,
+    /,
+    *,
+    pixels: str,
+    exact: str | None,
+    view: Literal["lines", "matrix"],
+    layer: int,
+    heads: Sequence[int],
+    heads_total: int,
+    query_tokens: Sequence[ShownToken],
+    key_tokens: Sequence[ShownToken],
+    query: int | None,
+    key: int | None,
+    kind: Literal["sequential", "diverging"] = "sequential",
+    unit: Literal["percent", "score", "signed percent"] = "percent",
+    note: str = "",
+    caption: str = "",
+    filename: str = "attention",
+    on_pick: Callable[[int | None, int | None], None] | None = None,
+    on_heads: Callable[[int, list[int]], None] | None = None,
+) -> None:
+    """Draws the heads, and lets the visitor point at tokens, pin a pair, change the heads and save the picture.
+
+    Colours and lines come from `pixels`, so that another head is drawn at once; every printed number comes from
+    `exact`, and stays blank until that has arrived.
+
+    Args:
+        name: Streamlit's key of this widget (`key` is the token's).
+        pixels: what `store.publish` returned for the array `pixels`, uint8 [head, query, key], with the fact
+            `heads` (its [layer, head] pairs, from 1) and, for the legend, `limits` (each head's values at the
+            lowest and highest level) and `curve` ("sqrt" or "linear").
+        exact: the same for the array `values`, float32 [head, query, key]; None while there are none.
+        view: "lines" or "matrix".
+        layer, heads, heads_total: which heads to show, from 1, and how many the layer has.
+        query_tokens, key_tokens: the rows and columns, in order.
+        query, key: the pinned pair, as numbers into these tokens; None for none.
+        kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
+        unit: how numbers are written: 0.664 as "66.4 %", "0.66" or "+66.4 %".
+        note: what the colours mean, below the picture.
+        caption: what the picture shows, for the saved files.
+        filename: of the saved files, without ending.
+        on_pick: called with query and key when the visitor pins a pair; query None: all lines.
+        on_heads: called with layer and heads, from 1.
+    """
+
+    def picked() -> None:
+        pick = st.session_state[name].get("pick")
+        if on_pick and pick:
+            on_pick(pick["query"], pick["key"])
+
+    def chosen() -> None:
+        chosen = st.session_state[name].get("heads")
+        if on_heads and chosen:
+            on_heads(int(chosen["layer"]), [int(head) for head in chosen["heads"]])
+
+    _mount(
+        key=name,
+        data={
+            "pixels": pixels,
+            "exact": exact,
+            "view": view,
+            "layer": layer,
+            "heads": list(heads),
+            "heads_total": heads_total,
+            "query_tokens": list(query_tokens),
+            "key_tokens": list(key_tokens),
+            "query": query,
+            "key": key,
+            "kind": kind,
+            "unit": unit,
+            "note": note,
+            "caption": caption,
+            "filename": filename,
+        },
+        on_pick_change=picked,
+        on_heads_change=chosen,
+    )

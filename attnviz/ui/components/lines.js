@@ -1,0 +1,338 @@
+/* lines: who looks at whom, as curves from query tokens to key tokens. */
+
+const BUDGET = 600; // curves drawn at once when all queries are shown; more is a grey cloud, and slow
+const ROW = { roomy: 26, dense: 24, many: 40 };
+const TALLEST = 640;
+
+/** How strong a level's line is, 0–1; the square root in the levels is undone in part, so that weak links show. */
+const strengths = {
+  sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
+  diverging: Float32Array.from({ length: 256 }, (_, level) =>
+    level === 255 ? 0 : (Math.abs(level - 127) / 127) ** 1.4,
+  ),
+};
+
+/**
+ * Draws the curves and the bars behind the key tokens.
+ *
+ * @param pen CanvasPen or SvgPen
+ * @param place { left, right, width, row, top, height }: the curves run from x = left to x = right, the bars from there
+ *   to width; row height; what is scrolled away above; visible height
+ * @param shown heads: { values, rows, columns, number }, all of one shape
+ * @param from { query, key }: draw one query's lines, or one key's, or (both null) the strongest of all
+ * @returns how many curves were drawn, and how many there are
+ */
+function drawLines(pen, { left, right, width, row, top, height }, shown, { query, key }, kind) {
+  const strength = strengths[kind];
+  const { theme } = pen;
+  const colour = (head, level) => {
+    if (kind === "diverging" && shown.length === 1) return theme.change(level > 127);
+    return theme.head(head.number);
+  };
+  const middle = (at) => (at + 0.5) * row - top;
+  let drawn = 0;
+  const curve = (head, i, j) => {
+    const level = head.values[i * head.columns + j];
+    const strong = strength[level];
+    if (strong < 0.004) return;
+    drawn += 1;
+    const [y0, y1] = [middle(i), middle(j)];
+    if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) return;
+    const alpha = query === null && key === null ? 0.04 + 0.8 * strong : 0.1 + 0.9 * strong;
+    const dashed = kind === "diverging" && level < 127;
+    pen.curve(left, y0, right, y1, { stroke: colour(head, level), width: 0.9 + 3.4 * strong, alpha, dashed });
+  };
+  const [{ rows, columns }] = shown;
+  const total = shown.length * (query !== null ? columns : key !== null ? rows : rows * columns);
+  if (query !== null) {
+    const thick = (row - 2) / shown.length;
+    shown.forEach((head, at) => {
+      for (let j = 0; j < columns; j++) {
+        const level = head.values[query * columns + j];
+        const strong = strength[level];
+        const y = j * row - top;
+        if (strong < 0.004 || y > height || y + row < 0) continue;
+        const fill = colour(head, level);
+        const y0 = y + 1 + at * thick;
+        pen.rect(right, y0, width - right, thick, { fill, alpha: 0.02 + 0.36 * strong, radius: 4 });
+        pen.rect(right, y0, 3, thick, { fill, alpha: 0.2 + 0.8 * strong, radius: 1.5 });
+      }
+      for (let j = 0; j < columns; j++) curve(head, query, j);
+    });
+  } else if (key !== null) {
+    for (const head of shown) for (let i = 0; i < rows; i++) curve(head, i, key);
+  } else {
+    const least = weakestDrawn(shown, strength);
+    for (const head of shown) {
+      for (let at = 0; at < head.values.length; at++) {
+        if (strength[head.values[at]] >= least) curve(head, Math.floor(at / columns), at % columns);
+      }
+    }
+  }
+  return { drawn, total };
+}
+
+/** The strength from which on the lines fit the budget. */
+function weakestDrawn(shown, strength) {
+  const counts = new Uint32Array(256);
+  for (const { values } of shown) for (let at = 0; at < values.length; at++) counts[values[at]] += 1;
+  const levels = [...counts.keys()].filter((level) => counts[level]).sort((a, b) => strength[b] - strength[a]);
+  let kept = 0;
+  let least = 1;
+  for (const level of levels) {
+    kept += counts[level];
+    if (kept > BUDGET && least < 1) break;
+    least = strength[level];
+  }
+  return Math.max(least, 0.004);
+}
+
+class Lines {
+  /** @param view the HeadView: it knows the data, and hears of picks. */
+  constructor(view) {
+    this.view = view;
+    this.canvas = element("canvas", { class: "curves", "aria-hidden": "true" });
+    this.left = element("div", { class: "column queries", role: "group", "aria-label": "query (looks)" });
+    this.right = element("div", { class: "column keys", role: "group", "aria-label": "key (is looked at)" });
+    this.columns = element("div", { class: "columns" }, this.left, this.right);
+    this.scroller = element("div", { class: "scroller" }, this.canvas, this.columns);
+    const titles = element("div", { class: "titles" });
+    titles.append(element("span", { text: "query (looks)" }), element("span", { text: "key (is looked at)" }));
+    this.root = element("div", { class: "lines" }, titles, this.scroller);
+    this.hover = null;
+    this.scroller.onscroll = () => this.draw();
+    for (const [side, column] of [["query", this.left], ["key", this.right]]) {
+      const at = ({ target }) => this.buttons[side].indexOf(target.closest("button"));
+      column.onpointerover = (event) => event.pointerType !== "touch" && at(event) >= 0 && this.point(side, at(event));
+      column.onpointerleave = () => this.release();
+      column.onfocusin = (event) => event.target.matches(":focus-visible") && this.point(side, at(event));
+      column.onfocusout = () => this.release();
+      column.onclick = (event) => at(event) >= 0 && this.pick(side, at(event));
+      column.onkeydown = (event) => this.move(side, at(event), event);
+    }
+  }
+
+  update() {
+    const { query_tokens: queries, key_tokens: keys } = this.view.data;
+    const labels = JSON.stringify([queries, keys]);
+    if (this.labels !== labels) {
+      this.labels = labels;
+      this.hover = null;
+      this.buttons = { query: this.build(this.left, queries), key: this.build(this.right, keys) };
+      this.written = keys.map(() => "");
+    }
+    this.layout();
+  }
+
+  build(column, tokens) {
+    const buttons = tokens.map(({ label, title, special }) => {
+      const name = element("span", { class: "label", dir: "auto", text: label });
+      const button = element("button", { type: "button", title, tabindex: -1, class: special ? "special" : null }, name);
+      if (column === this.right) button.append(element("span", { class: "numbers" }));
+      return button;
+    });
+    column.replaceChildren(...buttons);
+    return buttons;
+  }
+
+  /** How wide each column is: from the labels, measured once, never from the page while pointing. */
+  layout() {
+    const { data, theme } = this.view;
+    const width = this.view.root.clientWidth;
+    if (!width) return;
+    this.numbers = width >= 560 ? 4 : 2;
+    const widest = (tokens) => Math.max(...tokens.map(({ label }) => textWidth(label, 14, theme.font, 600)));
+    const digits = 8 + 40 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
+    const least = textWidth("query (looks)", 12, theme.font) + 18;
+    const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(data.query_tokens) + 20)));
+    const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
+    const rows = Math.max(data.query_tokens.length, data.key_tokens.length);
+    const row = rows > ROW.many ? ROW.dense : ROW.roomy;
+    const height = Math.min(rows * row, TALLEST);
+    const scrolls = rows * row > TALLEST;
+    const bar = scrolls ? this.scroller.offsetWidth - this.scroller.clientWidth : 0;
+    this.place = { left: left + 4, right: width - right - bar, width: width - bar, row, height };
+    this.root.style.setProperty("--left", `${left}px`);
+    this.root.style.setProperty("--right", `${right}px`);
+    this.root.style.setProperty("--row", `${row}px`);
+    this.root.style.setProperty("--height", `${height}px`);
+    // A box that scrolls must be reachable by keyboard.
+    if (scrolls) {
+      this.scroller.tabIndex = 0;
+      this.scroller.setAttribute("role", "region");
+      this.scroller.setAttribute("aria-label", "All tokens");
+    } else {
+      for (const name of ["tabindex", "role", "aria-label"]) this.scroller.removeAttribute(name);
+    }
+    this.draw();
+  }
+
+  /** Whose lines are drawn: the token pointed at, else the pinned query, else everybody's. */
+  get from() {
+    const { query } = this.view.pinned;
+    if (this.hover?.side === "query") return { query: this.hover.at, key: null };
+    if (this.hover?.side === "key" && query === null) return { query: null, key: this.hover.at };
+    return { query, key: null };
+  }
+
+  point(side, at) {
+    if (this.hover?.side === side && this.hover.at === at) return;
+    this.hover = { side, at };
+    this.draw();
+  }
+
+  release() {
+    if (!this.hover) return;
+    this.hover = null;
+    this.draw();
+  }
+
+  pick(side, at) {
+    const { query, key } = this.view.pinned;
+    if (side === "query") this.view.pick(at, key);
+    else this.view.pick(query ?? this.strongestQuery(at), at);
+  }
+
+  /** Who looks at this key most, for a click on a key while no query is pinned. */
+  strongestQuery(key) {
+    const [head] = this.view.shown();
+    if (!head) return 0;
+    const strength = strengths[this.view.data.kind];
+    let best = 0;
+    for (let i = 1; i < head.rows; i++) {
+      const [now, before] = [i, best].map((row) => strength[head.values[row * head.columns + key]]);
+      if (now > before) best = i;
+    }
+    return best;
+  }
+
+  move(side, at, event) {
+    if (event.key === "Escape") {
+      this.release();
+      return;
+    }
+    if (at < 0) return;
+    const other = side === "query" ? "key" : "query";
+    const across = event.key === (side === "query" ? "ArrowRight" : "ArrowLeft");
+    const buttons = this.buttons[across ? other : side];
+    const to = across ? Math.min(at, buttons.length - 1) : destination(event, at, buttons.length, 1);
+    if (to === null) return;
+    event.preventDefault();
+    tabStop(buttons, to);
+    buttons[to].focus();
+  }
+
+  draw() {
+    const { view, place } = this;
+    if (!place || !this.root.isConnected) return;
+    const started = performance.now();
+    const shown = view.shown();
+    const { from } = this;
+    const pen = CanvasPen.on(this.canvas, place.width, place.height, view.theme);
+    const top = this.scroller.scrollTop;
+    const count = shown.length ? drawLines(pen, { ...place, top }, shown, from, view.data.kind) : { drawn: 0, total: 0 };
+    this.mark(from);
+    this.number(from);
+    view.drawn(started, count.drawn);
+    view.say(this.sentence(from, count));
+  }
+
+  /** Shows which tokens are meant, touching only what changed. */
+  mark({ query, key }) {
+    const { pinned } = this.view;
+    this.root.classList.toggle("following", query !== null || key !== null);
+    const now = {
+      query: { active: query, pinned: pinned.query },
+      key: { active: key ?? (this.hover?.side === "key" ? this.hover.at : null), pinned: pinned.key },
+    };
+    for (const side of ["query", "key"]) {
+      const buttons = this.buttons[side];
+      const before = this.marked?.buttons === this.buttons ? this.marked.now[side] : { active: null, pinned: null };
+      for (const what of ["active", "pinned"]) {
+        buttons[before[what]]?.classList.remove(what);
+        buttons[now[side][what]]?.classList.add(what);
+      }
+      if (before.pinned !== now[side].pinned || !this.marked || this.marked.buttons !== this.buttons) {
+        buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === now[side].pinned));
+        if (!buttons.includes(this.root.getRootNode().activeElement)) tabStop(buttons, now[side].pinned ?? 0);
+      }
+    }
+    this.marked = { buttons: this.buttons, now };
+  }
+
+  /** Writes the active query's exact values beside the keys; nothing where they have not arrived. */
+  number({ query }) {
+    const { view } = this;
+    const { unit } = view.data;
+    const rows = query === null ? [] : view.exactRows(query).slice(0, this.numbers);
+    const several = rows.length > 1;
+    const short_ = (value) => {
+      if (unit !== "score" && Math.abs(value) < 0.005) return "";
+      const text = brief(value, unit);
+      return several ? text.replace(" %", "") : text;
+    };
+    this.buttons.key.forEach((button, j) => {
+      const texts = rows.map(({ values }) => (values && !Number.isNaN(values[j]) ? short_(values[j]) : ""));
+      const text = texts.some(Boolean) ? texts.join("|") : "";
+      if (text === this.written[j]) return;
+      this.written[j] = text;
+      const place = button.lastChild;
+      if (!several) place.textContent = text;
+      else if (!text) place.replaceChildren();
+      else {
+        const numbers = texts.map((one, at) => {
+          const number = element("span", { class: "number", text: one || "·" });
+          number.style.setProperty("--head", css(view.theme.head(rows[at].number)));
+          return number;
+        });
+        place.replaceChildren(...numbers);
+      }
+    });
+  }
+
+  sentence({ query, key }, { drawn, total }) {
+    const { view } = this;
+    if (query !== null) {
+      const key_ = this.hover?.side === "key" ? this.hover.at : null;
+      return key_ === null ? view.rowSentence(query) : view.cellSentence(query, key_);
+    }
+    if (key !== null) return view.columnSentence(key);
+    const many = total > drawn ? `The ${drawn} strongest of ${total.toLocaleString("en")} lines. ` : "";
+    return `${many}Point at a token to follow it; click to keep it.`;
+  }
+
+  /** The whole picture for a file; returns its size. */
+  picture(pen, top, width) {
+    const { view } = this;
+    const { query_tokens: queries, key_tokens: keys, kind, unit } = view.data;
+    const { theme } = pen;
+    const row = ROW.dense;
+    const shown = view.shown();
+    const { query } = view.pinned;
+    const [left, right] = [0.24 * width, 0.7 * width];
+    const height = Math.max(queries.length, keys.length) * row;
+    const titles = { size: 11, fill: theme.muted };
+    pen.text(left - 8, top + 8, "query (looks)", { ...titles, anchor: "end" });
+    pen.text(right + 8, top + 8, "key (is looked at)", titles);
+    const start = top + 22;
+    const place = { left, right, width, row, top: -start, height: start + height };
+    if (shown.length) drawLines(pen, place, shown, { query, key: null }, kind);
+    queries.forEach(({ label }, i) => {
+      const chosen = i === query;
+      const fill = chosen || query === null ? theme.text : theme.muted;
+      const text = fitted(label, left - 16, 13, pen.font);
+      pen.text(left - 8, start + (i + 0.5) * row, text, { size: 13, fill, weight: chosen ? 700 : 400, anchor: "end" });
+    });
+    const rows = query === null ? [] : view.exactRows(query);
+    keys.forEach(({ label }, j) => {
+      const y = start + (j + 0.5) * row;
+      const numbers = rows.map(({ values }) => (values && !Number.isNaN(values[j]) ? values[j] : null));
+      const worth = numbers.some((value) => value !== null && (unit === "score" || Math.abs(value) >= 0.005));
+      const text = worth ? numbers.map((value) => (value === null ? "" : brief(value, unit))).join("  ") : "";
+      const room = width - right - 20 - textWidth(text, 13, pen.font);
+      pen.text(right + 8, y, fitted(label, room, 13, pen.font), { size: 13, fill: theme.text });
+      if (text) pen.text(width - 6, y, text, { size: 13, fill: theme.text, anchor: "end" });
+    });
+    return start + height;
+  }
+}

@@ -1,0 +1,356 @@
+/* matrix: one head as a table of colours, queries downwards and keys across; each cell can be pointed at. */
+
+const LARGEST_CELL = 34;
+const LABELS = { size: 12, apart: 13, widest: 118 };
+const TALLEST_MATRIX = 720;
+
+/** Where everything goes in a picture of this width: margins, cell size, and every how many labels are written. */
+function matrixLayout(width, rowLabels, columnLabels, font) {
+  const narrow = width < 420;
+  const limit = narrow ? 76 : LABELS.widest;
+  const size = narrow ? 11 : LABELS.size;
+  const widest = (labels) => Math.min(limit, Math.max(...labels.map((label) => textWidth(label, size, font))));
+  const axis = 20;
+  const left = Math.ceil(axis + widest(rowLabels) + 8);
+  const across = widest(columnLabels);
+  const [rows, columns] = [rowLabels.length, columnLabels.length];
+  const fits = (cell) => across + 8 <= cell;
+  let cell = Math.min(LARGEST_CELL, (width - left - 2) / columns);
+  const flat = fits(cell);
+  const turn = flat ? 0 : -50;
+  const slant = (Math.PI * 50) / 180;
+  // Slanted labels lean out over the right edge.
+  const right = flat ? 2 : Math.ceil(across * Math.cos(slant) * 0.8);
+  cell = Math.min(LARGEST_CELL, (width - left - right) / columns);
+  const top = Math.ceil(axis + (flat ? size + 8 : across * Math.sin(slant) + 12));
+  const cellHeight = Math.min(cell, TALLEST_MATRIX / rows);
+  return {
+    left,
+    top,
+    size,
+    limit,
+    turn,
+    cell,
+    cellHeight,
+    rows,
+    columns,
+    everyRow: Math.ceil(LABELS.apart / cellHeight),
+    everyColumn: flat ? 1 : Math.ceil((LABELS.apart + 2) / cell),
+    width: columns * cell,
+    height: rows * cellHeight,
+    total: top + rows * cellHeight + 2,
+  };
+}
+
+/** Draws one head's matrix with its labels at (x, y). */
+function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kind) {
+  const { theme } = pen;
+  const { left, top, size, limit, turn, cell, cellHeight, rows, columns, width, height } = layout;
+  const axis = { size: 11, fill: theme.muted };
+  pen.text(x + left, y + 8, "key (is looked at) →", axis);
+  pen.text(x + 8, y + top, "← query (looks)", { ...axis, turn: -90, anchor: "end" });
+  const label = { size, fill: theme.text };
+  for (let i = 0; i < rows; i += layout.everyRow) {
+    const text = fitted(rowLabels[i], limit, size, pen.font);
+    pen.text(x + left - 6, y + top + (i + 0.5) * cellHeight, text, { ...label, anchor: "end" });
+  }
+  for (let j = 0; j < columns; j += layout.everyColumn) {
+    const text = fitted(columnLabels[j], limit, size, pen.font);
+    const middle = x + left + (j + 0.5) * cell;
+    if (turn) pen.text(middle, y + top - 6, text, { ...label, turn });
+    else pen.text(middle, y + top - 6 - size / 2, text, { ...label, anchor: "middle" });
+  }
+  pen.levels(x + left, y + top, width, height, head, kind);
+  if (Math.min(cell, cellHeight) >= 14) {
+    // Hairlines in the background's colour: each cell stands by itself.
+    const line = { fill: theme.background };
+    for (let i = 1; i < rows; i++) pen.rect(x + left, y + top + i * cellHeight - 0.5, width, 1, line);
+    for (let j = 1; j < columns; j++) pen.rect(x + left + j * cell - 0.5, y + top, 1, height, line);
+  }
+  pen.rect(x + left - 0.5, y + top - 0.5, width + 1, height + 1, { stroke: theme.grid });
+}
+
+/** One head's matrix on the page. */
+class Panel {
+  constructor(matrix) {
+    this.matrix = matrix;
+    this.title = element("div", { class: "panel-title" });
+    this.picture = element("canvas", { "aria-hidden": "true" });
+    this.marks = element("canvas", { "aria-hidden": "true" });
+    // Arrow keys move from cell to cell, which screen readers pass on only to an application.
+    this.cells = element("div", { class: "cells", role: "application", tabindex: 0 });
+    this.cells.setAttribute("aria-roledescription", "matrix");
+    this.root = element("div", { class: "panel" }, this.title);
+    this.root.append(element("div", { class: "frame" }, this.picture, this.marks, this.cells));
+    this.cells.onpointermove = (event) => this.point(this.cellAt(event), event.pointerType);
+    this.cells.onpointerleave = () => this.point(null);
+    this.cells.onclick = (event) => this.pick(this.cellAt(event));
+    this.cells.onkeydown = (event) => this.move(event);
+    this.cells.onfocus = () => this.cells.matches(":focus-visible") && this.point(this.home());
+    this.cells.onblur = () => this.point(null);
+  }
+
+  /** The cell that the keyboard starts from. */
+  home() {
+    const { query, key } = this.matrix.view.pinned;
+    return { i: query ?? 0, j: key ?? 0 };
+  }
+
+  cellAt({ offsetX, offsetY }) {
+    const { cell, cellHeight, rows, columns } = this.layout;
+    const j = Math.min(columns - 1, Math.max(0, Math.floor(offsetX / cell)));
+    const i = Math.min(rows - 1, Math.max(0, Math.floor(offsetY / cellHeight)));
+    return { i, j };
+  }
+
+  show(head, width, several) {
+    const { view, queries, keys } = this.matrix;
+    this.head = head;
+    const layout = matrixLayout(width, queries, keys, view.theme.font);
+    this.layout = layout;
+    const place = { left: layout.left, top: layout.top, width: layout.width, height: layout.height };
+    for (const [name, value] of Object.entries(place)) this.cells.style[name] = `${value}px`;
+    this.width = width;
+    this.title.textContent = several ? `Layer ${view.layer} · Head ${head.number}` : "";
+    this.title.hidden = !several;
+    this.title.style.setProperty("--head", css(view.theme.head(head.number)));
+    const size = `${layout.rows} queries by ${layout.columns} keys`;
+    const name = `Layer ${view.layer}, head ${head.number}, ${size}: arrow keys move from cell to cell, Enter keeps one`;
+    if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
+    const pen = CanvasPen.on(this.picture, width, layout.total, view.theme);
+    drawMatrix(pen, 0, 0, layout, head, queries, keys, view.data.kind);
+    this.drawMarks();
+  }
+
+  point(cell, by = "mouse") {
+    if (cell?.i === this.at?.i && cell?.j === this.at?.j) return;
+    this.at = cell;
+    this.matrix.point(this, by === "touch" ? null : cell);
+  }
+
+  pick(cell) {
+    this.at = cell;
+    this.matrix.view.pick(cell.i, cell.j);
+  }
+
+  move(event) {
+    const { rows, columns } = this.layout;
+    const at = this.at ?? this.home();
+    if (event.key === "Escape") this.point(null);
+    else if (event.key === "Enter" || event.key === " ") this.pick(at);
+    else {
+      const to = destination(event, at.i * columns + at.j, rows * columns, columns);
+      if (to === null) return;
+      this.point({ i: Math.floor(to / columns), j: to % columns });
+    }
+    event.preventDefault();
+  }
+
+  /** The cross-hair, the pinned cell, and the labels of both (they may have been thinned out). */
+  drawMarks() {
+    const { view, queries, keys } = this.matrix;
+    const { theme } = view;
+    const { left, top, cell, cellHeight, width, height, size, limit, turn, total } = this.layout;
+    const pen = CanvasPen.on(this.marks, this.width, total, theme);
+    const name = (i, j, fill) => {
+      const row = fitted(queries[i], limit, size, pen.font);
+      const y = top + (i + 0.5) * cellHeight;
+      const room = textWidth(row, size, pen.font, 700) + 8;
+      pen.rect(left - 2 - room, y - 8, room, 16, { fill: theme.background });
+      pen.text(left - 6, y, row, { size, fill, weight: 700, anchor: "end" });
+      if (j === null) return;
+      const column = fitted(keys[j], limit, size, pen.font);
+      const x = left + (j + 0.5) * cell;
+      if (turn) {
+        const { context } = pen;
+        context.save();
+        context.translate(x, top - 6);
+        context.rotate((turn * Math.PI) / 180);
+        pen.rect(-3, -8, textWidth(column, size, pen.font, 700) + 8, 16, { fill: theme.background });
+        context.restore();
+        pen.text(x, top - 6, column, { size, fill, weight: 700, turn });
+      } else {
+        const wide = textWidth(column, size, pen.font, 700) + 6;
+        pen.rect(x - wide / 2, top - 6 - size, wide, size + 3, { fill: theme.background });
+        pen.text(x, top - 6 - size / 2, column, { size, fill, weight: 700, anchor: "middle" });
+      }
+    };
+    const ring = (i, j, colour) => {
+      const [x, y] = [left + j * cell, top + i * cellHeight];
+      const grow = Math.max(0, (7 - Math.min(cell, cellHeight)) / 2); // a ring that can be seen around any cell
+      const [w, h] = [cell + 2 * grow, cellHeight + 2 * grow];
+      pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: theme.background, line: 4, radius: 3 });
+      pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: colour, line: 2, radius: 3 });
+    };
+    const { query, key } = view.pinned;
+    if (query !== null) {
+      const [y, tall] = [top + query * cellHeight, cellHeight];
+      pen.rect(left - 1, y - 0.5, width + 2, tall + 1, { stroke: theme.primary, line: 1.5 });
+      name(query, key, theme.primary);
+      if (key !== null) ring(query, key, theme.primary);
+    }
+    const at = this.matrix.at;
+    if (at) {
+      // Outlines, no tint: a tint would change the very colours that are being read.
+      const band = { stroke: theme.text, alpha: 0.5 };
+      pen.rect(left - 0.5, top + at.i * cellHeight - 0.5, width + 1, cellHeight + 1, band);
+      pen.rect(left + at.j * cell - 0.5, top - 0.5, cell + 1, height + 1, band);
+      name(at.i, at.j, theme.text);
+      ring(at.i, at.j, theme.text);
+    }
+  }
+}
+
+class Matrix {
+  constructor(view) {
+    this.view = view;
+    this.panels = [];
+    this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: "" });
+    this.grid = element("div", { class: "panels" });
+    this.legend = new Legend();
+    this.root = element("div", { class: "matrix" }, this.grid, this.legend.root, this.tip);
+    this.at = null;
+  }
+
+  update() {
+    const { query_tokens: queries, key_tokens: keys } = this.view.data;
+    this.queries = queries.map(({ label }) => label);
+    this.keys = keys.map(({ label }) => label);
+    if (this.at && (this.at.i >= queries.length || this.at.j >= keys.length)) this.at = null;
+    this.draw();
+  }
+
+  layout() {
+    this.draw();
+  }
+
+  draw() {
+    const { view } = this;
+    const room = view.root.clientWidth;
+    if (!room || !this.queries || !this.root.isConnected) return;
+    const started = performance.now();
+    const shown = view.shown();
+    const across = shown.length === 1 || room < 520 ? 1 : shown.length === 2 || shown.length === 4 || room < 900 ? 2 : 3;
+    const width = Math.floor((room - 20 * (across - 1)) / across);
+    while (this.panels.length < shown.length) {
+      const panel = new Panel(this);
+      this.panels.push(panel);
+      this.grid.append(panel.root);
+    }
+    for (const panel of this.panels.splice(shown.length)) panel.root.remove();
+    this.panels.forEach((panel, at) => panel.show(shown[at], width, shown.length > 1));
+    this.legend.show(view, shown);
+    view.drawn(started, 0);
+    this.tell();
+  }
+
+  /** All panels follow the cell pointed at in one of them. */
+  point(panel, cell) {
+    const started = performance.now();
+    this.at = cell;
+    for (const each of this.panels) each.drawMarks();
+    this.place(panel, cell);
+    this.tell();
+    this.view.drawn(started, 0);
+  }
+
+  place(panel, cell) {
+    this.tip.hidden = !cell;
+    if (!cell) return;
+    this.tip.textContent = this.view.cellText(cell.i, cell.j, [panel.head]);
+    const { left, top, cell: w, cellHeight: h } = panel.layout;
+    const x = panel.root.offsetLeft + left + (cell.j + 1) * w + 10;
+    const y = panel.root.offsetTop + panel.picture.parentElement.offsetTop + top + cell.i * h + h / 2;
+    const wide = this.tip.offsetWidth;
+    const over = x + wide > this.view.root.clientWidth;
+    this.tip.style.left = `${Math.max(0, over ? x - wide - w - 20 : x)}px`;
+    this.tip.style.top = `${y}px`;
+  }
+
+  tell() {
+    const { view, at } = this;
+    const { query, key } = view.pinned;
+    if (at) view.say(view.cellSentence(at.i, at.j));
+    else if (query !== null && key !== null) view.say(view.cellSentence(query, key));
+    else if (query !== null) view.say(view.rowSentence(query));
+    else view.say("Point at a cell to read it; click to keep it.");
+  }
+
+  picture(pen, top, width) {
+    const { view } = this;
+    const shown = view.shown();
+    const across = shown.length === 1 ? 1 : 2;
+    const each = (width - 24 * (across - 1)) / across;
+    const layout = matrixLayout(each, this.queries, this.keys, pen.font);
+    const title = shown.length > 1 ? 22 : 0;
+    const tall = layout.total + title + 12;
+    shown.forEach((head, at) => {
+      const [x, y] = [(at % across) * (each + 24), top + Math.floor(at / across) * tall];
+      if (title) {
+        const fill = pen.theme.head(head.number);
+        pen.text(x, y + 8, `Layer ${view.layer} · Head ${head.number}`, { size: 13, weight: 700, fill });
+      }
+      drawMatrix(pen, x, y + title, layout, head, this.queries, this.keys, view.data.kind);
+    });
+    const bottom = top + Math.ceil(shown.length / across) * tall;
+    return drawLegend(pen, 0, bottom + 6, Math.min(260, width), legendOf(view, shown), view.data.kind);
+  }
+}
+
+/** What stands at the low end, the middle and the high end of the colour scale, and whether cells are masked. */
+function legendOf({ data }, shown) {
+  const limits = shown.map(({ limits: [low, high] }) => JSON.stringify([low, high]));
+  const same = new Set(limits).size === 1;
+  const masked = shown.some(({ values }) => values.includes(255));
+  if (!shown.length) return { ticks: ["", "", ""], masked: false };
+  const { limits: [low, high], curve } = shown[0];
+  const value = (part) => {
+    if (data.kind === "diverging") return high * Math.sign(part - 0.5) * Math.abs(2 * part - 1) ** curve;
+    return low + (high - low) * part ** curve;
+  };
+  const text = (part) => written(value(part), data.unit, data.unit === "score" ? 1 : 1);
+  const middle = data.kind === "diverging" ? written(0, data.unit, data.unit === "score" ? 1 : 0) : text(0.5);
+  if (same) return { ticks: [text(0), middle, text(1)], masked };
+  const ends = data.kind === "diverging" ? ["largest fall", "0", "largest rise"] : ["each head's lowest", "", "highest"];
+  return { ticks: ends, masked };
+}
+
+function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
+  const { theme } = pen;
+  const levels = theme.levels(kind);
+  const steps = 64;
+  for (let at = 0; at < steps; at++) {
+    const fill = levels[Math.round((254 * at) / (steps - 1))];
+    pen.rect(x + (at * width) / steps, y, width / steps + 0.5, 10, { fill });
+  }
+  pen.rect(x + 0.5, y + 0.5, width - 1, 9, { stroke: theme.grid });
+  const text = { size: 11, fill: theme.muted };
+  pen.text(x, y + 20, ticks[0], text);
+  pen.text(x + width / 2, y + 20, ticks[1], { ...text, anchor: "middle" });
+  pen.text(x + width, y + 20, ticks[2], { ...text, anchor: "end" });
+  if (masked) {
+    const cell = { values: new Uint8Array([255]), rows: 1, columns: 1 };
+    pen.levels(x + width + 20, y - 1, 12, 12, cell, kind);
+    pen.rect(x + width + 20, y - 1, 12, 12, { stroke: theme.grid });
+    pen.text(x + width + 38, y + 5, "masked", text);
+  }
+  return y + 30;
+}
+
+/** The colour scale under the matrix. */
+class Legend {
+  constructor() {
+    this.canvas = element("canvas", { role: "img" });
+    this.root = element("div", { class: "legend" }, this.canvas);
+  }
+
+  show(view, shown) {
+    const legend = legendOf(view, shown);
+    const [low, middle, high] = legend.ticks;
+    const name = `Colour scale: ${low}, ${middle}, ${high}`;
+    if (this.canvas.getAttribute("aria-label") !== name) this.canvas.setAttribute("aria-label", name);
+    const width = Math.min(view.root.clientWidth, 340);
+    const pen = CanvasPen.on(this.canvas, width, 30, view.theme);
+    drawLegend(pen, 1, 2, Math.min(240, width - 90), legend, view.data.kind);
+  }
+}

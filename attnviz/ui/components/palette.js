@@ -1,0 +1,153 @@
+/* palette: the theme's colours, and the colours of weights, of changes and of heads. */
+
+/** OKLCH (lightness 0–1, chroma, hue in degrees) to OKLab (Ottosson 2020). */
+function oklab([lightness, chroma, hue]) {
+  const angle = (hue * Math.PI) / 180;
+  return [lightness, chroma * Math.cos(angle), chroma * Math.sin(angle)];
+}
+
+/** OKLab to sRGB, 0–255, clipped to what a screen can show. */
+function rgbFromOklab([lightness, a, b]) {
+  const long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const short = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+    -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+    -0.0041960863 * long - 0.7034186147 * medium + 1.707614701 * short,
+  ].map((linear) => {
+    const clipped = Math.min(1, Math.max(0, linear));
+    const gamma = clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055;
+    return Math.round(255 * gamma);
+  });
+}
+
+/** sRGB, 0–255, to OKLab. */
+function oklabFromRgb(rgb) {
+  const [r, g, b] = rgb.map((value) => {
+    const gamma = value / 255;
+    return gamma <= 0.04045 ? gamma / 12.92 : ((gamma + 0.055) / 1.055) ** 2.4;
+  });
+  const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+  const medium = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+  const short = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+  return [
+    0.2104542553 * long + 0.793617785 * medium - 0.0040720468 * short,
+    1.9779984951 * long - 2.428592205 * medium + 0.4505937099 * short,
+    0.0259040371 * long + 0.7827717662 * medium - 0.808675766 * short,
+  ];
+}
+
+const css = (rgb) => `rgb(${rgb.join(" ")})`;
+
+/** Lightness runs one way only in each scale, so that no kind of colour vision is needed to read it. */
+const SCALES = {
+  light: {
+    sequential: [[0.9, 0.045, 262], [0.72, 0.115, 264], [0.53, 0.18, 270], [0.36, 0.16, 278], [0.2, 0.08, 285]],
+    below: [[0.82, 0.075, 250], [0.58, 0.14, 254], [0.34, 0.11, 260]],
+    above: [[0.84, 0.09, 68], [0.65, 0.155, 52], [0.4, 0.11, 42]],
+  },
+  dark: {
+    sequential: [[0.31, 0.08, 278], [0.45, 0.14, 274], [0.61, 0.16, 270], [0.79, 0.1, 262], [0.96, 0.03, 250]],
+    below: [[0.4, 0.09, 258], [0.63, 0.14, 252], [0.9, 0.06, 240]],
+    above: [[0.42, 0.09, 48], [0.68, 0.155, 56], [0.93, 0.07, 82]],
+  },
+};
+
+/** Twelve hues; neighbours differ in lightness too. Every head also carries its number. */
+const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
+
+class Theme {
+  /** @param colours background, secondary, text, primary and border as [r, g, b]; font as CSS. */
+  constructor(colours) {
+    Object.assign(this, colours);
+    this.dark = oklabFromRgb(this.background)[0] < 0.5;
+    this.scales = SCALES[this.dark ? "dark" : "light"];
+    this.muted = this.#mix(this.text, this.background, 0.32);
+    this.grid = this.#mix(this.text, this.background, 0.86);
+    this.hatch = this.#mix(this.text, this.background, 0.72);
+    this.tables = {};
+  }
+
+  /** The theme that Streamlit gave the widget's host element. */
+  static of(host) {
+    const style = getComputedStyle(host);
+    const context = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    const rgb = (name, otherwise) => {
+      context.fillStyle = otherwise;
+      context.fillStyle = style.getPropertyValue(name).trim() || otherwise;
+      context.fillRect(0, 0, 1, 1);
+      return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    return new Theme({
+      background: rgb("--st-background-color", "#fff"),
+      text: rgb("--st-text-color", "#1a1a1a"),
+      primary: rgb("--st-primary-color", "#4338ca"),
+      font: style.getPropertyValue("--st-font").trim() || "sans-serif",
+    });
+  }
+
+  /** Pictures that leave the page are always light. */
+  static forFiles() {
+    return new Theme({
+      background: [255, 255, 255],
+      text: [26, 28, 36],
+      primary: [67, 56, 202],
+      font: "Helvetica, Arial, sans-serif",
+    });
+  }
+
+  #mix(one, other, share) {
+    return one.map((value, at) => Math.round(value + (other[at] - value) * share));
+  }
+
+  /** The colour at 0–1 of a scale that starts at the background. */
+  #at(scale, position) {
+    const stops = [oklabFromRgb(this.background), ...this.scales[scale].map(oklab)];
+    const along = position * (stops.length - 1);
+    const from = Math.min(Math.floor(along), stops.length - 2);
+    return rgbFromOklab(stops[from].map((value, at) => value + (stops[from + 1][at] - value) * (along - from)));
+  }
+
+  /** [r, g, b] of each level 0–254; 255 (masked) is left out. */
+  levels(kind) {
+    this.tables[kind] ??= Array.from({ length: 255 }, (_, level) => {
+      if (kind === "sequential") return this.#at("sequential", level / 254);
+      return this.#at(level < 127 ? "below" : "above", Math.abs(level - 127) / 127);
+    });
+    return this.tables[kind];
+  }
+
+  /** The same as 32-bit pixels for ImageData; masked is transparent. */
+  pixels(kind) {
+    const name = `${kind} pixels`;
+    this.tables[name] ??= (() => {
+      const bytes = new Uint8ClampedArray(256 * 4);
+      this.levels(kind).forEach((rgb, level) => bytes.set([...rgb, 255], 4 * level));
+      return new Uint32Array(bytes.buffer);
+    })();
+    return this.tables[name];
+  }
+
+  /** The colour of a head (from 1) in lines, bars and chips; readable as text on the background. */
+  head(number) {
+    const hue = HEAD_HUES[(number - 1) % HEAD_HUES.length];
+    const even = number % 2 === 0;
+    return rgbFromOklab(oklab(this.dark ? [even ? 0.82 : 0.74, 0.12, hue] : [even ? 0.47 : 0.55, 0.165, hue]));
+  }
+
+  /** The colour of a rise or a fall. */
+  change(rises) {
+    return this.#at(rises ? "above" : "below", 0.72);
+  }
+}
+
+/** One picture of [query, key] levels, one canvas pixel a cell. */
+function levelsImage(values, rows, columns, palette) {
+  const canvas = element("canvas", { width: columns, height: rows });
+  const image = new ImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let at = 0; at < pixels.length; at++) pixels[at] = palette[values[at]];
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}

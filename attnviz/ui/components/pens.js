@@ -1,0 +1,229 @@
+/* pens: the same picture drawn on a canvas for the screen, or written as SVG for a file. */
+
+const measuring = element("canvas").getContext("2d");
+
+function textWidth(text, size, font, weight = 400) {
+  measuring.font = `${weight} ${size}px ${font}`;
+  return measuring.measureText(text).width;
+}
+
+/** The text, cut with "…" where it does not fit. */
+function fitted(text, room, size, font) {
+  if (textWidth(text, size, font) <= room) return text;
+  const letters = [...text];
+  let [low, high] = [0, letters.length];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (textWidth(`${letters.slice(0, middle).join("")}…`, size, font) <= room) low = middle;
+    else high = middle - 1;
+  }
+  return `${letters.slice(0, low).join("")}…`;
+}
+
+/** The text in lines no wider than `room`. */
+function wrapped(text, room, size, font) {
+  const lines = [];
+  for (const word of text.split(/\s+/)) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && textWidth(longer, size, font) <= room) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+class CanvasPen {
+  constructor(context, theme) {
+    this.context = context;
+    this.font = theme.font;
+    this.theme = theme;
+  }
+
+  /** A canvas of this size in CSS pixels, cleared, with a pen that draws in them. */
+  static on(canvas, width, height, theme) {
+    const ratio = window.devicePixelRatio || 1;
+    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== w || canvas.height !== h) {
+      [canvas.width, canvas.height] = [w, h];
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+    }
+    const context = canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, w, h);
+    context.scale(w / width, h / height);
+    return new CanvasPen(context, theme);
+  }
+
+  rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
+    const { context } = this;
+    context.globalAlpha = alpha;
+    context.beginPath();
+    context.roundRect(x, y, width, height, radius);
+    if (fill) {
+      context.fillStyle = css(fill);
+      context.fill();
+    }
+    if (stroke) {
+      context.strokeStyle = css(stroke);
+      context.lineWidth = line;
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  curve(x0, y0, x1, y1, { stroke, width, alpha, dashed }) {
+    const { context } = this;
+    const bend = (x1 - x0) * 0.45;
+    context.globalAlpha = alpha;
+    context.strokeStyle = css(stroke);
+    context.lineWidth = width;
+    if (dashed) context.setLineDash([5, 4]);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+    context.stroke();
+    if (dashed) context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
+
+  text(x, y, text, { size, fill, weight = 400, anchor = "start", turn = 0 }) {
+    const { context } = this;
+    context.save();
+    context.translate(x, y);
+    context.rotate((turn * Math.PI) / 180);
+    context.font = `${weight} ${size}px ${this.font}`;
+    context.fillStyle = css(fill);
+    context.textAlign = { start: "left", middle: "center", end: "right" }[anchor];
+    context.textBaseline = "middle";
+    context.fillText(text, 0, 0);
+    context.restore();
+  }
+
+  /** A matrix of levels; masked cells show the hatching under it. */
+  levels(x, y, width, height, { values, rows, columns }, kind) {
+    const { context } = this;
+    if (values.includes(255)) {
+      context.fillStyle = this.#hatching();
+      context.fillRect(x, y, width, height);
+    }
+    context.imageSmoothingEnabled = columns > width || rows > height;
+    context.drawImage(levelsImage(values, rows, columns, this.theme.pixels(kind)), x, y, width, height);
+  }
+
+  #hatching() {
+    const tile = element("canvas", { width: 6, height: 6 });
+    const context = tile.getContext("2d");
+    context.strokeStyle = css(this.theme.hatch);
+    context.beginPath();
+    for (const at of [-6, 0, 6]) {
+      context.moveTo(at - 1, 7);
+      context.lineTo(at + 7, -1);
+    }
+    context.stroke();
+    return this.context.createPattern(tile, "repeat");
+  }
+}
+
+const xml = (text) =>
+  String(text)
+    // What XML cannot hold at all, and what it holds only as an entity.
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])/gu, "\ufffd")
+    .replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+const short = (number) => Number(number.toFixed(2));
+
+class SvgPen {
+  #parts = [];
+
+  constructor(theme) {
+    this.theme = theme;
+    this.font = theme.font;
+  }
+
+  rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
+    const place = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
+    const paint = `fill="${fill ? hex(fill) : "none"}"${stroke ? ` stroke="${hex(stroke)}" stroke-width="${line}"` : ""}`;
+    this.#parts.push(
+      `<rect ${place} ${paint}${radius ? ` rx="${radius}"` : ""}${alpha < 1 ? ` opacity="${short(alpha)}"` : ""}/>`,
+    );
+  }
+
+  curve(x0, y0, x1, y1, { stroke, width, alpha, dashed }) {
+    const bend = (x1 - x0) * 0.45;
+    const [a, b, c, d] = [x0, x0 + bend, x1 - bend, x1].map(short);
+    const path = `M${a} ${short(y0)}C${b} ${short(y0)} ${c} ${short(y1)} ${d} ${short(y1)}`;
+    const dash = dashed ? ' stroke-dasharray="5 4"' : "";
+    const paint = `fill="none" stroke="${hex(stroke)}" stroke-width="${short(width)}" opacity="${short(alpha)}"`;
+    this.#parts.push(`<path d="${path}" ${paint}${dash}/>`);
+  }
+
+  text(x, y, text, { size, fill, weight = 400, anchor = "start", turn = 0 }) {
+    const place = `x="${short(x)}" y="${short(y)}" text-anchor="${anchor}" dominant-baseline="central"`;
+    const style = `font-size="${size}" font-weight="${weight}" fill="${hex(fill)}"`;
+    const turned = turn ? ` transform="rotate(${turn} ${short(x)} ${short(y)})"` : "";
+    this.#parts.push(`<text ${place} ${style}${turned} xml:space="preserve">${xml(text)}</text>`);
+  }
+
+  levels(x, y, width, height, { values, rows, columns }, kind) {
+    if (values.includes(255)) {
+      this.#parts.push(
+        `<defs><pattern id="masked" width="6" height="6" patternUnits="userSpaceOnUse">` +
+          `<path d="M-1 7L7 -1M-1 1L1 -1M5 7L7 5" stroke="${hex(this.theme.hatch)}"/></pattern></defs>`,
+        `<rect x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" fill="url(#masked)"/>`,
+      );
+    }
+    // A rectangle per cell can be edited in a drawing program; too many of them can only stall it.
+    if (Math.max(rows, columns) > 128) {
+      const image = levelsImage(values, rows, columns, this.theme.pixels(kind)).toDataURL("image/png");
+      this.#parts.push(
+        `<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" ` +
+          `preserveAspectRatio="none" style="image-rendering:pixelated" href="${image}"/>`,
+      );
+      return;
+    }
+    const colours = this.theme.levels(kind).map(hex);
+    const [w, h] = [width / columns, height / rows];
+    this.#parts.push('<g shape-rendering="crispEdges">');
+    for (let at = 0; at < rows * columns; at++) {
+      const colour = colours[values[at]];
+      if (!colour) continue;
+      const place = `x="${short(x + (at % columns) * w)}" y="${short(y + Math.floor(at / columns) * h)}"`;
+      this.#parts.push(`<rect ${place} width="${short(w)}" height="${short(h)}" fill="${colour}"/>`);
+    }
+    this.#parts.push("</g>");
+  }
+
+  /** Everything another pen drew, moved to (x, y). */
+  group(x, y, pen) {
+    this.#parts.push(`<g transform="translate(${x} ${y})">`, ...pen.#parts, "</g>");
+  }
+
+  /** The whole file. */
+  file(width, height, title) {
+    const [w, h] = [Math.ceil(width), Math.ceil(height)];
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" ` +
+      `font-family="${xml(this.font)}" role="img"><title>${xml(title)}</title>` +
+      `<rect width="${w}" height="${h}" fill="${hex(this.theme.background)}"/>${this.#parts.join("\n")}</svg>`
+    );
+  }
+}
+
+const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+
+function download(blob, name) {
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** The SVG as a PNG, two pixels for each of its own. */
+async function rasterised(svg) {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  await image.decode();
+  URL.revokeObjectURL(image.src);
+  const canvas = element("canvas", { width: 2 * image.width, height: 2 * image.height });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}

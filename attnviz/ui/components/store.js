@@ -1,0 +1,30 @@
+/* store: keeps the arrays that Python sent in window.attnviz, and tells the widgets that they have come. */
+
+const KEPT = 2; // sets per key: the one on screen, and the one that is about to replace it
+
+function unpack(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const start = 4 + view.getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, start)));
+  const arrays = {};
+  for (const { name, dtype, shape, offset, length } of header.arrays) {
+    // A copy: float32 needs an aligned start, and the message itself can be freed.
+    const { buffer } = bytes.slice(start + offset, start + offset + length);
+    arrays[name] = { shape, values: dtype === "float32" ? new Float32Array(buffer) : new Uint8Array(buffer) };
+  }
+  return { id: header.id, key: header.key, facts: header.facts, arrays };
+}
+
+export default function ({ parentElement, data }) {
+  const set = unpack(data);
+  const sets = allData();
+  const known = sets.get(set.id);
+  sets.delete(set.id); // so that it becomes the latest again
+  sets.set(set.id, { ...(known ?? set), owner: parentElement });
+  const older = [...sets].filter(([, { key }]) => key === set.key).slice(0, -KEPT);
+  for (const [id] of older) sets.delete(id);
+  if (!known) window.dispatchEvent(new CustomEvent("attnviz:data", { detail: { id: set.id } }));
+  return () => {
+    for (const [id, { owner }] of sets) if (owner === parentElement) sets.delete(id);
+  };
+}

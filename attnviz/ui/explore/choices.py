@@ -1,0 +1,150 @@
+"""The choices on the page; each is a widget whose value is also in the link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from attnviz.analysis.picture import Scale
+from attnviz.analysis.stages import STAGES
+from attnviz.ui.caches import WEIGHTS, View
+from attnviz.ui.explore.reading import Reading
+
+STYLES = ("Lines", "Matrix", "Heatmap")
+SCALES: tuple[Scale, ...] = ("shared", "per head")
+
+Choice = TypeVar("Choice", bound=str)
+
+_PARAMETERS = (
+    *("text", "other", "model", "show", "layer", "head", "also", "query", "key"),
+    *("view", "stage", "scale", "hide", "merge", "find"),
+)
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The open heads, all of one layer; layer and heads count from 1, as on screen.
+
+    Attributes:
+        layer: the layer.
+        head: the head whose numbers are worked out.
+        also: other heads of the layer, drawn beside it.
+    """
+
+    layer: int
+    head: int
+    also: tuple[int, ...]
+
+    @property
+    def all(self) -> list[int]:
+        """Every open head, the worked-out one first."""
+        return [self.head, *self.also]
+
+    @property
+    def name(self) -> str:
+        """The head's name as in Clark et al. 2019: "4-2"."""
+        return f"{self.layer}-{self.head}"
+
+
+def choose_view(read: Reading) -> tuple[View, str]:
+    """Draw the choices of how the numbers are shown; return them, and the style of picture."""
+    with st.container(horizontal=True):
+        style = _one_of(
+            "Picture", STYLES, STYLES[0], "view", "Lines between tokens, a matrix, or a heatmap to zoom."
+        )
+        stage = _one_of(
+            "Stage",
+            [stage.name for stage in STAGES],
+            WEIGHTS,
+            "stage",
+            "\n\n".join(f"**{stage.name}**: {stage.explanation}." for stage in STAGES),
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        hide = st.toggle(
+            "Hide special tokens",
+            key="hide",
+            bind="query-params",
+            help="Leaves out [CLS] and [SEP] and rescales what is left of each row to 100 %.",
+        )
+        merge = st.toggle(
+            "Merge word pieces",
+            key="merge",
+            bind="query-params",
+            help="Attention to a word is the sum over its pieces, from a word the mean (Clark et al. 2019).",
+        )
+        scale = _one_of(
+            "Colours",
+            SCALES,
+            SCALES[0],
+            "scale",
+            "**shared**: a colour means the same number in every head. "
+            "**per head**: each head's largest number has the strongest colour.",
+        )
+    if merge and stage != WEIGHTS:
+        st.info("Scores belong to single word pieces, so pieces are merged only at the stage “weights”.")
+        merge = False
+    return View(read.model, read.text, read.changed, stage, scale, hide, merge), style
+
+
+def choose_heads(layers: int, heads: int) -> Heads:
+    """Draw the choice of layer and heads."""
+    for key, most in (("layer", layers), ("head", heads)):
+        if st.session_state.get(key, 1) > most:
+            st.session_state[key] = most
+    layer_column, head_column, also_column = st.columns([1, 1, 1.2])
+    with layer_column:
+        layer = st.number_input("Layer", 1, layers, min(4, layers), key="layer", bind="query-params")
+    with head_column:
+        head = st.number_input("Head", 1, heads, min(2, heads), key="head", bind="query-params")
+    with also_column:
+        also = st.multiselect(
+            "Also show heads", list(range(1, heads + 1)), key="also", bind="query-params", placeholder="none"
+        )
+    return Heads(layer, head, tuple(h for h in also if h != head))
+
+
+def choose_token(key: str, label: str, options: Sequence[str], default: str, sentences: object) -> str:
+    """Draw the choice of one token; it keeps its place when the same sentences are shown in another way.
+
+    Args:
+        key: the parameter's name.
+        label: what the choice is called.
+        options: "11 it": number and token, in order.
+        default: one of the options.
+        sentences: while this stays the same, a token that changed its name is found again by its number.
+    """
+    memory = f"{key} was chosen in"
+    chosen = st.session_state.get(key)
+    if chosen is not None and chosen not in options and st.session_state.get(memory) == sentences:
+        same_place = [option for option in options if option.split(" ", 1)[0] == chosen.split(" ", 1)[0]]
+        st.session_state[key] = same_place[0] if same_place else default
+    st.session_state[memory] = sentences
+    return st.selectbox(label, options, options.index(default), key=key, bind="query-params")
+
+
+def parameters() -> dict[str, list[str]]:
+    """Every parameter that a link can hold, with its value now, as a link writes it."""
+    return {name: _written(st.session_state[name]) for name in _PARAMETERS if name in st.session_state}
+
+
+def _one_of(label: str, options: Sequence[Choice], default: Choice, key: str, explanation: str) -> Choice:
+    return st.segmented_control(
+        label,
+        options,
+        default=default,
+        key=key,
+        bind="query-params",
+        required=True,
+        help=explanation,
+    )
+
+
+def _written(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(item) for item in value]
+    if isinstance(value, bool):
+        return [str(value).lower()]
+    return [] if value is None else [str(value)]

@@ -1,0 +1,134 @@
+"""One head (or several of a layer) as lines, as a matrix to click, or as a heatmap to zoom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import looks, moves, name_of
+from attnviz.ui import caches, markdown
+from attnviz.ui.caches import WEIGHTS, View
+from attnviz.ui.components.head_view import ShownToken, head_view
+from attnviz.ui.explore.choices import Heads
+from attnviz.ui.explore.linking import Tokens
+from attnviz.ui.explore.published import Sent
+
+_MOST = 3  # tokens named in the sentence
+
+
+def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+    """Draw the open heads and their sentence in words."""
+    if style == "Heatmap":
+        _heatmap(view, heads)
+    else:
+        _widget(view, heads, tokens, style, sent)
+    if tokens.pair:
+        st.markdown(in_words(view, heads, tokens.pair.query))
+
+
+def in_words(view: View, heads: Heads, query: int) -> str:
+    """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
+    numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
+    groups = caches.groups(view)
+    name = markdown.code(name_of(query, groups))
+    where = f"In head {heads.name},"
+    if view.stage != WEIGHTS:
+        order = np.argsort(-numbers[query], kind="stable")[:_MOST]
+        found = [(name_of(int(key), groups), float(numbers[query, key])) for key in order]
+        how = "gains most" if view.changed else "scores highest"
+        return f"{where} {name} {how} with {_listed(view, found)}."
+    if view.changed is None:
+        return f"{where} {name} looks at {_listed(view, looks(numbers, query, groups, most=_MOST).keys)}."
+    moved = moves(numbers, query, groups)
+    found = [move for move in (moved.gain, moved.loss) if move]
+    return (
+        f"{where} {name} changes most at {_listed(view, found)}."
+        if found
+        else f"{where} {name} looks where it looked."
+    )
+
+
+def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{markdown.code(name)} **{caches.written(view, number)}**" for name, number in found)
+
+
+def explanation(view: View) -> str:
+    """How the numbers in the picture were made from the model's, in plain words."""
+    tokens = caches.shown(view.model, view.text, view.hide, view.merge)
+    return tokens.explanation if view.stage == WEIGHTS else tokens.explanation_of_scores
+
+
+def caption(view: View, heads: Heads) -> str:
+    """What a picture that leaves the page must say about itself."""
+    sentence = f"“{view.text}”" if view.changed is None else f"“{view.text}” → “{view.changed}” (change)"
+    open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
+    return f"{sentence} · {view.model} · head {open_heads} · {view.stage} · {explanation(view)}"
+
+
+def file_name(view: View, heads: Heads) -> str:
+    """A file name without an ending: model, heads, stage."""
+    parts = [
+        view.model,
+        f"layer{heads.layer}",
+        *(f"head{head}" for head in heads.all),
+        view.stage.replace(" ", "-"),
+    ]
+    parts += [
+        part
+        for part, present in (("change", view.changed), ("hidden", view.hide), ("merged", view.merge))
+        if present
+    ]
+    return "-".join(["attnviz", *parts])
+
+
+def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+    named: list[ShownToken] = [
+        {"label": group.label, "title": group.title, "special": group.special}
+        for group in caches.groups(view)
+    ]
+
+    def open_heads(layer: int, picked: list[int]) -> None:
+        st.session_state["layer"], st.session_state["head"] = layer, picked[0]
+        st.session_state["also"] = picked[1:]
+
+    head_view(
+        "one head",
+        pixels=sent.pixels,
+        exact=sent.exact,
+        view="lines" if style == "Lines" else "matrix",
+        layer=heads.layer,
+        heads=heads.all,
+        heads_total=caches.values(view).shape[1],
+        query_tokens=named,
+        key_tokens=named,
+        query=tokens.pair.query if tokens.pair else None,
+        key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
+        kind=caches.drawn(view).picture.kind,
+        unit=view.unit,
+        note=f"{view.scale} colour scale; {explanation(view)}",
+        caption=caption(view, heads),
+        filename=file_name(view, heads),
+        on_pick=tokens.choose,
+        on_heads=open_heads,
+    )
+
+
+def _heatmap(view: View, heads: Heads) -> None:
+    # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
+    from attnviz.figures.heatmap import CONFIG, heatmap, heatmap_alt
+
+    labels = [group.label for group in caches.groups(view)]
+    numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
+    drawn = caches.drawn(view).picture
+    high = float(drawn.high[heads.layer - 1, heads.head - 1])
+    if heads.also:
+        st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several side by side.")
+    st.plotly_chart(
+        heatmap(numbers, labels, labels, kind=drawn.kind, unit=view.unit, high=high),
+        theme="streamlit",
+        config=CONFIG(file_name(view, heads)),
+        alt=heatmap_alt(numbers, labels, labels, view.unit),
+        key="heatmap",
+    )

@@ -1,0 +1,64 @@
+"""What the browser holds: bytes of every head for drawing, and floats of the open heads for reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnviz.analysis.picture import value_of
+from attnviz.ui import caches
+from attnviz.ui.caches import View
+from attnviz.ui.components import store
+from attnviz.ui.explore.choices import Heads
+
+MOST_TOKENS = 128
+"""Up to here every head of the model is in the browser, and heads change without the server."""
+
+_SMALL = 32  # up to here the pictures of the heads are their own thumbnails
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The ids under which the browser holds the bytes and the floats."""
+
+    pixels: str
+    exact: str
+
+
+def send(view: View, heads: Heads) -> Sent:
+    """Send the browser what it does not have yet."""
+    return Sent(_pixels(view, heads), _exact(view, heads))
+
+
+def _pixels(view: View, heads: Heads) -> str:
+    """The pictures of all heads; for long texts, of the open ones."""
+    drawn = caches.drawn(view)
+    levels = drawn.picture.levels
+    layer_count, head_count, queries, keys = levels.shape
+    if max(queries, keys) <= MOST_TOKENS:
+        sent = [(layer, head) for layer in range(layer_count) for head in range(head_count)]
+    else:
+        sent = [(heads.layer - 1, head - 1) for head in heads.all]
+    arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
+    if max(queries, keys) > _SMALL:
+        arrays["thumbnails"] = drawn.thumbnails
+    kind = drawn.picture.kind
+    return store.publish(
+        "pixels",
+        arrays,
+        heads=[[layer + 1, head + 1] for layer, head in sent],
+        limits=[
+            [value_of(level, kind, drawn.picture.high[layer, head]) for level in (0, 254)]
+            for layer, head in sent
+        ],
+        curve="linear" if kind == "diverging" else "sqrt",
+    )
+
+
+def _exact(view: View, heads: Heads) -> str:
+    """The numbers of the open heads, to the last bit."""
+    numbers = caches.values(view)[heads.layer - 1, [head - 1 for head in heads.all]]
+    # The browser knows a cell that the mask forbids by its being no number.
+    readable = np.where(np.isfinite(numbers), numbers, np.float32(np.nan))
+    return store.publish("exact", {"values": readable}, heads=[[heads.layer, head] for head in heads.all])

@@ -1,0 +1,62 @@
+"""Take it along: the link to this very view, and the numbers as files."""
+
+from __future__ import annotations
+
+import io
+
+import streamlit as st
+
+from attnviz import trace_file
+from attnviz.analysis.table import head_table
+from attnviz.ui import caches
+from attnviz.ui.caches import View
+from attnviz.ui.components.copy_link import copy_link
+from attnviz.ui.explore.choices import Heads
+from attnviz.ui.explore.one_head import explanation, file_name
+
+
+def draw(view: View, heads: Heads) -> None:
+    """Draw the buttons."""
+    with st.container(horizontal=True):
+        copy_link("link")
+        st.download_button(
+            f"CSV of head {heads.name}",
+            lambda: csv_of(view, heads),
+            file_name=f"{file_name(view, heads)}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            help="The numbers of the open head as they are shown, with a header that says what they are.",
+        )
+        st.download_button(
+            "NPZ of all heads",
+            lambda: npz_of(view),
+            file_name=f"attnviz-{view.model}.npz",
+            mime="application/zip",
+            on_click="ignore",
+            help="Every query, key, value, score and weight of this sentence as the model computed them, "
+            "nothing hidden, merged or rescaled, for numpy.load.",
+        )
+
+
+def csv_of(view: View, heads: Heads) -> str:
+    """The shown numbers of the open head."""
+    groups = caches.groups(view)
+    return head_table(
+        caches.values(view)[heads.layer - 1, heads.head - 1],
+        groups,
+        groups,
+        text=view.changed or view.text,
+        compared_with=view.text if view.changed else None,
+        model=view.model,
+        layer=heads.layer - 1,
+        head=heads.head - 1,
+        stage=view.stage,
+        explanation=explanation(view),
+    )
+
+
+def npz_of(view: View) -> bytes:
+    """The whole forward pass over the sentence on show."""
+    file = io.BytesIO()
+    trace_file.write(caches.trace(view.model, view.text), file, derived=True)
+    return file.getvalue()

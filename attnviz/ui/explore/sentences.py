@@ -1,0 +1,78 @@
+"""What is read: a sentence, one to compare it with, and the model that reads them."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.capture import catalogue
+from attnviz.ui.examples import EXAMPLES, OPENING, Example, example_of
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The visitor's choice.
+
+    Attributes:
+        model: a name in the catalogue.
+        text: the sentence.
+        other: the sentence to compare it with; "" for none.
+    """
+
+    model: str
+    text: str
+    other: str
+
+    @property
+    def example(self) -> Example | None:
+        """The example that these sentences are, if they are one."""
+        return example_of(self.text, self.other)
+
+
+def choose() -> Sentences:
+    """Draw the sentence bar and return what it says."""
+    sentence, comparison, model_choice = st.columns([5, 5, 2])
+    with sentence:
+        text = st.text_input(
+            "Sentence", OPENING.text, key="text", bind="query-params", on_change=_keep_comparable
+        )
+    with comparison:
+        other = st.text_input(
+            "Compare with (optional)",
+            OPENING.other,
+            key="other",
+            bind="query-params",
+            placeholder="the same sentence with one word changed",
+        )
+    with model_choice:
+        names = catalogue.names()
+        model = st.selectbox(
+            "Model",
+            names,
+            key="model",
+            bind="query-params",
+            help="\n\n".join(f"**{name}**: {catalogue.entry(name).description}" for name in names),
+        )
+    sentences = Sentences(model, text, other)
+    _examples(sentences.example)
+    return sentences
+
+
+def _examples(current: Example | None) -> None:
+    st.session_state["example"] = current.name if current else None
+    st.pills("Examples", [e.name for e in EXAMPLES], key="example", on_change=_open_example)
+    if current:
+        st.markdown(f":small[{current.remark}]")
+
+
+def _open_example() -> None:
+    for example in EXAMPLES:
+        if example.name == st.session_state["example"]:
+            st.session_state["text"], st.session_state["other"] = example.text, example.other
+
+
+def _keep_comparable() -> None:
+    """Drop an example's second sentence once the first has become a sentence of another length."""
+    text, other = st.session_state["text"], st.session_state["other"]
+    from_example = any(other in (example.text, example.other) for example in EXAMPLES)
+    if from_example and len(text.split()) != len(other.split()):
+        st.session_state["other"] = ""

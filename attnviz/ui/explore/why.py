@@ -1,0 +1,110 @@
+"""Why this number? The two vectors, their product, the scale, and the softmax of the row, worked out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from attnviz.analysis.arithmetic import Why, why
+from attnviz.analysis.shown import Shown
+from attnviz.trace import Block
+from attnviz.ui import caches
+from attnviz.ui.caches import KIND, View
+from attnviz.ui.components.arithmetic import arithmetic
+from attnviz.ui.explore.choices import Heads
+from attnviz.ui.explore.linking import Pair, Tokens
+
+
+def draw(view: View, heads: Heads, tokens: Tokens) -> None:
+    """Work out the number between the two chosen tokens; in a change, both sentences' numbers."""
+    if tokens.pair is None:
+        st.subheader("Why this number?", anchor=False)
+        st.markdown("Choose a query token, and its numbers are worked out here.")
+        return
+    for text in filter(None, (view.text, view.changed)):
+        _worked_out(view, heads, tokens, tokens.pair, text)
+
+
+def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, text: str) -> None:
+    shown = caches.shown(view.model, text, view.hide, view.merge)
+    block = caches.trace(view.model, text).block(KIND, heads.layer - 1)
+    worked = why(block, heads.head - 1, pair.query, pair.key, shown)
+
+    def pick(position: int) -> None:
+        index = shown.index_of(position)
+        if index is not None:
+            tokens.choose_key(index)
+
+    note = f"In “{text}”" if view.changed else ""
+    content = message(worked, block, shown) | {
+        "query_word": shown.labels[pair.query],
+        "key_word": shown.labels[pair.key],
+        "note": note,
+    }
+    arithmetic("why" if text == view.text else "why in the other sentence", content, on_pick=pick)
+
+
+def message(worked: Why, block: Block, shown: Shown) -> dict[str, Any]:
+    """The worked-out number as the browser widget wants it: plain numbers, to the last bit."""
+    hidden = {p for group in shown.all_groups if group not in shown.groups for p in group.positions}
+    row = [
+        {
+            "label": token.text,
+            "score": float(score),
+            "exponential": float(exponential),
+            "weight": float(exponential / worked.total),
+            "masked": not open_cell,
+            "hidden": position in hidden,
+        }
+        for position, (token, score, exponential, open_cell) in enumerate(
+            zip(block.key_tokens, worked.score_row, worked.exponential_row, worked.mask_row, strict=True)
+        )
+    ]
+    return {
+        "query_label": block.query_tokens[worked.query_position].text,
+        "key_label": block.key_tokens[worked.key_position].text,
+        "query_vector": worked.query_vector.tolist(),
+        "key_vector": worked.key_vector.tolist(),
+        "products": worked.products.tolist(),
+        "dot_product": float(worked.dot_product),
+        "d_head": len(worked.products),
+        "scale": float(worked.scale),
+        "bias": None if worked.bias is None else float(worked.bias),
+        "score": float(worked.score),
+        "masked": not worked.mask_row[worked.key_position],
+        "position": worked.key_position,
+        "row": row,
+        "row_maximum": float(worked.largest),
+        "row_sum": float(worked.total),
+        "weight": float(worked.weight),
+        "last_steps": _last_steps(worked, shown),
+        "result": float(worked.shown_weight),
+    }
+
+
+def _last_steps(worked: Why, shown: Shown) -> list[list[Any]]:
+    """What merging and hiding did to the weight, with the numbers."""
+    steps: list[list[Any]] = []
+    if worked.piece_weights.size > 1:
+        queries, keys = worked.piece_weights.shape
+        how = f"the sum over {keys} pieces that are looked at"
+        if queries > 1:
+            how += f", the mean over {queries} pieces that look"
+        steps.append([f"Merged into words ({how}): ", _percent(worked.merged_weight)])
+    if shown.hides:
+        steps.append(
+            [
+                "Rescaled without the hidden tokens: ",
+                _percent(worked.merged_weight),
+                " ÷ (1 − ",
+                {"value": float(worked.hidden_share), "as": "number"},
+                ") = ",
+                _percent(worked.shown_weight),
+            ]
+        )
+    return steps
+
+
+def _percent(value: float) -> dict[str, Any]:
+    return {"value": float(value), "as": "percent"}

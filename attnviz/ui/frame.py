@@ -1,0 +1,32 @@
+"""The pages of the app, and the guarantee that each of them opens inside the frame."""
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+_FRAMED = "frame has run"
+
+
+def pages() -> list[StreamlitPage]:
+    """Every page; a page's file name is its address, and the first one lives at "/"."""
+    return [
+        st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
+        st.Page("pages/about.py", title="About", icon=":material/info:"),
+    ]
+
+
+def navigation() -> StreamlitPage:
+    """Draw the menu and return the page that the visitor asked for; only app.py calls this."""
+    page = st.navigation(pages(), position="top")
+    st.session_state[_FRAMED] = True
+    return page
+
+
+def require() -> None:
+    """Run app.py first if it has not run in this session; every page begins with this call.
+
+    Streamlit runs a file of a folder called `pages` on its own, without app.py, when its address is the
+    very first that a new server is asked for. Naming the real pages and running again mends it.
+    """
+    if not st.session_state.get(_FRAMED):
+        st.navigation(pages(), position="hidden")
+        st.rerun()

@@ -1,0 +1,57 @@
+"""What a link asked for, and a kind word where it could not be had."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from attnviz.ui import markdown
+
+_ASKED = "what the link asked for"
+_NOTICE = "what the link could not have"
+
+
+def remember() -> None:
+    """Keep the link's parameters as they came, before any widget corrects them; once for each visit."""
+    if _ASKED not in st.session_state:
+        st.session_state[_ASKED] = {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def notices(given: Mapping[str, list[str]]) -> list[str]:
+    """What to tell the visitor about a link that asked for something that does not exist.
+
+    Shown until the visitor changes anything.
+
+    Args:
+        given: every parameter the page knows, with its value now, as a link would write it.
+
+    Returns:
+        One Markdown sentence for each parameter whose value was not taken.
+    """
+    if _NOTICE not in st.session_state:
+        asked: Mapping[str, list[str]] = st.session_state.get(_ASKED, {})
+        st.session_state[_NOTICE] = (dict(given), _differences(asked, given))
+    at_first, sentences = st.session_state[_NOTICE]
+    return list(sentences) if at_first == given else []
+
+
+def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]]) -> list[str]:
+    sentences = []
+    for name, values in asked.items():
+        if name not in given:
+            sentences.append(f"{_shown(name)} is not something a link can choose here; it was left out.")
+        elif set(values) != set(given[name]):
+            taken = ", ".join(_shown(value) for value in given[name]) or "none"
+            wanted = ", ".join(_shown(value) for value in values) or "nothing"
+            sentences.append(f"{_shown(name)} cannot be {wanted} here, so it is {taken}.")
+    return sentences
+
+
+def _shown(text: str, most: int = 60) -> str:
+    return markdown.code(text if len(text) <= most else text[:most] + "…")
+
+
+def draw(given: Mapping[str, list[str]]) -> None:
+    """Say what of the link could not be had, if anything."""
+    sentences = notices(given)
+    if sentences:
+        st.warning("\n\n".join(sentences), icon=":material/link_off:")

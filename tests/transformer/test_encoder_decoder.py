@@ -1,0 +1,151 @@
+"""The whole model of the paper: how its parts are joined, what it can see, and that it can learn."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from attnviz.transformer.encoder_decoder import Embedding, EncoderDecoder, EncoderDecoderSteps
+from attnviz.transformer.masks import padding_mask
+from attnviz.transformer.positions import sinusoidal
+
+SOURCE = torch.tensor([2, 3, 5, 7, 11, 13, 17])
+TARGET = torch.tensor([1, 4, 9, 16, 25])
+
+
+def small_model(dropout: float = 0.0) -> EncoderDecoder:
+    torch.manual_seed(1)
+    return EncoderDecoder(19, 29, 35, 5, 13, encoder_layers=3, decoder_layers=2, dropout=dropout).eval()
+
+
+@pytest.fixture
+def steps() -> EncoderDecoderSteps:
+    with torch.no_grad():
+        result: EncoderDecoderSteps = small_model()(SOURCE, TARGET)
+    return result
+
+
+@torch.no_grad()
+def test_embedding_worked_by_hand() -> None:
+    embedding = Embedding(vocabulary=3, d_model=4)
+    embedding.table.weight.copy_(torch.tensor([[0.0, 0, 0, 0], [1, 2, 3, 4], [5, 6, 7, 8]]))
+    steps = embedding(torch.tensor([2, 1]))
+    # √4 = 2 times the rows of tokens 2 and 1; position 0 is (0, 1, 0, 1).
+    assert steps.words.tolist() == [[10, 12, 14, 16], [2, 4, 6, 8]]
+    assert steps.output[0].tolist() == [10, 13, 14, 17]
+    assert torch.equal(steps.positions, sinusoidal(2, 4))
+    assert torch.equal(steps.output, steps.words + steps.positions)
+
+
+def test_embedding_dropout_is_for_training_only() -> None:
+    embedding = Embedding(3, 5, dropout=1.0)
+    ids = torch.tensor([2, 1])
+    assert torch.equal(embedding.train()(ids).output, torch.zeros(2, 5))
+    assert torch.equal(embedding.eval()(ids).output, embedding(ids).words + sinusoidal(2, 5))
+
+
+def test_shapes_are_the_annotated_ones(
+    steps: EncoderDecoderSteps, check_shapes: Callable[[NamedTuple], None]
+) -> None:
+    check_shapes(steps)
+    assert len(steps.encoder.layers) == 3
+    assert len(steps.decoder.layers) == 2
+    assert steps.logits.shape == (5, 29)
+
+
+@torch.no_grad()
+def test_the_parts_are_joined_as_in_figure_1() -> None:
+    model = small_model()
+    steps = model(SOURCE, TARGET)
+    encoded = model.encoder(model.source_embedding(SOURCE).output)
+    decoded = model.decoder(model.target_embedding(TARGET).output, encoded.output)
+    assert torch.equal(steps.encoder.output, encoded.output)
+    assert torch.equal(steps.decoder.output, decoded.output)
+    for position, word in ((0, 3), (4, 28)):
+        score = (decoded.output[position] * model.target_embedding.table.weight[word]).sum()
+        torch.testing.assert_close(steps.logits[position, word], score)
+
+
+def test_probabilities_are_the_softmax_of_the_logits(steps: EncoderDecoderSteps) -> None:
+    torch.testing.assert_close(steps.probabilities.sum(dim=-1), torch.ones(5))
+    exponentials = steps.logits.double().exp()
+    expected = (exponentials / exponentials.sum(dim=-1, keepdim=True)).float()
+    torch.testing.assert_close(steps.probabilities, expected)
+
+
+def test_the_defaults_are_the_papers_base_model() -> None:
+    with torch.device("meta"):
+        ours = EncoderDecoder(101, 103)
+        theirs = nn.Transformer(512, 8, 6, 6, 2048, batch_first=True)
+    # PyTorch adds a norm (512 gains, 512 biases) behind each of the two stacks, which the paper has not.
+    layers = sum(p.numel() for p in theirs.parameters()) - 2 * (512 + 512)
+    embeddings = (101 + 103) * 512
+    assert sum(p.numel() for p in ours.parameters()) == layers + embeddings
+    dropouts = {module.p for module in ours.modules() if isinstance(module, nn.Dropout)}
+    assert dropouts == {0.1}
+
+
+@settings(deadline=None)
+@given(changed=st.integers(0, 4))
+@torch.no_grad()
+def test_a_target_word_changes_nothing_before_it(changed: int) -> None:
+    model = small_model()
+    target = TARGET.clone()
+    target[changed] = 0
+    before, after = model(SOURCE, TARGET).logits, model(SOURCE, target).logits
+    assert torch.equal(before[:changed], after[:changed])
+    assert not torch.equal(before[changed], after[changed])
+
+
+@torch.no_grad()
+def test_a_source_word_changes_every_target_word() -> None:
+    model = small_model()
+    source = SOURCE.clone()
+    source[-1] = 0
+    before, after = model(SOURCE, TARGET).logits, model(source, TARGET).logits
+    assert (before != after).any(dim=-1).all()
+
+
+@torch.no_grad()
+def test_padding_changes_nothing() -> None:
+    model = small_model()
+    padded = torch.cat([SOURCE, torch.zeros(4, dtype=torch.long)])
+    real = torch.arange(11) < 7
+    steps = model(
+        padded, TARGET, source_mask=padding_mask(real, queries=11), cross_mask=padding_mask(real, queries=5)
+    )
+    torch.testing.assert_close(steps.logits, model(SOURCE, TARGET).logits, atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_several_texts_at_once_are_each_text_alone() -> None:
+    model = small_model()
+    sources, targets = torch.stack([SOURCE, SOURCE.flip(0)]), torch.stack([TARGET, TARGET.flip(0)])
+    together = model(sources, targets).logits
+    for index in range(2):
+        alone = model(sources[index], targets[index]).logits
+        torch.testing.assert_close(together[index], alone, atol=1e-5, rtol=0)
+
+
+def test_it_learns_to_copy() -> None:
+    # Says back what it reads, one word later: only cross-attention can know the next word.
+    torch.manual_seed(1)
+    model = EncoderDecoder(11, 11, 32, 2, 32, encoder_layers=1, decoder_layers=1, dropout=0.0)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(300):
+        source = torch.randint(1, 11, (32, 5))
+        target = torch.cat([torch.zeros(32, 1, dtype=torch.long), source[:, :-1]], dim=1)
+        loss = nn.functional.cross_entropy(model(source, target).logits.flatten(0, 1), source.flatten())
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        assert all(parameter.grad is not None for parameter in model.parameters())
+        optimizer.step()
+    unseen = torch.randint(1, 11, (101, 5))
+    target = torch.cat([torch.zeros(101, 1, dtype=torch.long), unseen[:, :-1]], dim=1)
+    with torch.no_grad():
+        said = model(unseen, target).logits.argmax(dim=-1)
+    assert (said == unseen).float().mean() > 0.95

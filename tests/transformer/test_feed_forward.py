@@ -1,0 +1,47 @@
+"""The feed-forward network against numbers worked by hand."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from attnviz.transformer.feed_forward import FeedForward
+
+
+@torch.no_grad()
+def test_worked_by_hand() -> None:
+    network = FeedForward(d_model=2, d_feed_forward=3)
+    network.expand.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [1, 1]]))
+    network.expand.bias.copy_(torch.tensor([0.0, 0, 4]))
+    network.contract.weight.copy_(torch.tensor([[1.0, 1, 1], [0, 5, 2]]))
+    network.contract.bias.copy_(torch.tensor([0.0, 1]))
+    # x = (1, −2): x W₁ + b₁ = (1, −2, −1 + 4) = (1, −2, 3); max(0, ·) = (1, 0, 3);
+    # times W₂ plus b₂: (1 + 0 + 3, 0 + 0 + 6 + 1) = (4, 7).
+    steps = network(torch.tensor([[1.0, -2]]))
+    assert steps.expanded.tolist() == [[1, -2, 3]]
+    assert steps.activated.tolist() == [[1, 0, 3]]
+    assert steps.output.tolist() == [[4, 7]]
+
+
+@torch.no_grad()
+def test_another_activation_can_be_asked_for() -> None:
+    steps = FeedForward(5, 7, nn.GELU())(torch.randn(3, 5))
+    # GELU(x) = x · Φ(x), the share of the normal distribution below x (Hendrycks & Gimpel 2016).
+    below = (1 + torch.erf(steps.expanded / 2**0.5)) / 2
+    torch.testing.assert_close(steps.activated, steps.expanded * below)
+
+
+@torch.no_grad()
+def test_every_token_goes_by_itself() -> None:
+    network = FeedForward(5, 7)
+    tokens = torch.randn(11, 5)
+    together = network(tokens).output
+    for index in range(11):
+        torch.testing.assert_close(network(tokens[index : index + 1]).output[0], together[index])
+
+
+def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
+    steps = FeedForward(5, 7)(torch.randn(11, 5))
+    check_shapes(steps)
+    assert steps.expanded.shape == (11, 7)

@@ -1,0 +1,112 @@
+"""Masks, drawn: # where a query may look, · where not; one row a query."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attnviz.errors import InvalidTrace
+from attnviz.transformer.masks import (
+    causal_mask,
+    explicit_mask,
+    no_mask,
+    padding_mask,
+    prefix_mask,
+    window_mask,
+)
+
+
+def drawn(mask: Tensor) -> list[str]:
+    return ["".join("#" if cell else "·" for cell in row) for row in mask.tolist()]
+
+
+def test_no_mask() -> None:
+    assert drawn(no_mask(queries=2, keys=3)) == ["###", "###"]
+
+
+def test_causal() -> None:
+    assert drawn(causal_mask(3)) == ["#··", "##·", "###"]
+
+
+def test_padding() -> None:
+    assert drawn(padding_mask(torch.tensor([True, True, False]), queries=2)) == ["##·", "##·"]
+
+
+def test_padding_of_several_sentences_at_once() -> None:
+    real = torch.tensor([[True, True, False], [True, False, False]])
+    masks = padding_mask(real, queries=2)
+    assert drawn(masks[0]) == ["##·", "##·"]
+    assert drawn(masks[1]) == ["#··", "#··"]
+
+
+def test_prefix() -> None:
+    assert drawn(prefix_mask(5, prefix=3)) == ["###··", "###··", "###··", "####·", "#####"]
+
+
+def test_a_prefix_of_nothing_is_causal_and_a_prefix_of_all_is_no_mask() -> None:
+    assert torch.equal(prefix_mask(5, prefix=0), causal_mask(5))
+    assert torch.equal(prefix_mask(5, prefix=5), no_mask(5, 5))
+
+
+def test_window() -> None:
+    assert drawn(window_mask(5, before=2, after=1)) == ["##···", "###··", "####·", "·####", "··###"]
+
+
+@given(tokens=st.integers(1, 17), before=st.integers(0, 19), after=st.integers(0, 19))
+def test_a_window_is_every_pair_that_is_near_enough(tokens: int, before: int, after: int) -> None:
+    near = [[i - before <= j <= i + after for j in range(tokens)] for i in range(tokens)]
+    assert window_mask(tokens, before, after).tolist() == near
+
+
+@given(tokens=st.integers(1, 17))
+def test_a_window_that_never_looks_ahead_is_causal(tokens: int) -> None:
+    assert torch.equal(window_mask(tokens, before=tokens, after=0), causal_mask(tokens))
+
+
+def test_a_window_beside_the_sentence_is_refused() -> None:
+    with pytest.raises(InvalidTrace, match="token 3 look nowhere"):
+        window_mask(3, before=-1, after=1)
+
+
+def test_masks_can_be_combined() -> None:
+    padding = padding_mask(torch.tensor([True, True, False]), queries=3)
+    assert drawn(causal_mask(3) & padding) == ["#··", "##·", "##·"]
+
+
+def test_padding_alone_is_refused() -> None:
+    with pytest.raises(InvalidTrace, match="look nowhere"):
+        padding_mask(torch.tensor([[True, False], [False, False]]), queries=2)
+
+
+def test_a_mask_drawn_by_hand() -> None:
+    assert drawn(explicit_mask([[True, False, True], [False, True, False]])) == ["#·#", "·#·"]
+
+
+def test_a_drawn_mask_is_a_copy() -> None:
+    cells = torch.ones(2, 3, dtype=torch.bool)
+    mask = explicit_mask(cells)
+    cells[0, 0] = False
+    assert drawn(mask) == ["###", "###"]
+
+
+def test_a_drawn_row_that_looks_nowhere_is_refused() -> None:
+    with pytest.raises(InvalidTrace, match=r"token 2 look nowhere.*Leave at least one cell open"):
+        explicit_mask([[True, False], [False, False]])
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize(
+    "cells",
+    [
+        torch.ones(2, 2),
+        torch.ones(2, 2, 2, dtype=torch.bool),
+        [[True, False], [True]],
+        [True, False],
+        [[1, 0], [0, 1]],
+    ],
+    ids=["numbers", "three axes", "ragged", "one row", "lists of numbers"],
+)
+def test_what_is_no_matrix_of_true_and_false_is_refused(cells: Tensor) -> None:
+    with pytest.raises(InvalidTrace, match="True and False"):
+        explicit_mask(cells)

@@ -1,0 +1,135 @@
+"""Multi-head attention against hand-worked numbers, PyTorch, and the laws it must obey."""
+
+from collections.abc import Callable
+from math import log
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from attnviz.transformer.masks import causal_mask
+from attnviz.transformer.multi_head import MultiHeadAttention, join_heads, split_heads
+
+
+def test_two_heads_worked_by_hand() -> None:
+    attention = MultiHeadAttention(d_model=2, n_heads=2)
+    for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
+        nn.init.zeros_(linear.bias)
+    with torch.no_grad():
+        attention.to_query.weight.copy_(torch.eye(2))
+        attention.to_key.weight.copy_(torch.tensor([[log(3), 0], [0, log(7) / 4]]))
+        attention.to_value.weight.copy_(4 * torch.eye(2))
+        attention.to_output.weight.copy_(torch.tensor([[0.0, 1], [1, 0]]))
+        steps = attention(torch.tensor([[0.0, 2], [1, 0]]), torch.tensor([[0.0, 2], [1, 0]]))
+    # Head 1 has the first numbers, 0 and 1: q = (0, 1), k = (0, ln 3), v = (0, 4), scale 1/√1.
+    #   scores (0, 0), (0, ln 3) → weights (1/2, 1/2), (1/4, 3/4) → output 2, 3
+    # Head 2 has the second numbers, 2 and 0: q = (2, 0), k = (ln 7 / 2, 0), v = (8, 0).
+    #   scores (ln 7, 0), (0, 0) → weights (7/8, 1/8), (1/2, 1/2) → output 7, 4
+    expected = torch.tensor([[[1 / 2, 1 / 2], [1 / 4, 3 / 4]], [[7 / 8, 1 / 8], [1 / 2, 1 / 2]]])
+    torch.testing.assert_close(steps.attention.weights, expected)
+    torch.testing.assert_close(steps.concatenated, torch.tensor([[2.0, 7], [3, 4]]))
+    # This W_O swaps the two heads' numbers.
+    torch.testing.assert_close(steps.output, torch.tensor([[7.0, 2], [4, 3]]))
+
+
+def copy_of(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
+    """Our module with their weights."""
+    ours = MultiHeadAttention(theirs.embed_dim, theirs.num_heads)
+    with torch.no_grad():
+        for index, linear in enumerate((ours.to_query, ours.to_key, ours.to_value)):
+            linear.weight.copy_(theirs.in_proj_weight.chunk(3)[index])
+            linear.bias.copy_(theirs.in_proj_bias.chunk(3)[index])
+        ours.to_output.load_state_dict(theirs.out_proj.state_dict())
+    return ours
+
+
+def random_pytorch_attention() -> nn.MultiheadAttention:
+    attention = nn.MultiheadAttention(embed_dim=5 * 7, num_heads=5, batch_first=True)
+    # PyTorch starts with biases of 0, which would hide a bias that is left out.
+    for bias in (attention.in_proj_bias, attention.out_proj.bias):
+        nn.init.normal_(bias)
+    return attention
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@torch.no_grad()
+def test_self_attention_equals_pytorch(masked: bool) -> None:
+    theirs = random_pytorch_attention()
+    tokens = torch.randn(11, 35)
+    mask = causal_mask(11) if masked else None
+    forbidden = None if mask is None else ~mask
+    output, weights = theirs(tokens, tokens, tokens, attn_mask=forbidden, average_attn_weights=False)
+    steps = copy_of(theirs)(tokens, tokens, mask)
+    torch.testing.assert_close(steps.output, output, atol=1e-6, rtol=0)
+    torch.testing.assert_close(steps.attention.weights, weights, atol=1e-6, rtol=0)
+
+
+@torch.no_grad()
+def test_cross_attention_equals_pytorch() -> None:
+    theirs = random_pytorch_attention()
+    target, source = torch.randn(3, 35), torch.randn(11, 35)
+    output, weights = theirs(target, source, source, average_attn_weights=False)
+    steps = copy_of(theirs)(target, source)
+    torch.testing.assert_close(steps.output, output, atol=1e-6, rtol=0)
+    torch.testing.assert_close(steps.attention.weights, weights, atol=1e-6, rtol=0)
+
+
+def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
+    steps = MultiHeadAttention(35, 5)(torch.randn(3, 35), torch.randn(11, 35))
+    check_shapes(steps)
+    assert steps.query.shape == (5, 3, 7)
+    assert steps.key.shape == steps.value.shape == (5, 11, 7)
+    assert steps.attention.weights.shape == (5, 3, 11)
+    assert steps.concatenated.shape == steps.output.shape == (3, 35)
+
+
+@torch.no_grad()
+def test_the_heads_shares_through_the_projection_add_up_to_the_output() -> None:
+    attention = MultiHeadAttention(35, 5)
+    tokens = torch.randn(11, 35)
+    steps = attention(tokens, tokens)
+    projections = attention.output_projections()
+    assert projections.shape == (5, 7, 35)
+    shares: Tensor = steps.attention.output @ projections
+    torch.testing.assert_close(shares.sum(dim=0) + attention.to_output.bias, steps.output, atol=1e-6, rtol=0)
+
+
+def test_heads_are_cut_in_order_and_joined_again() -> None:
+    tokens = torch.arange(12.0).reshape(2, 6)
+    heads = split_heads(tokens, 3)
+    assert heads.tolist() == [[[0, 1], [6, 7]], [[2, 3], [8, 9]], [[4, 5], [10, 11]]]
+    assert torch.equal(join_heads(heads), tokens)
+
+
+@settings(deadline=None)
+@given(order=st.permutations(range(11)))
+@torch.no_grad()
+def test_shuffled_tokens_give_shuffled_outputs(order: list[int]) -> None:
+    torch.manual_seed(1)
+    attention = MultiHeadAttention(35, 5)
+    tokens = torch.randn(11, 35)
+    there = attention(tokens, tokens)
+    shuffled = attention(tokens[order], tokens[order])
+    torch.testing.assert_close(shuffled.output, there.output[order], atol=1e-5, rtol=0)
+    weights = there.attention.weights[:, order][:, :, order]
+    torch.testing.assert_close(shuffled.attention.weights, weights, atol=1e-6, rtol=0)
+
+
+@torch.no_grad()
+def test_several_texts_at_once_are_each_text_alone() -> None:
+    attention = MultiHeadAttention(35, 5)
+    texts = torch.randn(3, 11, 35)
+    masks = torch.stack([causal_mask(11), causal_mask(11).T, torch.eye(11, dtype=torch.bool)])
+    together = attention(texts, texts, masks)
+    for index in range(3):
+        alone = attention(texts[index], texts[index], masks[index])
+        torch.testing.assert_close(together.output[index], alone.output, atol=1e-6, rtol=0)
+        torch.testing.assert_close(together.attention.weights[index], alone.attention.weights)
+
+
+def test_heads_that_cannot_share_equally_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 heads cannot share a vector of 36 numbers"):
+        MultiHeadAttention(36, 5)

@@ -1,0 +1,64 @@
+"""Positions: the paper's formula, its law of rotation, and learned tables."""
+
+from math import cos, sin
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.errors import TextTooLong
+from attnviz.transformer.positions import LearnedPositions, sinusoidal
+
+
+def formula(position: int, dimension: int, d_model: int) -> float:
+    """The paper's two lines, in Python's own floats."""
+    pair = dimension // 2
+    angle = position / 10000 ** (2 * pair / d_model)
+    return sin(angle) if dimension % 2 == 0 else cos(angle)
+
+
+@pytest.mark.parametrize("d_model", [1, 2, 7, 64])
+def test_equals_the_formula(d_model: int) -> None:
+    expected = [[formula(p, i, d_model) for i in range(d_model)] for p in range(513)]
+    torch.testing.assert_close(sinusoidal(513, d_model), torch.tensor(expected), atol=1e-7, rtol=0)
+
+
+def test_the_first_positions_worked_by_hand() -> None:
+    # With d_model 4 the two angles are pos / 10000^0 = pos and pos / 10000^(2/4) = pos / 100.
+    expected = torch.tensor([[0, 1, 0, 1], [sin(1), cos(1), sin(0.01), cos(0.01)]])
+    torch.testing.assert_close(sinusoidal(2, 4), expected)
+
+
+@given(position=st.integers(0, 400), offset=st.integers(0, 100))
+def test_a_step_of_k_is_one_rotation_wherever_it_starts(position: int, offset: int) -> None:
+    # sin(a + b) = cos b · sin a + sin b · cos a  and  cos(a + b) = cos b · cos a − sin b · sin a:
+    # each pair (sin, cos) is turned by offset / 10000^(2i / d_model), whatever the position.
+    encoding = sinusoidal(501, 14)
+    for pair in range(7):
+        angle = offset / 10000 ** (2 * pair / 14)
+        rotation = torch.tensor([[cos(angle), sin(angle)], [-sin(angle), cos(angle)]])
+        here = encoding[position, 2 * pair : 2 * pair + 2]
+        there = encoding[position + offset, 2 * pair : 2 * pair + 2]
+        torch.testing.assert_close(rotation @ here, there, atol=1e-6, rtol=0)
+
+
+def test_dot_products_depend_on_the_distance_alone() -> None:
+    encoding = sinusoidal(101, 64)
+    products = encoding @ encoding.T
+    for distance in (1, 13, 50):
+        diagonal = products.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=0)
+
+
+def test_learned_positions_are_the_first_rows_of_the_table() -> None:
+    positions = LearnedPositions(limit=11, d_model=7)
+    assert torch.equal(positions(5), positions.table[:5])
+
+
+def test_learned_positions_end_somewhere() -> None:
+    positions = LearnedPositions(limit=11, d_model=7)
+    assert positions(11).shape == (11, 7)
+    with pytest.raises(TextTooLong) as refused:
+        positions(13)
+    assert (refused.value.tokens, refused.value.limit) == (13, 11)

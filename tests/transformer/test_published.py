@@ -1,0 +1,246 @@
+"""Published files: every spelling that is read, and every one that is refused by name."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.transformer.bert import Bert
+from attnviz.transformer.published import published_name
+
+IDS = torch.tensor([2, 3, 5, 7, 11])
+QUERY = "encoder.layer.1.attention.self.query.weight"
+
+
+def small_config(**settings: Any) -> transformers.BertConfig:
+    return transformers.BertConfig(
+        vocab_size=31,
+        hidden_size=15,
+        num_hidden_layers=2,
+        num_attention_heads=5,
+        intermediate_size=13,
+        max_position_embeddings=11,
+        **settings,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small BERT with random weights, as the transformers library writes it."""
+    transformers.BertModel(small_config()).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def change_config(folder: Path, **settings: object) -> None:
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+
+
+def change_tensors(folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    changed = {name: tensor.clone() for name, tensor in change(tensors).items()}
+    save_file(changed, folder / "model.safetensors")
+
+
+@torch.no_grad()
+def last_state(folder: Path) -> Tensor:
+    state: Tensor = Bert.from_folder(folder)(IDS).hidden_states[-1]
+    return state
+
+
+@torch.no_grad()
+def expected(model: transformers.BertModel) -> Tensor:
+    state: Tensor = model.train(False)(IDS.unsqueeze(0)).last_hidden_state[0]
+    return state
+
+
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_both_activations_are_read(tmp_path: Path, activation: str) -> None:
+    # Large weights, so that the two activations differ by more than the tolerance.
+    config = small_config(hidden_act=activation, initializer_range=0.5)
+    model = transformers.BertModel(config)
+    model.save_pretrained(tmp_path)
+    torch.testing.assert_close(last_state(tmp_path), expected(model), atol=1e-5, rtol=0)
+
+
+def test_the_epsilon_of_the_norms_is_read(tmp_path: Path) -> None:
+    model = transformers.BertModel(small_config(layer_norm_eps=0.5))
+    model.save_pretrained(tmp_path)
+    torch.testing.assert_close(last_state(tmp_path), expected(model), atol=1e-5, rtol=0)
+
+
+def test_a_model_with_a_head_on_top_is_read(tmp_path: Path) -> None:
+    model = transformers.BertForMaskedLM(small_config())
+    model.save_pretrained(tmp_path)
+    assert any(name.startswith("bert.") for name in load_file(tmp_path / "model.safetensors"))
+    torch.testing.assert_close(last_state(tmp_path), expected(model.bert), atol=1e-5, rtol=0)
+
+
+def test_the_oldest_names_of_the_norms_are_read(folder: Path) -> None:
+    before = last_state(folder)
+
+    def old_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        # Gains and biases that differ from their start, so that swapping them would show.
+        norms = {name: t + torch.randn_like(t) if "LayerNorm" in name else t for name, t in tensors.items()}
+        save_file(norms, folder / "model.safetensors")
+        spelling = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+        for new, old in spelling.items():
+            norms = {name.replace(new, old): tensor for name, tensor in norms.items()}
+        return norms
+
+    change_tensors(folder, old_names)
+    names = load_file(folder / "model.safetensors").keys()
+    assert any(name.endswith("gamma") for name in names)
+    old = last_state(folder)
+    assert not torch.equal(old, before)
+
+    def new_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {
+            name.replace("gamma", "weight").replace("beta", "bias"): tensor
+            for name, tensor in tensors.items()
+        }
+
+    change_tensors(folder, new_names)
+    assert torch.equal(old, last_state(folder))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_precisions_become_float32(folder: Path, dtype: torch.dtype) -> None:
+    before = last_state(folder)
+    change_tensors(folder, lambda tensors: {name: tensor.to(dtype) for name, tensor in tensors.items()})
+    after = last_state(folder)
+    assert after.dtype == torch.float32
+    torch.testing.assert_close(after, before, atol=0.05, rtol=0)
+
+
+def test_a_string_names_a_folder_too(folder: Path) -> None:
+    assert torch.equal(Bert.from_folder(str(folder))(IDS).hidden_states[-1], last_state(folder))
+
+
+def test_the_model_that_was_read_is_ready_to_use(folder: Path) -> None:
+    bert = Bert.from_folder(folder)
+    assert not bert.training
+    assert all(parameter.device.type == "cpu" for parameter in bert.parameters())
+
+
+def test_reading_leaves_the_random_numbers_alone(folder: Path) -> None:
+    torch.manual_seed(3)
+    undisturbed = torch.randn(5)
+    torch.manual_seed(3)
+    Bert.from_folder(folder)
+    assert torch.equal(torch.randn(5), undisturbed)
+
+
+def test_our_names_are_the_published_ones_each_once(folder: Path) -> None:
+    ours = [published_name(name) for name, _ in Bert.from_folder(folder).named_parameters()]
+    theirs = [name for name in load_file(folder / "model.safetensors") if not name.startswith("pooler.")]
+    assert sorted(ours) == sorted(theirs)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("model_type", "roberta"),
+        ("model_type", None),
+        ("position_embedding_type", "relative_key"),
+        ("hidden_act", "silu"),
+        ("is_decoder", True),
+        ("add_cross_attention", True),
+        ("quantization_config", {"bits": 8}),
+    ],
+)
+def test_another_kind_of_model_is_refused_by_name(folder: Path, setting: str, value: object) -> None:
+    change_config(folder, **{setting: value})
+    with pytest.raises(ModelNotSupported, match=setting):
+        Bert.from_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("vocab_size", None),
+        ("hidden_size", "15"),
+        ("num_hidden_layers", 0),
+        ("intermediate_size", -13),
+        ("max_position_embeddings", 11.5),
+        ("layer_norm_eps", 0.0),
+    ],
+)
+def test_a_size_that_makes_no_sense_is_refused_by_name(folder: Path, setting: str, value: object) -> None:
+    change_config(folder, **{setting: value})
+    with pytest.raises(ModelFilesDamaged, match=setting):
+        Bert.from_folder(folder)
+
+
+def test_heads_that_cannot_share_equally_are_refused(folder: Path) -> None:
+    change_config(folder, num_attention_heads=7)
+    with pytest.raises(ModelFilesDamaged, match="7 heads, which cannot share vectors of 15"):
+        Bert.from_folder(folder)
+
+
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
+def test_a_missing_file_is_refused_by_name(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    with pytest.raises(ModelFilesDamaged, match=file):
+        Bert.from_folder(folder)
+
+
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize("kept", [0, 100])
+def test_a_file_that_was_cut_off_is_refused_by_name(folder: Path, file: str, kept: int) -> None:
+    (folder / file).write_bytes((folder / file).read_bytes()[:kept])
+    with pytest.raises(ModelFilesDamaged, match=file):
+        Bert.from_folder(folder)
+
+
+@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe"])
+def test_a_config_that_is_no_table_is_refused(folder: Path, content: bytes) -> None:
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(ModelFilesDamaged, match=r"config\.json"):
+        Bert.from_folder(folder)
+
+
+def test_pickled_weights_are_not_read(folder: Path) -> None:
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelFilesDamaged, match=r"model\.safetensors"):
+        Bert.from_folder(folder)
+
+
+def test_a_missing_tensor_is_refused_by_name(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: {n: t for n, t in tensors.items() if n != QUERY})
+    with pytest.raises(ModelFilesDamaged, match=QUERY):
+        Bert.from_folder(folder)
+
+
+def test_a_tensor_of_the_wrong_shape_is_refused_by_name(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors | {QUERY: torch.zeros(15, 14)})
+    with pytest.raises(ModelFilesDamaged, match=rf"{QUERY} has shape \(15, 14\).*\(15, 15\)"):
+        Bert.from_folder(folder)
+
+
+def test_a_tensor_that_has_no_place_is_refused_by_name(folder: Path) -> None:
+    relative = "encoder.layer.0.attention.self.distance_embedding.weight"
+    change_tensors(folder, lambda tensors: tensors | {relative: torch.zeros(21, 3)})
+    with pytest.raises(ModelNotSupported, match=relative):
+        Bert.from_folder(folder)
+
+
+@pytest.mark.parametrize("layers", [1, 3, 10**12])
+def test_another_number_of_layers_is_refused(folder: Path, layers: int) -> None:
+    change_config(folder, num_hidden_layers=layers)
+    with pytest.raises(ModelFilesDamaged, match=f"holds 2 layers; config.json speaks of {layers}"):
+        Bert.from_folder(folder)
+
+
+def test_quantized_numbers_are_refused(folder: Path) -> None:
+    change_tensors(folder, lambda tensors: tensors | {QUERY: torch.zeros(15, 15, dtype=torch.int8)})
+    with pytest.raises(ModelNotSupported, match="int8"):
+        Bert.from_folder(folder)
