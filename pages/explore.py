@@ -19,9 +19,11 @@ from attnviz.ui.explore import (
 frame.require()
 links.remember()
 
-notices = st.container()
 chosen = sentences.choose()
-read = reading.read(chosen)
+with st.container(horizontal=True, vertical_alignment="center"):
+    read = reading.read(chosen)
+    sentences.examples(chosen.example)
+notices = st.container()
 
 left, right = st.columns([5, 7], gap="medium")
 with left:
@@ -30,15 +32,14 @@ with right:
     picture, arithmetic = (st.container(border=True) for _ in range(2))
 
 with picture:
-    title = st.empty()
-    view, style = choices.choose_view(read)
+    view, style, title = choices.choose_view(read)
 with overview:
-    heads = all_heads.choose(view)
+    heads, atlas = all_heads.choose(view)
 with linking_card:
     tokens = linking.choose(view, heads)
 
 sent = published.send(view, heads)
-with overview:
+with atlas:
     all_heads.draw(view, heads, sent)
 with picture:
     title.subheader(f"Layer {heads.layer} · Head {heads.head}", anchor=False)

@@ -76,9 +76,12 @@ def why(
     Args:
         block: the layer's attention.
         head: from 0.
-        query, key: the shown row and column, from 0.
-        queries, keys: what is shown; `keys=None` means self-attention.
-        query_piece, key_piece: which pieces of merged words to take the vectors of, from 0.
+        query: the shown row, from 0.
+        key: the shown column, from 0.
+        queries: which queries are shown.
+        keys: which keys are shown; None means the same as `queries` (self-attention).
+        query_piece: of a merged query, the piece whose vector to take, from 0.
+        key_piece: of a merged key, the piece whose vector to take, from 0.
 
     Raises:
         AttnvizError: the model does more to its scores than scale them and add a bias.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Group, Shown, merged_weights, only, rescaled
@@ -70,8 +69,9 @@ def behaviours(weights: Floats, queries: Shown, keys: Shown | None = None) -> tu
 
     Args:
         weights: [layer, head, query, key], the model's.
-        queries, keys: the texts; `keys=None` means self-attention. Between two different texts
-            (cross-attention) "previous", "next" and "itself" mean nothing and are not returned.
+        queries: the tokens that look.
+        keys: the tokens that are looked at; None means the same (self-attention). Between two different
+            texts (cross-attention) "previous", "next" and "itself" mean nothing and are not returned.
     """
     own = keys is None
     keys = queries if keys is None else keys
@@ -111,7 +111,8 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
 
     Args:
         weights: [layer, head, shown query, shown key], as shown: a hidden token is never named.
-        queries, keys: what is shown; `keys=None` means self-attention.
+        queries: which queries are shown.
+        keys: which keys are shown; None means the same as `queries` (self-attention).
 
     Returns:
         layer × head strings: "looks at the previous token (87 %)", "looks at [CLS] (54 %)",

@@ -16,7 +16,7 @@ class Change:
     """The second sentence's weights minus the first's.
 
     Attributes:
-        values: float32 [..., query, key], −1 to 1.
+        values: float32 [..., query, key]; −inf where either sentence's mask forbids the cell.
         groups: rows and columns, named after both sentences: "tired → narrow" where they differ.
         differing: the shown indices, from 0, whose labels differ.
     """
@@ -27,6 +27,7 @@ class Change:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The names of rows and columns."""
         return tuple(group.label for group in self.groups)
 
 
@@ -34,35 +35,40 @@ def change(first_weights: Floats, first: Shown, second_weights: Floats, second: 
     """Second − first, for two sentences with equally many shown tokens.
 
     Args:
-        first_weights, second_weights: [..., query, key], as shown.
-        first, second: what is shown of each sentence.
+        first_weights: [..., query, key] of the first sentence, as shown (or scores, as shown).
+        first: what is shown of the first sentence.
+        second_weights: the same of the second sentence.
+        second: what is shown of the second sentence.
 
     Raises:
         AttnvizError: the sentences show different numbers of tokens.
     """
     if len(first) != len(second):
-        merge = "" if first.merge_words and second.merge_words else "Merge word pieces into words, or change"
+        merged = first.merge_words and second.merge_words
         raise AttnvizError(
             f"The first sentence shows {len(first)} tokens and the second {len(second)}, so they cannot be "
-            f"compared token by token. {merge or 'Change'} just one word."
+            f"compared token by token. {'C' if merged else 'Merge word pieces into words, or c'}hange just one word."
         )
     pairs = list(zip(first.groups, second.groups, strict=True))
     differing = tuple(index for index, (one, other) in enumerate(pairs) if one.label != other.label)
-    return Change(second_weights - first_weights, tuple(_both(one, other) for one, other in pairs), differing)
+    values = np.full(first_weights.shape, -np.inf, dtype=np.float32)
+    open_cells = np.isfinite(first_weights) & np.isfinite(second_weights)
+    np.subtract(second_weights, first_weights, out=values, where=open_cells)
+    return Change(values, tuple(_both(one, other) for one, other in pairs), differing)
+
+
+def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
+    """For every head, layer by layer, the link that moves most: (query label, key label, signed change)."""
+    heads = changed.values.reshape(-1, *changed.values.shape[-2:])
+    size = np.where(np.isfinite(heads), np.abs(heads), 0).reshape(len(heads), -1)
+    queries, keys = np.unravel_index(size.argmax(axis=1), heads.shape[1:])
+    return tuple(
+        (changed.labels[query], changed.labels[key], float(head[query, key]))
+        for head, query, key in zip(heads, queries, keys, strict=True)
+    )
 
 
 def _both(one: Group, other: Group) -> Group:
     label = one.label if one.label == other.label else f"{one.label} → {other.label}"
     title = one.title if one.title == other.title else f"{one.title} → {other.title}"
     return Group(label, title, one.special and other.special, one.number, one.positions)
-
-
-def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
-    """For every head, layer by layer, the link that moves most: (query label, key label, signed change)."""
-    shape = changed.values.shape[-2:]
-    moved = []
-    for head in changed.values.reshape(-1, *shape):
-        size = np.where(np.isfinite(head), np.abs(head), 0)
-        query, key = np.unravel_index(int(size.argmax()), shape)
-        moved.append((changed.labels[query], changed.labels[key], float(head[query, key])))
-    return tuple(moved)

@@ -33,7 +33,8 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
 
     Args:
         weights: [layer, head, query, key].
-        query, key: indices from 0.
+        query: the query's index, from 0.
+        key: the key's index, from 0.
     """
     link = weights[:, :, query, key]
     return tuple(Link(layer, head, float(link[layer, head])) for layer, head in _order(link))
@@ -43,8 +44,10 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     """Every head by how much the weight from `query` to `key` moves, largest move (up or down) first.
 
     Args:
-        before, after: [layer, head, query, key] of the two sentences, of equal shape.
-        query, key: indices from 0, the same place in both.
+        before: [layer, head, query, key] of the first sentence.
+        after: the same of the second sentence.
+        query: the query's index in both, from 0.
+        key: the key's index in both, from 0.
 
     Raises:
         AttnvizError: the two have different shapes.

@@ -26,7 +26,7 @@ class Picture:
     Attributes:
         levels: uint8 [..., query, key], 0 to 254; 255 is a cell that the mask forbids.
         kind: "sequential" (level 0 is 0, level 254 is `high`, and the level grows with the square root, so
-            that faint links can be seen) or "diverging" (127 is 0, levels 0 and 254 are −high and +high, linear).
+            that faint links can be seen) or "diverging" (127 is 0, 0 and 254 are −high and +high, linear).
         high: float32 [...], the value of level 254, one per head; all equal on a shared scale.
     """
 
@@ -95,6 +95,7 @@ def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
 
     Args:
         levels: [n, query, key].
+        kind: "sequential" or "diverging".
         size: the most pixels along a side.
 
     Returns:

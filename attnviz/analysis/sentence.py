@@ -35,6 +35,7 @@ class Moves:
 
     @property
     def text(self) -> str:
+        """The sentence: "it looks 31 percentage points more at road and 36 percentage points less at dog"."""
         parts = [
             f"{points(change)} {'more' if change > 0 else 'less'} at {name}"
             for name, change in filter(None, (self.gain, self.loss))
@@ -55,7 +56,10 @@ def looks(
     Args:
         weights: [query, key] of one head, as shown.
         query: the shown query, from 0.
-        queries, keys: what the rows and columns are; `keys=None` means the same as `queries`.
+        queries: what the rows are.
+        keys: what the columns are; None means the same as `queries`.
+        most: how many keys at most.
+        least: the smallest weight worth telling.
     """
     keys = queries if keys is None else keys
     row = weights[query]
@@ -73,7 +77,8 @@ def moves(change: Floats, query: int, queries: Sequence[Group], keys: Sequence[G
     Args:
         change: [query, key] of one head, after − before.
         query: the shown query, from 0.
-        queries, keys: what the rows and columns are; `keys=None` means the same as `queries`.
+        queries: what the rows are.
+        keys: what the columns are; None means the same as `queries`.
     """
     keys = queries if keys is None else keys
     row = change[query]

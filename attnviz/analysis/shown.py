@@ -72,10 +72,12 @@ class Shown:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The names of what is shown."""
         return tuple(group.label for group in self.groups)
 
     @property
     def titles(self) -> tuple[str, ...]:
+        """The longer names: which token, what was typed, where."""
         return tuple(group.title for group in self.groups)
 
     @property
@@ -159,7 +161,8 @@ def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) ->
 
     Args:
         weights: [..., query, key], the model's.
-        queries, keys: what to show; `keys=None` means the same as `queries` (self-attention).
+        queries: which queries are shown.
+        keys: which keys are shown; None means the same as `queries` (self-attention).
 
     Returns:
         float32 [..., shown query, shown key].
@@ -218,7 +221,8 @@ def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> F
 
     Args:
         scores: [..., query, key].
-        queries, keys: what to show.
+        queries: which queries are shown.
+        keys: which keys are shown; None means the same as `queries` (self-attention).
 
     Raises:
         AttnvizError: word pieces are to be merged; the score of a whole word does not exist.

@@ -34,18 +34,21 @@ def head_table(
 
     Args:
         values: [query, key], as shown.
-        queries, keys: what the rows and columns are.
-        text, target: what was typed; `target` is the second text of an encoder–decoder.
-        layer, head: from 0; the file counts from 1.
+        queries: what the rows are.
+        keys: what the columns are.
+        text: what was typed.
+        model: the model's name.
+        layer: from 0; the file counts from 1.
+        head: from 0; the file counts from 1.
         stage: what the numbers are: "weights", "scaled", …
         explanation: what was hidden, merged and rescaled (`Shown.explanation`).
         compared_with: the first sentence, where the values are a change from it to `text`.
+        target: the second text of an encoder–decoder.
     """
     # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
+    texts = (("text", text), ("second text", target), ("minus the same for the text", compared_with))
     facts = [
-        ("text", f"“{visible_text(text)}”"),
-        *([("second text", f"“{visible_text(target)}”")] if target is not None else []),
-        *([("minus the same for the text", f"“{visible_text(compared_with)}”")] if compared_with is not None else []),
+        *((name, f"“{visible_text(typed)}”") for name, typed in texts if typed is not None),
         ("model", visible_text(model)),
         ("layer (from 1)", str(layer + 1)),
         ("head (from 1)", str(head + 1)),

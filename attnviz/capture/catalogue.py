@@ -14,6 +14,8 @@ from attnviz.errors import ModelFilesDamaged, UnknownModel
 
 Engine = Literal["transformers", "scratch"]
 
+_MOST_QUOTED = 60  # characters of an unknown name that its error message repeats
+
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
@@ -139,7 +141,8 @@ def entry(name: str) -> Entry:
     """
     found = _ENTRIES.get(name)
     if found is None:
-        near = difflib.get_close_matches(str(name).strip().lower(), _ENTRIES, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise UnknownModel(f"No model is called “{name}”.{hint} These are known: {', '.join(_ENTRIES)}.")
+        asked = name if len(name) <= _MOST_QUOTED else f"{name[:_MOST_QUOTED]}…"
+        raise UnknownModel(f"No model is called “{asked}”.{hint} These are known: {', '.join(_ENTRIES)}.")
     return found

@@ -1,0 +1,1 @@
+"""Pictures made of arrays and labels, one kind of picture a file."""

@@ -42,7 +42,8 @@ def fresh_server(tmp_path_factory: pytest.TempPathFactory, faults: Faults) -> It
             return server
 
         yield start
-        assert [server.tracebacks() for server in started] == [[] for _ in started]
+        tracebacks = [text for server in started for text in server.tracebacks()]
+        assert not tracebacks, "\n".join(tracebacks)
 
 
 @pytest.fixture(scope="session")
@@ -85,6 +86,9 @@ def context(
     colour_scheme: str,
 ) -> Iterator[BrowserContext]:
     """A visitor without history. At the end: no error, no request to others; a picture if the test failed."""
+    request.getfixturevalue(
+        "fresh_server"
+    )  # made before the visitor, so stopped after: an open page would complain
     context = browser.new_context(
         viewport=viewport,
         color_scheme="dark" if colour_scheme == "dark" else "light",
@@ -98,13 +102,14 @@ def context(
             name = re.sub(r"[^\w.-]+", "-", f"{request.node.nodeid}-{number}")
             page.screenshot(path=ROOT / "test-artifacts" / f"{name}.png", full_page=True)
     context.close()
-    assert faults.seen == []
+    assert not faults.seen, "\n".join(faults.seen)
 
 
 @pytest.fixture
 def page(context: BrowserContext, server: Server, faults: Faults) -> Iterator[Page]:
     """An empty page for `visit(page, server.url + "/about")`. At the end: no traceback on the server."""
     faults.hosts.add(urlsplit(server.url).netloc)
-    before = server.tracebacks()
+    before = len(server.tracebacks())
     yield context.new_page()
-    assert server.tracebacks() == before
+    tracebacks = server.tracebacks()[before:]
+    assert not tracebacks, "\n".join(tracebacks)

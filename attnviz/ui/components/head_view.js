@@ -127,53 +127,61 @@ class HeadView {
 
   // In words --------------------------------------------------------------------------------------------
 
-  say(text) {
-    if (this.words.textContent !== text) this.words.textContent = text;
+  /** @param parts texts and elements */
+  say(parts) {
+    const text = parts.map((part) => part.textContent ?? part).join("");
+    if (this.words.textContent !== text) this.words.replaceChildren(...parts);
   }
 
-  label(side, at) {
-    return this.data[`${side}_tokens`][at].label;
+  /** A token inside a sentence: right-to-left script must not turn the numbers around. */
+  token(side, at) {
+    return element("bdi", { text: this.data[`${side}_tokens`][at].label });
   }
 
-  /** "it → dog 66.4 %", or with several heads "it → dog: head 2 66.4 %, head 5 3.1 %". */
-  cellText(query, key, heads) {
-    const rows = this.exactRows(query).filter(({ number }) => heads.some((head) => head.number === number));
-    const pair = `${this.label("query", query)} → ${this.label("key", key)}`;
-    const number = (values) => {
-      if (!values) return "…";
-      return Number.isNaN(values[key]) ? "masked" : written(values[key], this.data.unit);
-    };
-    if (rows.length === 1) return `${pair} ${number(rows[0].values)}`;
-    return `${pair}: ${rows.map((row) => `head ${row.number} ${number(row.values)}`).join(", ")}`;
+  number(value) {
+    return Number.isNaN(value) ? "masked" : written(value, this.data.unit);
   }
 
-  cellSentence(query, key) {
-    return this.cellText(query, key, this.heads.map((number) => ({ number })));
+  /** "it → dog 66.4 %", or of several heads "it → dog: head 2 66.4 %, head 5 3.1 %". */
+  cellSentence(query, key, heads = this.heads) {
+    const rows = this.exactRows(query).filter(({ number }) => heads.includes(number));
+    const numbers = rows.map(({ number, values }) => {
+      const text = values ? this.number(values[key]) : "…";
+      return rows.length > 1 ? `head ${number} ${text}` : text;
+    });
+    const pair = [this.token("query", query), " → ", this.token("key", key)];
+    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", ")];
   }
 
   /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
   rowSentence(query) {
-    const count = this.heads.length > 1 ? 2 : 3;
-    const { unit } = this.data;
-    const parts = this.exactRows(query).map(({ number, values }) => {
-      if (!values) return "…";
-      const order = [...values.keys()].filter((j) => !Number.isNaN(values[j]));
-      order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
-      const most = order.slice(0, count).map((j) => `${this.label("key", j)} ${written(values[j], unit)}`);
-      return (this.heads.length > 1 ? `head ${number}: ` : "") + most.join(", ");
-    });
-    const verb = { percent: "looks at", score: "scores", "signed percent": "changes towards" }[unit];
-    return `${this.label("query", query)} ${verb} ${parts.slice(0, 4).join("; ")}`;
+    const several = this.heads.length > 1;
+    const [verb, to] = { percent: ["looks", "at"], score: ["scores", ""], "signed percent": ["changes", "towards"] }[
+      this.data.unit
+    ];
+    const parts = [this.token("query", query), ` ${verb} `];
+    this.exactRows(query)
+      .slice(0, 4)
+      .forEach(({ number, values }, at) => {
+        parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
+        parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key") : ["…"]));
+      });
+    return parts;
   }
 
+  /** "dog is looked at most by it 66.4 %, …", in the first of the heads. */
   columnSentence(key) {
-    const { query_tokens: queries, unit } = this.data;
-    const values = queries.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
-    const order = [...values.keys()].filter((i) => !Number.isNaN(values[i]));
-    order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
-    const most = order.slice(0, 3).map((i) => `${this.label("query", i)} ${written(values[i], unit)}`);
+    const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
+    const most = this.#largest(values, 3, "query");
     const head = this.heads.length > 1 ? ` in head ${this.heads[0]}` : "";
-    return `${this.label("key", key)} is looked at most by ${most.join(", ") || "…"}${head}`;
+    return [this.token("key", key), ` is looked at${head} most by `, ...(most.length ? most : ["…"])];
+  }
+
+  #largest(values, count, side) {
+    const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
+    order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+    const several = order.slice(0, count);
+    return several.flatMap((at, n) => [n ? ", " : "", this.token(side, at), ` ${this.number(values[at])}`]);
   }
 
   // Choosing --------------------------------------------------------------------------------------------

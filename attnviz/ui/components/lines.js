@@ -1,6 +1,7 @@
 /* lines: who looks at whom, as curves from query tokens to key tokens. */
 
-const BUDGET = 600; // curves drawn at once when all queries are shown; more is a grey cloud, and slow
+// How many curves are drawn, strongest first: more of them is a cloud that shows nothing, slowly.
+const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
 const ROW = { roomy: 26, dense: 24, many: 40 };
 const TALLEST = 640;
 
@@ -13,13 +14,13 @@ const strengths = {
 };
 
 /**
- * Draws the curves and the bars behind the key tokens.
+ * Draws the curves, and tints the key tokens.
  *
  * @param pen CanvasPen or SvgPen
- * @param place { left, right, width, row, top, height }: the curves run from x = left to x = right, the bars from there
+ * @param place { left, right, width, row, top, height }: the curves run from x = left to x = right, the tints from there
  *   to width; row height; what is scrolled away above; visible height
  * @param shown heads: { values, rows, columns, number }, all of one shape
- * @param from { query, key }: draw one query's lines, or one key's, or (both null) the strongest of all
+ * @param from { query, key }: draw one query's lines, or one key's, or (both null) those of all queries in view
  * @returns how many curves were drawn, and how many there are
  */
 function drawLines(pen, { left, right, width, row, top, height }, shown, { query, key }, kind) {
@@ -29,62 +30,47 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
     if (kind === "diverging" && shown.length === 1) return theme.change(level > 127);
     return theme.head(head.number);
   };
-  const middle = (at) => (at + 0.5) * row - top;
-  let drawn = 0;
-  const curve = (head, i, j) => {
-    const level = head.values[i * head.columns + j];
-    const strong = strength[level];
-    if (strong < 0.004) return;
-    drawn += 1;
-    const [y0, y1] = [middle(i), middle(j)];
-    if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) return;
-    const alpha = query === null && key === null ? 0.04 + 0.8 * strong : 0.1 + 0.9 * strong;
-    const dashed = kind === "diverging" && level < 127;
-    pen.curve(left, y0, right, y1, { stroke: colour(head, level), width: 0.9 + 3.4 * strong, alpha, dashed });
-  };
   const [{ rows, columns }] = shown;
-  const total = shown.length * (query !== null ? columns : key !== null ? rows : rows * columns);
+  const many = Math.max(rows, columns) > BUDGET.many;
+  const first = many ? Math.max(0, Math.floor(top / row)) : 0;
+  const last = many ? Math.min(rows, Math.ceil((top + height) / row)) : rows;
+  const all = query === null && key === null;
+  const cells = [];
+  for (const head of shown) {
+    const add = (i, j) => {
+      const level = head.values[i * columns + j];
+      const strong = strength[level];
+      if (strong > 0.004) cells.push({ head, i, j, level, strong });
+    };
+    if (query !== null) for (let j = 0; j < columns; j++) add(query, j);
+    else if (key !== null) for (let i = 0; i < rows; i++) add(i, key);
+    else for (let i = first; i < last; i++) for (let j = 0; j < columns; j++) add(i, j);
+  }
   if (query !== null) {
     const thick = (row - 2) / shown.length;
-    shown.forEach((head, at) => {
-      for (let j = 0; j < columns; j++) {
-        const level = head.values[query * columns + j];
-        const strong = strength[level];
-        const y = j * row - top;
-        if (strong < 0.004 || y > height || y + row < 0) continue;
-        const fill = colour(head, level);
-        const y0 = y + 1 + at * thick;
-        pen.rect(right, y0, width - right, thick, { fill, alpha: 0.02 + 0.36 * strong, radius: 4 });
-        pen.rect(right, y0, 3, thick, { fill, alpha: 0.2 + 0.8 * strong, radius: 1.5 });
-      }
-      for (let j = 0; j < columns; j++) curve(head, query, j);
-    });
-  } else if (key !== null) {
-    for (const head of shown) for (let i = 0; i < rows; i++) curve(head, i, key);
-  } else {
-    const least = weakestDrawn(shown, strength);
-    for (const head of shown) {
-      for (let at = 0; at < head.values.length; at++) {
-        if (strength[head.values[at]] >= least) curve(head, Math.floor(at / columns), at % columns);
-      }
+    for (const { head, j, level, strong } of cells) {
+      const y = j * row - top + 1 + shown.indexOf(head) * thick;
+      if (y > height || y + row < 0) continue;
+      const fill = colour(head, level);
+      pen.rect(right, y, width - right, thick, { fill, alpha: 0.02 + 0.36 * strong, radius: 4 });
+      pen.rect(right, y, 3, thick, { fill, alpha: 0.2 + 0.8 * strong, radius: 1.5 });
     }
   }
-  return { drawn, total };
-}
-
-/** The strength from which on the lines fit the budget. */
-function weakestDrawn(shown, strength) {
-  const counts = new Uint32Array(256);
-  for (const { values } of shown) for (let at = 0; at < values.length; at++) counts[values[at]] += 1;
-  const levels = [...counts.keys()].filter((level) => counts[level]).sort((a, b) => strength[b] - strength[a]);
-  let kept = 0;
-  let least = 1;
-  for (const level of levels) {
-    kept += counts[level];
-    if (kept > BUDGET && least < 1) break;
-    least = strength[level];
+  const most = all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow);
+  const total = shown.length * (query !== null ? columns : key !== null ? rows : (last - first) * columns);
+  cells.sort((a, b) => a.strong - b.strong); // the strongest on top
+  const kept = all || many ? cells.slice(-most) : cells;
+  const middle = (at) => (at + 0.5) * row - top;
+  const inView = (y) => y >= 0 && y <= height;
+  for (const { head, i, j, level, strong } of kept) {
+    const [y0, y1] = [middle(i), middle(j)];
+    if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
+    // What leads out of view is only hinted at.
+    const alpha = (all ? 0.04 + 0.8 * strong : 0.1 + 0.9 * strong) * (inView(y0) && inView(y1) ? 1 : 0.4);
+    const dashed = kind === "diverging" && level < 127;
+    pen.curve(left, y0, right, y1, { stroke: colour(head, level), width: 0.9 + 3.4 * strong, alpha, dashed });
   }
-  return Math.max(least, 0.004);
+  return { drawn: kept.length, total, inView: last - first < rows };
 }
 
 class Lines {
@@ -290,15 +276,16 @@ class Lines {
     });
   }
 
-  sentence({ query, key }, { drawn, total }) {
+  sentence({ query, key }, { drawn, total, inView }) {
     const { view } = this;
     if (query !== null) {
-      const key_ = this.hover?.side === "key" ? this.hover.at : null;
-      return key_ === null ? view.rowSentence(query) : view.cellSentence(query, key_);
+      const at = this.hover?.side === "key" ? this.hover.at : null;
+      return at === null ? view.rowSentence(query) : view.cellSentence(query, at);
     }
     if (key !== null) return view.columnSentence(key);
-    const many = total > drawn ? `The ${drawn} strongest of ${total.toLocaleString("en")} lines. ` : "";
-    return `${many}Point at a token to follow it; click to keep it.`;
+    const of = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
+    const many = total > drawn ? `The ${drawn} strongest of ${of}. ` : "";
+    return [`${many}Point at a token to follow it; click to keep it.`];
   }
 
   /** The whole picture for a file; returns its size. */

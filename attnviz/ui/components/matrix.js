@@ -152,28 +152,22 @@ class Panel {
     const { theme } = view;
     const { left, top, cell, cellHeight, width, height, size, limit, turn, total } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
+    // Little flags, since the label itself may have been thinned out.
+    const flag = (x, y, text, fill, turn, anchor) => {
+      const wide = textWidth(text, size, pen.font, 600) + 10;
+      const start = { start: -5, middle: -wide / 2, end: 5 - wide }[anchor];
+      pen.turned(x, y, turn, () => {
+        pen.rect(start, -9, wide, 18, { fill, radius: 4 });
+        pen.text(0, 0, text, { size, fill: theme.background, weight: 600, anchor });
+      });
+    };
     const name = (i, j, fill) => {
-      const row = fitted(queries[i], limit, size, pen.font);
-      const y = top + (i + 0.5) * cellHeight;
-      const room = textWidth(row, size, pen.font, 700) + 8;
-      pen.rect(left - 2 - room, y - 8, room, 16, { fill: theme.background });
-      pen.text(left - 6, y, row, { size, fill, weight: 700, anchor: "end" });
+      flag(left - 6, top + (i + 0.5) * cellHeight, fitted(queries[i], limit, size, pen.font), fill, 0, "end");
       if (j === null) return;
-      const column = fitted(keys[j], limit, size, pen.font);
+      const text = fitted(keys[j], limit, size, pen.font);
       const x = left + (j + 0.5) * cell;
-      if (turn) {
-        const { context } = pen;
-        context.save();
-        context.translate(x, top - 6);
-        context.rotate((turn * Math.PI) / 180);
-        pen.rect(-3, -8, textWidth(column, size, pen.font, 700) + 8, 16, { fill: theme.background });
-        context.restore();
-        pen.text(x, top - 6, column, { size, fill, weight: 700, turn });
-      } else {
-        const wide = textWidth(column, size, pen.font, 700) + 6;
-        pen.rect(x - wide / 2, top - 6 - size, wide, size + 3, { fill: theme.background });
-        pen.text(x, top - 6 - size / 2, column, { size, fill, weight: 700, anchor: "middle" });
-      }
+      if (turn) flag(x, top - 6, text, fill, turn, "start");
+      else flag(x, top - 6 - size / 2, text, fill, 0, "middle");
     };
     const ring = (i, j, colour) => {
       const [x, y] = [left + j * cell, top + i * cellHeight];
@@ -257,7 +251,7 @@ class Matrix {
   place(panel, cell) {
     this.tip.hidden = !cell;
     if (!cell) return;
-    this.tip.textContent = this.view.cellText(cell.i, cell.j, [panel.head]);
+    this.tip.replaceChildren(...this.view.cellSentence(cell.i, cell.j, [panel.head.number]));
     const { left, top, cell: w, cellHeight: h } = panel.layout;
     const x = panel.root.offsetLeft + left + (cell.j + 1) * w + 10;
     const y = panel.root.offsetTop + panel.picture.parentElement.offsetTop + top + cell.i * h + h / 2;
@@ -273,7 +267,7 @@ class Matrix {
     if (at) view.say(view.cellSentence(at.i, at.j));
     else if (query !== null && key !== null) view.say(view.cellSentence(query, key));
     else if (query !== null) view.say(view.rowSentence(query));
-    else view.say("Point at a cell to read it; click to keep it.");
+    else view.say(["Point at a cell to read it; click to keep it."]);
   }
 
   picture(pen, top, width) {
@@ -308,11 +302,11 @@ function legendOf({ data }, shown) {
     if (data.kind === "diverging") return high * Math.sign(part - 0.5) * Math.abs(2 * part - 1) ** curve;
     return low + (high - low) * part ** curve;
   };
-  const text = (part) => written(value(part), data.unit, data.unit === "score" ? 1 : 1);
-  const middle = data.kind === "diverging" ? written(0, data.unit, data.unit === "score" ? 1 : 0) : text(0.5);
-  if (same) return { ticks: [text(0), middle, text(1)], masked };
-  const ends = data.kind === "diverging" ? ["largest fall", "0", "largest rise"] : ["each head's lowest", "", "highest"];
-  return { ticks: ends, masked };
+  const text = (part) => (value(part) === 0 ? brief(0, data.unit) : written(value(part), data.unit));
+  if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
+  if (data.kind === "diverging") return { ticks: ["each head’s largest fall", brief(0, data.unit), "rise"], masked };
+  const zero = shown.every(({ limits }) => limits[0] === 0);
+  return { ticks: [zero ? brief(0, data.unit) : "each head’s lowest", "", "each head’s highest"], masked };
 }
 
 function drawLegend(pen, x, y, width, { ticks, masked }, kind) {

@@ -88,15 +88,22 @@ class CanvasPen {
 
   text(x, y, text, { size, fill, weight = 400, anchor = "start", turn = 0 }) {
     const { context } = this;
-    context.save();
-    context.translate(x, y);
-    context.rotate((turn * Math.PI) / 180);
-    context.font = `${weight} ${size}px ${this.font}`;
-    context.fillStyle = css(fill);
-    context.textAlign = { start: "left", middle: "center", end: "right" }[anchor];
-    context.textBaseline = "middle";
-    context.fillText(text, 0, 0);
-    context.restore();
+    this.turned(x, y, turn, () => {
+      context.font = `${weight} ${size}px ${this.font}`;
+      context.fillStyle = css(fill);
+      context.textAlign = { start: "left", middle: "center", end: "right" }[anchor];
+      context.textBaseline = "middle";
+      context.fillText(text, 0, 0);
+    });
+  }
+
+  /** Draws with (x, y) as the origin, turned by degrees. */
+  turned(x, y, degrees, draw) {
+    this.context.save();
+    this.context.translate(x, y);
+    this.context.rotate((degrees * Math.PI) / 180);
+    draw();
+    this.context.restore();
   }
 
   /** A matrix of levels; masked cells show the hatching under it. */

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.analysis.behaviour import Behaviour
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.components.atlas import atlas
@@ -12,23 +14,25 @@ from attnviz.ui.explore.choices import Heads, choose_heads
 from attnviz.ui.explore.published import Sent
 
 
-def choose(view: View) -> Heads:
-    """Draw the title and the choice of layer and heads."""
+def choose(view: View) -> tuple[Heads, DeltaGenerator]:
+    """Draw the title, the filters and the choice of heads; return the heads and the atlas' place."""
     layers, heads = caches.values(view).shape[:2]
     st.subheader(f"All {layers * heads} heads at a glance", anchor=False)
-    return choose_heads(layers, heads)
+    names = [behaviour.name for behaviour in _behaviours(view)]
+    st.pills("Find heads that look at …", names, key="find", bind="query-params")
+    place = st.container()
+    return choose_heads(layers, heads), place
 
 
 def draw(view: View, heads: Heads, sent: Sent) -> None:
-    """Draw the filters and the atlas."""
-    behaviours = {b.name: b for b in caches.found(view.model, view.text, view.merge)}
-    name = st.pills("Find heads that look at …", list(behaviours), key="find", bind="query-params")
+    """Draw the rule of the chosen filter, and the atlas."""
     layers, heads_total = caches.values(view).shape[:2]
     dimmed: list[int] = []
-    if name:
-        found = behaviours[name].found
-        dimmed = np.flatnonzero(~found.ravel()).tolist()
-        st.markdown(f":small[**{found.sum()} of {found.size} heads:** {behaviours[name].rule}]")
+    for behaviour in _behaviours(view):
+        if behaviour.name == st.session_state["find"]:
+            found = behaviour.found
+            dimmed = np.flatnonzero(~found.ravel()).tolist()
+            st.markdown(f":small[**{found.sum()} of {found.size} heads.** {behaviour.rule}]")
     atlas(
         "atlas",
         pixels=sent.pixels,
@@ -40,6 +44,10 @@ def draw(view: View, heads: Heads, sent: Sent) -> None:
         kind=caches.drawn(view).picture.kind,
         on_pick=_open,
     )
+
+
+def _behaviours(view: View) -> tuple[Behaviour, ...]:
+    return caches.found(view.model, view.text, view.merge)
 
 
 def _open(layer: int, head: int) -> None:

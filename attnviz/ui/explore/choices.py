@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import STAGES
@@ -14,9 +15,6 @@ from attnviz.ui.caches import WEIGHTS, View
 from attnviz.ui.explore.reading import Reading
 
 STYLES = ("Lines", "Matrix", "Heatmap")
-SCALES: tuple[Scale, ...] = ("shared", "per head")
-
-Choice = TypeVar("Choice", bound=str)
 
 _PARAMETERS = (
     *("text", "other", "model", "show", "layer", "head", "also", "query", "key"),
@@ -49,20 +47,10 @@ class Heads:
         return f"{self.layer}-{self.head}"
 
 
-def choose_view(read: Reading) -> tuple[View, str]:
-    """Draw the choices of how the numbers are shown; return them, and the style of picture."""
-    with st.container(horizontal=True):
-        style = _one_of(
-            "Picture", STYLES, STYLES[0], "view", "Lines between tokens, a matrix, or a heatmap to zoom."
-        )
-        stage = _one_of(
-            "Stage",
-            [stage.name for stage in STAGES],
-            WEIGHTS,
-            "stage",
-            "\n\n".join(f"**{stage.name}**: {stage.explanation}." for stage in STAGES),
-        )
+def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
+    """Draw how the numbers are shown; return the choice, the style of picture, and a place for its title."""
     with st.container(horizontal=True, vertical_alignment="center"):
+        title = st.empty()
         hide = st.toggle(
             "Hide special tokens",
             key="hide",
@@ -70,23 +58,30 @@ def choose_view(read: Reading) -> tuple[View, str]:
             help="Leaves out [CLS] and [SEP] and rescales what is left of each row to 100 %.",
         )
         merge = st.toggle(
-            "Merge word pieces",
+            "Merge pieces",
             key="merge",
             bind="query-params",
-            help="Attention to a word is the sum over its pieces, from a word the mean (Clark et al. 2019).",
+            help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, from a word the mean (Clark et al. 2019).",
         )
-        scale = _one_of(
-            "Colours",
-            SCALES,
-            SCALES[0],
-            "scale",
-            "**shared**: a colour means the same number in every head. "
-            "**per head**: each head's largest number has the strongest colour.",
+        per_head = st.toggle(
+            "Colours per head",
+            key="scale",
+            bind="query-params",
+            help="Off: a colour means the same number in every head. "
+            "On: each head's largest number has the strongest colour.",
         )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        style = _one_of("Picture", STYLES, STYLES[0], "view")
+        names = [stage.name for stage in STAGES]
+        stage = _one_of("Stage", names, WEIGHTS, "stage")
+    if stage != WEIGHTS:
+        st.markdown(f":small[**{stage}**: {next(s for s in STAGES if s.name == stage).explanation}.]")
     if merge and stage != WEIGHTS:
         st.info("Scores belong to single word pieces, so pieces are merged only at the stage “weights”.")
         merge = False
-    return View(read.model, read.text, read.changed, stage, scale, hide, merge), style
+    scale: Scale = "per head" if per_head else "shared"
+    view = View(read.model, read.text, read.changed, stage, scale, hide, merge)
+    return view, style, title
 
 
 def choose_heads(layers: int, heads: int) -> Heads:
@@ -130,7 +125,7 @@ def parameters() -> dict[str, list[str]]:
     return {name: _written(st.session_state[name]) for name in _PARAMETERS if name in st.session_state}
 
 
-def _one_of(label: str, options: Sequence[Choice], default: Choice, key: str, explanation: str) -> Choice:
+def _one_of(label: str, options: Sequence[str], default: str, key: str) -> str:
     return st.segmented_control(
         label,
         options,
@@ -138,7 +133,7 @@ def _one_of(label: str, options: Sequence[Choice], default: Choice, key: str, ex
         key=key,
         bind="query-params",
         required=True,
-        help=explanation,
+        label_visibility="collapsed",
     )
 
 

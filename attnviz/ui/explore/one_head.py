@@ -22,10 +22,10 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> No
     """Draw the open heads and their sentence in words."""
     if style == "Heatmap":
         _heatmap(view, heads)
+        if tokens.pair:
+            st.markdown(in_words(view, heads, tokens.pair.query))
     else:
         _widget(view, heads, tokens, style, sent)
-    if tokens.pair:
-        st.markdown(in_words(view, heads, tokens.pair.query))
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:
@@ -117,7 +117,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) ->
 
 def _heatmap(view: View, heads: Heads) -> None:
     # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
-    from attnviz.figures.heatmap import CONFIG, heatmap, heatmap_alt
+    from attnviz.figures.heatmap import config, heatmap, heatmap_alt
 
     labels = [group.label for group in caches.groups(view)]
     numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
@@ -128,7 +128,7 @@ def _heatmap(view: View, heads: Heads) -> None:
     st.plotly_chart(
         heatmap(numbers, labels, labels, kind=drawn.kind, unit=view.unit, high=high),
         theme="streamlit",
-        config=CONFIG(file_name(view, heads)),
+        config=config(file_name(view, heads)),
         alt=heatmap_alt(numbers, labels, labels, view.unit),
         key="heatmap",
     )

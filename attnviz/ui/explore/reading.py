@@ -51,6 +51,7 @@ def read(sentences: Sentences) -> Reading:
         key="show",
         bind="query-params",
         required=True,
+        label_visibility="collapsed",
         help=f"One sentence, the other, or the **{CHANGE}**: the second's weights minus the first's.",
     )
     pair = (first, second)

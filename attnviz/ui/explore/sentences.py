@@ -29,7 +29,7 @@ class Sentences:
 
 
 def choose() -> Sentences:
-    """Draw the sentence bar and return what it says."""
+    """Draw the sentences and the model; return the choice."""
     sentence, comparison, model_choice = st.columns([5, 5, 2])
     with sentence:
         text = st.text_input(
@@ -52,16 +52,22 @@ def choose() -> Sentences:
             bind="query-params",
             help="\n\n".join(f"**{name}**: {catalogue.entry(name).description}" for name in names),
         )
-    sentences = Sentences(model, text, other)
-    _examples(sentences.example)
-    return sentences
+    return Sentences(model, text, other)
 
 
-def _examples(current: Example | None) -> None:
+def examples(current: Example | None) -> None:
+    """Draw the examples as buttons, and what to look for in the open one."""
     st.session_state["example"] = current.name if current else None
-    st.pills("Examples", [e.name for e in EXAMPLES], key="example", on_change=_open_example)
+    st.pills(
+        "Examples",
+        [e.name for e in EXAMPLES],
+        key="example",
+        on_change=_open_example,
+        label_visibility="collapsed",
+        width="content",
+    )
     if current:
-        st.markdown(f":small[{current.remark}]")
+        st.markdown(f":small[{current.remark}]", width="stretch")
 
 
 def _open_example() -> None:

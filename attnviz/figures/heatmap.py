@@ -1,0 +1,164 @@
+"""One head as a heatmap to zoom into, point at and download: queries down, keys across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from attnviz.trace import Floats, Mask
+
+Kind = Literal["sequential", "diverging"]
+Unit = Literal["percent", "signed percent", "score"]
+
+MOST_TICKS = 32
+MOST_GAPS = 48
+LONGEST_TICK = 16
+
+# Blue and orange are told apart with every kind of colour vision, and both stand out against white and black.
+# Near zero the colour fades into the page, whatever its theme; what is left tells a zero from a masked cell.
+DIVERGING = (
+    (0.0, "rgba(38, 125, 201, 1)"),
+    (0.5, "rgba(128, 128, 128, 0.12)"),
+    (1.0, "rgba(222, 92, 8, 1)"),
+)
+
+_HOVER = {
+    "percent": "%{z:.1f} %",
+    "signed percent": "%{z:+.1f} %",
+    "score": "%{z:.3f}",
+}
+_BAR_TITLE = {"percent": "weight", "signed percent": "change", "score": "score"}
+
+
+def heatmap(
+    values: Floats,
+    query_labels: Sequence[str],
+    key_labels: Sequence[str],
+    kind: Kind = "sequential",
+    unit: Unit = "percent",
+    high: float | None = None,
+    mask: Mask | None = None,
+) -> go.Figure:
+    """A Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which gives it the page's own colours.
+
+    Two pairs of axes lie on each other: the drawn one carries as many labels as fit, the hidden one all of
+    them, since that is where Plotly finds the names to show when a cell is pointed at.
+
+    Args:
+        values: [query, key], as shown; −inf or NaN stays blank.
+        query_labels: what the rows are.
+        key_labels: what the columns are.
+        kind: "sequential" (from 0) or "diverging" (around 0).
+        unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
+        high: the end of the colour scale (of both ends, if diverging); None for the largest value.
+        mask: [query, key], False where the cell stays blank; None for nowhere.
+    """
+    factor = np.float32(1 if unit == "score" else 100)
+    cells = np.where(np.isfinite(values) if mask is None else np.isfinite(values) & mask, values, np.nan)
+    cells = (cells * factor).astype(np.float32)
+    top = float(np.nanmax(np.abs(cells), initial=0.0)) if high is None else high * float(factor)
+    colours = {"zmin": -top, "zmid": 0, "colorscale": DIVERGING} if kind == "diverging" else {"zmin": 0}
+    gap = 1 if max(values.shape) <= MOST_GAPS else 0
+    figure = go.Figure(
+        [
+            go.Heatmap(
+                z=cells,
+                **colours,
+                zmax=top or 1,
+                xgap=gap,
+                ygap=gap,
+                hoverongaps=False,
+                hovertemplate=f"%{{y}} → %{{x}}<br><b>{_HOVER[unit]}</b><extra></extra>",
+                colorbar={
+                    "title": {"text": _BAR_TITLE[unit]},
+                    "ticksuffix": "" if unit == "score" else " %",
+                    "thickness": 14,
+                },
+            ),
+            # An axis is drawn only if it has a trace.
+            go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False),
+        ]
+    )
+    figure.update_layout(
+        xaxis=_named(key_labels),
+        yaxis=_named(query_labels) | {"autorange": "reversed"},
+        xaxis2=_drawn(key_labels, "key (is looked at)") | {"overlaying": "x", "matches": "x"},
+        yaxis2=_drawn(query_labels, "query (looks)") | {"overlaying": "y", "matches": "y"},
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=int(min(max(22 * values.shape[0] + 120, 320), 900)),
+    )
+    return figure
+
+
+def heatmap_alt(
+    values: Floats, query_labels: Sequence[str], key_labels: Sequence[str], unit: Unit = "percent"
+) -> str:
+    """The heatmap for those who do not see it: its size, and its strongest cell.
+
+    Args:
+        values: [query, key], as shown.
+        query_labels: what the rows are.
+        key_labels: what the columns are.
+        unit: what the numbers are, as for `heatmap`.
+    """
+    size = np.where(np.isfinite(values), np.abs(values), -1)
+    query, key = np.unravel_index(int(size.argmax()), size.shape)
+    value = float(values[query, key])
+    written = (
+        f"{value:.2f}" if unit == "score" else f"{100 * value:{'+' if unit == 'signed percent' else ''}.0f} %"
+    )
+    what = {"percent": "weights", "signed percent": "changes of the weights", "score": "scores"}[unit]
+    return (
+        f"Heatmap of the {what} between {len(query_labels)} queries and {len(key_labels)} keys. "
+        f"The largest: “{query_labels[query]}” looks at “{key_labels[key]}”, {written.replace('-', '−')}."
+    )
+
+
+def config(filename: str) -> dict[str, Any]:
+    """What `st.plotly_chart` needs in `config=`: SVG downloads under this name, and no TeX in labels."""
+    return {
+        "displaylogo": False,
+        "typesetMath": False,
+        "toImageButtonOptions": {"format": "svg", "filename": filename},
+    }
+
+
+def escaped(label: str) -> str:
+    """The label as Plotly shows it unchanged: Plotly obeys some HTML tags, entities, and $TeX$ in text."""
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
+        label = label.replace(character, entity)
+    return label
+
+
+def _named(labels: Sequence[str]) -> dict[str, Any]:
+    """An axis that knows all its labels and draws none. Numeric, since a category axis merges equal labels."""
+    return {
+        "type": "linear",
+        "tickmode": "array",
+        "tickvals": list(range(len(labels))),
+        "ticktext": [escaped(label) for label in labels],
+        "showticklabels": False,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+    }
+
+
+def _drawn(labels: Sequence[str], title: str) -> dict[str, Any]:
+    """An axis with at most `MOST_TICKS` labels, evenly chosen, long ones cut short."""
+    step = -(-len(labels) // MOST_TICKS)
+    chosen = range(0, len(labels), step)
+    return _named(labels) | {
+        "title": {"text": title},
+        "tickvals": list(chosen),
+        "ticktext": [escaped(_short(labels[index])) for index in chosen],
+        "showticklabels": True,
+        "automargin": True,
+    }
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_TICK else label[: LONGEST_TICK - 1] + "…"

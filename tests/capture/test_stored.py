@@ -1,0 +1,63 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from attnviz.capture import stored
+from attnviz.capture.loading import Model
+
+
+@pytest.mark.parametrize("text", stored.FILES)
+def test_what_is_stored_equals_a_fresh_trace(minilm: Model, text: str) -> None:
+    kept, fresh = stored.find("minilm", text), minilm.trace(text)
+    assert kept is not None
+    assert (kept.model, kept.text, kept.target) == (fresh.model, fresh.text, fresh.target)
+    assert len(kept.blocks) == len(fresh.blocks)
+    for one, other in zip(kept.blocks, fresh.blocks, strict=True):
+        assert (one.kind, one.layer, one.scale) == (other.kind, other.layer, other.scale)
+        assert one.query_tokens == other.query_tokens
+        assert one.key_tokens == other.key_tokens
+        assert np.array_equal(one.mask, other.mask)
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6, rtol=0)
+        for name in ("query", "key", "value", "scores", "output"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-5, rtol=1e-5)
+        assert one.projection is None
+
+
+def test_only_the_opening_sentences_of_the_one_model_are_stored() -> None:
+    (tired, narrow) = stored.FILES
+    assert tired.replace("tired", "narrow") == narrow
+    assert stored.find("minilm-scratch", tired) is None
+    assert stored.find("minilm", tired + ".") is None
+    assert stored.find("no such model", tired) is None
+    assert stored.find("minilm", tired) is stored.find("minilm", tired)
+
+
+def test_the_files_are_small_and_all_there() -> None:
+    assert sorted(path.name for path in stored.FOLDER.iterdir()) == sorted(stored.FILES.values())
+    assert all(path.stat().st_size < 500_000 for path in stored.FOLDER.iterdir())
+
+
+def test_finding_needs_no_torch() -> None:
+    code = (
+        "import sys; from attnviz.capture import stored\n"
+        "trace = stored.find('minilm', next(iter(stored.FILES)))\n"
+        "assert trace.stack('encoder').shape == (6, 12, 14, 14)\n"
+        "print(sorted({'torch', 'transformers', 'tokenizers', 'streamlit', 'plotly'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert (run.stdout, run.stderr) == ("[]\n", "")
+
+
+def test_the_command_writes_the_same_traces(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("stored")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored, "FOLDER", folder / "new")
+        stored.store()
+    from attnviz import trace_file
+
+    for text, name in stored.FILES.items():
+        again, kept = trace_file.read(folder / "new" / name), stored.find("minilm", text)
+        assert kept is not None
+        np.testing.assert_allclose(again.stack("encoder"), kept.stack("encoder"), atol=1e-6, rtol=0)
