@@ -32,7 +32,7 @@ FORMAT = "attnviz trace"
 VERSION = 1
 
 MOST_BYTES = 2**30
-"""The most that the arrays and the weights may take in memory; BERT-large at its 512 tokens takes 2/3 of it."""
+"""The most that arrays and weights may take in memory; BERT-large at its 512 tokens takes 2/3 of it."""
 MOST_HEADER_BYTES = 2**24
 """The most that the header may take: a hundred thousand tokens."""
 

@@ -25,11 +25,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
     sentences.examples(chosen.example)
 notices = st.container()
 
-left, right = st.columns([5, 7], gap="medium")
-with left:
-    overview, linking_card, tasks_card = (st.container(border=True) for _ in range(3))
-with right:
-    picture, arithmetic = (st.container(border=True) for _ in range(2))
+narrow, wide = st.columns([5, 7], gap="medium")
+overview, picture = narrow.container(border=True), wide.container(border=True)
+narrow, wide = st.columns([5, 7], gap="medium")
+linking_card = narrow.container(border=True)
+# A change is worked out twice, side by side, and needs the whole width.
+tasks_card = (wide if read.changed else narrow).container(border=True)
+arithmetic = (st if read.changed else wide).container(border=True)
 
 with picture:
     view, style, title = choices.choose_view(read)

@@ -31,7 +31,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A head is found where its score reaches `least`, and `even` times an even share (1 / number of keys)."""
+    """A head is found where its score reaches `least`, and `even` times an even share (1 / keys)."""
 
     name: str
     least: float
@@ -184,4 +184,4 @@ def _entropy(weights: Floats) -> tuple[Floats, Floats]:
 def _evenness(entropy: Floats, largest: Floats) -> Floats:
     """Mean entropy over the largest possible, [layer, head]; 0 where there is no choice at all."""
     most = largest.mean(axis=-1)
-    return entropy.mean(axis=-1) / np.where(most > 0, most, 1)
+    return np.asarray(entropy.mean(axis=-1) / np.where(most > 0, most, 1), dtype=np.float32)

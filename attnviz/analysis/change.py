@@ -45,9 +45,10 @@ def change(first_weights: Floats, first: Shown, second_weights: Floats, second: 
     """
     if len(first) != len(second):
         merged = first.merge_words and second.merge_words
+        remedy = "Change" if merged else "Merge word pieces into words, or change"
         raise AttnvizError(
             f"The first sentence shows {len(first)} tokens and the second {len(second)}, so they cannot be "
-            f"compared token by token. {'C' if merged else 'Merge word pieces into words, or c'}hange just one word."
+            f"compared token by token. {remedy} just one word."
         )
     pairs = list(zip(first.groups, second.groups, strict=True))
     differing = tuple(index for index, (one, other) in enumerate(pairs) if one.label != other.label)

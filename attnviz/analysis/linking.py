@@ -54,16 +54,12 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     """
     if before.shape != after.shape:
         raise AttnvizError(
-            f"The two sentences' weights have different shapes: {before.shape} and {after.shape}."
+            f"The first sentence shows {before.shape[2]} tokens and the second {after.shape[2]}: "
+            "there is no same place in both to compare."
         )
     first, second = before[:, :, query, key], after[:, :, query, key]
-    change = second - first
-    return tuple(
-        LinkChange(
-            layer, head, float(first[layer, head]), float(second[layer, head]), float(change[layer, head])
-        )
-        for layer, head in _order(np.abs(change))
-    )
+    pairs = [(at, float(first[at]), float(second[at])) for at in _order(np.abs(second - first))]
+    return tuple(LinkChange(*at, weight, moved, moved - weight) for at, weight, moved in pairs)
 
 
 def _order(size: Floats) -> list[tuple[int, int]]:

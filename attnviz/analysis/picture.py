@@ -102,11 +102,10 @@ def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
         uint8 [n, min(query, size), min(key, size)].
     """
     # Bytes wrap around: 255 + 1 = 0 puts masked cells below every level while the maximum is taken.
-    one = np.uint8(1)
-    highest = _pool(_pool(levels + one, np.maximum, size, axis=1), np.maximum, size, axis=2) - one
+    highest = _pool(_pool(levels + np.uint8(1), np.maximum, size, 1), np.maximum, size, 2) - np.uint8(1)
     if kind == "sequential":
         return highest
-    lowest = _pool(_pool(levels, np.minimum, size, axis=1), np.minimum, size, axis=2)
+    lowest = _pool(_pool(levels, np.minimum, size, 1), np.minimum, size, 2)
     negative = (lowest < ZERO) & (ZERO - lowest.astype(np.int16) > highest.astype(np.int16) - ZERO)
     return np.where(negative, lowest, highest)
 
@@ -117,8 +116,7 @@ def _positive(high: Floats) -> Floats:
 
 
 def _rounded(cells: Floats) -> Levels:
-    cells += np.float32(0.5)
-    return cells.astype(np.uint8)
+    return np.asarray(cells + np.float32(0.5), dtype=np.uint8)
 
 
 def _pool(levels: Levels, strongest: np.ufunc, size: int, axis: int) -> Levels:
@@ -128,7 +126,7 @@ def _pool(levels: Levels, strongest: np.ufunc, size: int, axis: int) -> Levels:
         return levels
     edges = np.arange(size + 1) * length // size
     starts, last = edges[:-1], edges[1:] - 1
-    pooled = levels.take(starts, axis=axis)
+    pooled: Levels = levels.take(starts, axis=axis)
     for offset in range(1, int((last - starts).max()) + 1):
         strongest(pooled, levels.take(np.minimum(starts + offset, last), axis=axis), out=pooled)
     return pooled

@@ -5,15 +5,16 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
-from attnviz.trace import Array, Floats, Mask, Token
+from attnviz.trace import Floats, Mask, Token
 
 Index = slice | NDArray[np.intp]
+Value = TypeVar("Value", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ def rescaled(rows: Floats) -> Floats:
     return rows / left
 
 
-def only(array: Array, queries: tuple[int, ...], keys: tuple[int, ...]) -> Array:
+def only(array: NDArray[Value], queries: tuple[int, ...], keys: tuple[int, ...]) -> NDArray[Value]:
     """The wanted rows and columns of [..., query, key]."""
     return array[..., _index(queries), :][..., _index(keys)]
 

@@ -17,8 +17,8 @@ from attnviz.trace import Trace
 MODEL = "minilm"
 FOLDER = Path(__file__).with_name("stored")
 FILES = {
-    "The dog did not cross the road as it was too tired": "tired.npz",
-    "The dog did not cross the road as it was too narrow": "narrow.npz",
+    "The dog did not cross the road as it was too tired.": "tired.npz",
+    "The dog did not cross the road as it was too narrow.": "narrow.npz",
 }
 
 

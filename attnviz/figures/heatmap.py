@@ -105,12 +105,13 @@ def heatmap_alt(
         unit: what the numbers are, as for `heatmap`.
     """
     size = np.where(np.isfinite(values), np.abs(values), -1)
-    query, key = np.unravel_index(int(size.argmax()), size.shape)
+    query, key = divmod(int(size.argmax()), len(key_labels))
     value = float(values[query, key])
-    written = (
-        f"{value:.2f}" if unit == "score" else f"{100 * value:{'+' if unit == 'signed percent' else ''}.0f} %"
-    )
-    what = {"percent": "weights", "signed percent": "changes of the weights", "score": "scores"}[unit]
+    what, written = {
+        "percent": ("weights", f"{100 * value:.0f} %"),
+        "signed percent": ("changes of the weights", f"{100 * value:+.0f} %"),
+        "score": ("scores", f"{value:.2f}"),
+    }[unit]
     return (
         f"Heatmap of the {what} between {len(query_labels)} queries and {len(key_labels)} keys. "
         f"The largest: “{query_labels[query]}” looks at “{key_labels[key]}”, {written.replace('-', '−')}."
@@ -134,7 +135,7 @@ def escaped(label: str) -> str:
 
 
 def _named(labels: Sequence[str]) -> dict[str, Any]:
-    """An axis that knows all its labels and draws none. Numeric, since a category axis merges equal labels."""
+    """An axis that knows all its labels and draws none; numeric, as a category axis merges equal labels."""
     return {
         "type": "linear",
         "tickmode": "array",

@@ -16,6 +16,12 @@ def remember() -> None:
         st.session_state[_ASKED] = {name: st.query_params.get_all(name) for name in st.query_params}
 
 
+def asked(name: str) -> list[str]:
+    """What the link that opened the page asked of this parameter; empty if it did not name it."""
+    values: list[str] = st.session_state.get(_ASKED, {}).get(name, [])
+    return values
+
+
 def notices(given: Mapping[str, list[str]]) -> list[str]:
     """What to tell the visitor about a link that asked for something that does not exist.
 

@@ -48,7 +48,7 @@ def message(
     masked_from: int | None = None,
     special: int = 0,
 ) -> dict[str, Any]:
-    """The message for random vectors, worked out in float32 as a model would; the first `special` are hidden."""
+    """The message for random vectors, in float32 as a model would; the first `special` tokens are hidden."""
     random = np.random.default_rng(seed)
     size = 2.0 ** random.integers(-4, 4)
     query = (size * random.standard_normal(d_head)).astype(np.float32)
@@ -105,7 +105,7 @@ def part(where: Page | Locator, name: str) -> Locator:
 
 
 def text(where: Page | Locator, name: str) -> str:
-    """As printed, with the minus sign of a keyboard and without brackets, percent signs and filling spaces."""
+    """As printed, with a keyboard's minus sign and without brackets, percent signs and filling spaces."""
     return re.sub(r"[\s()%√]", "", part(where, name).inner_text()).replace("−", "-")
 
 
@@ -170,7 +170,7 @@ def test_every_number_stands_unrounded_beside_its_text(widget: Page) -> None:
     widget.get_by_text("Show all 7 numbers").click()
 
     def unrounded(name: str) -> list[float]:
-        return part(widget, name).evaluate_all("all => all.map(one => Number(one.dataset.value))")
+        return [float(str(shown.get_attribute("data-value"))) for shown in part(widget, name).all()]
 
     for strip, name in (("query", "query_vector"), ("key", "key_vector"), ("products", "products")):
         bars = part(widget, strip).locator("rect")
@@ -196,8 +196,9 @@ def test_the_strips_are_one_tab_stop_and_arrows_go_through_the_dimensions(widget
 
 def test_a_row_is_picked_by_mouse_and_by_keyboard_and_a_hidden_one_is_not(widget: Page) -> None:
     show(widget, message(special=1))
-    part(widget, "row").nth(5).click()
-    part(widget, "row").nth(0).click()
+    picked_already, other, hidden = 3, 5, 0
+    for row in (picked_already, other, hidden):
+        part(widget, "row").nth(row).click()
     widget.get_by_role("button", name=re.compile("^token3")).press("ArrowUp")
     widget.keyboard.press("Enter")
     assert widget.evaluate("window.events") == [["pick", {"key": 5}], ["pick", {"key": 2}]]

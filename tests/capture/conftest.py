@@ -13,13 +13,12 @@ def minilm() -> loading.Model:
 @pytest.fixture(scope="session")
 def eager() -> PreTrainedModel:
     """The same weights as transformers runs them by itself: what every captured number must equal."""
-    model = AutoModel.from_pretrained(
+    model: PreTrainedModel = AutoModel.from_pretrained(
         catalogue.entry("minilm").folder,
         attn_implementation="eager",
         dtype=torch.float32,
         local_files_only=True,
         trust_remote_code=False,
         use_safetensors=True,
-    )
-    assert isinstance(model, PreTrainedModel)
-    return model.eval()
+    ).eval()
+    return model

@@ -67,7 +67,9 @@ def test_the_published_files_are_accepted(copied: tuple[catalogue.Entry, Path]) 
 
 
 @pytest.mark.parametrize("name", [name for name, _ in catalogue.entry("minilm").files])
-def test_one_changed_byte_is_noticed_and_the_remedy_named(name: str, copied: tuple[catalogue.Entry, Path]) -> None:
+def test_one_changed_byte_is_noticed_and_the_remedy_named(
+    name: str, copied: tuple[catalogue.Entry, Path]
+) -> None:
     entry, folder = copied
     with (folder / name).open("r+b") as file:
         file.seek(-2, 2)
@@ -97,7 +99,7 @@ def test_files_are_checked_once_in_a_process(
 ) -> None:
     entry, folder = copied
     assert entry.folder == folder
-    monkeypatch.setattr(catalogue.hashlib, "file_digest", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("read again"))
     assert entry.folder == folder
 
 

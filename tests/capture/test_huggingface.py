@@ -7,6 +7,7 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
 from attnviz.capture import catalogue, loading
+from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.loading import Model
 from attnviz.trace import Block, Floats, Trace
 from attnviz.trace import attend as numpy_attend
@@ -76,7 +77,8 @@ def test_the_heads_shares_add_up_to_what_the_block_adds(minilm: Model, eager: Pr
     ids = torch.tensor([[token.id for token in trace.blocks[0].query_tokens]])
     added: list[Floats] = []
     denses = [
-        eager.get_submodule(f"encoder.layer.{layer}.attention.output.dense") for layer in range(len(trace.blocks))
+        eager.get_submodule(f"encoder.layer.{layer}.attention.output.dense")
+        for layer in range(len(trace.blocks))
     ]
     hooks = [dense.register_forward_hook(lambda *call: added.append(call[2][0].numpy())) for dense in denses]
     with torch.inference_mode():
@@ -103,7 +105,9 @@ def arrays(trace: Trace) -> list[tuple[str, Floats]]:
 def test_nothing_in_a_trace_can_be_written_to(minilm: Model) -> None:
     trace = minilm.trace("a dog")
     assert {name for name, _ in arrays(trace)} == {"query", "key", "value", "mask", "projection"}
-    derived = [(name, getattr(block, name)) for block in trace.blocks for name in ("scores", "weights", "output")]
+    derived = [
+        (name, getattr(block, name)) for block in trace.blocks for name in ("scores", "weights", "output")
+    ]
     for name, array in [*arrays(trace), *derived, ("stack", trace.stack("encoder"))]:
         assert not array.flags.writeable, name
         with pytest.raises(ValueError, match="read-only"):
@@ -118,7 +122,8 @@ def test_traces_share_the_output_projection_and_nothing_else(minilm: Model) -> N
 
 
 def test_the_model_is_ready_for_reading_only(minilm: Model) -> None:
-    network = getattr(minilm, "_network")
+    assert isinstance(minilm, HuggingFaceModel)
+    network = minilm._network
     assert not network.training
     assert network.dtype == torch.float32
 
@@ -137,7 +142,10 @@ def test_threads_that_share_a_model_never_mix_their_sentences() -> None:
             found = model.trace(texts[number])
             runs[number] += 1
             for block, right in zip(found.blocks, expected[number].blocks, strict=True):
-                same = [np.array_equal(getattr(block, name), getattr(right, name)) for name in ("query", "key", "value")]
+                same = [
+                    np.array_equal(getattr(block, name), getattr(right, name))
+                    for name in ("query", "key", "value")
+                ]
                 if not all(same) or block.query_tokens != right.query_tokens:
                     wrong.append((number, block.layer))
 

@@ -17,7 +17,7 @@ class Fake:
         self.name = name
 
     def tokens(self, text: str) -> tuple[Token, ...]:
-        return ()
+        return (Token(text, 0, 0, len(text), 0, special=False),)
 
     def trace(self, text: str) -> Trace:
         return Trace(model=self.name, text=text, blocks=())
@@ -64,6 +64,7 @@ def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
 
 def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> None:
     kept = loading.load("a")
+    assert opened == ["a"]
     with loading.gate:
         found: list[loading.Model] = []
         thread = threading.Thread(target=lambda: found.append(loading.load("a")))
@@ -73,6 +74,8 @@ def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> N
 
 
 def test_a_failed_load_is_tried_again(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert opened == []
+
     def fail(entry: catalogue.Entry) -> Fake:
         raise ModelFilesDamaged(entry.name)
 
@@ -110,7 +113,10 @@ assert len({id(model) for _, model in found}) == 2, "each model once"
 
 
 def test_threads_may_ask_for_the_first_model_at_once() -> None:
-    run = subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "error", "-c", THREADS_THAT_ALL_COME_FIRST], capture_output=True, text=True, check=False
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", THREADS_THAT_ALL_COME_FIRST],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

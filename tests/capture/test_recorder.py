@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 from transformers import (
     AttentionInterface,
+    AttentionMaskInterface,
     AutoConfig,
     AutoModel,
-    BertConfig,
-    BertModel,
     PreTrainedConfig,
     PreTrainedModel,
 )
@@ -24,7 +23,9 @@ from attnviz.trace import Token
 from attnviz.trace import attend as stated_attend
 
 IDS = (5, 3, 11, 2, 7, 13, 3)
-TOKENS = tuple(Token(text=f"t{number}", id=number, start=0, end=0, word=None, special=False) for number in IDS)
+TOKENS = tuple(
+    Token(text=f"t{number}", id=number, start=0, end=0, word=None, special=False) for number in IDS
+)
 SMALL = {"vocab_size": 17, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4}
 
 
@@ -34,9 +35,9 @@ def config(family: str, **more: Any) -> PreTrainedConfig:
 
 def network(of: PreTrainedConfig, implementation: str) -> PreTrainedModel:
     torch.manual_seed(11)
-    model = AutoModel.from_config(of, attn_implementation=implementation, dtype=torch.float32)
-    assert isinstance(model, PreTrainedModel)
-    return model.eval()
+    build: Any = AutoModel.from_config  # transformers gives it no types
+    model: PreTrainedModel = build(of, attn_implementation=implementation, dtype=torch.float32).eval()
+    return model
 
 
 def eager_weights(of: PreTrainedConfig) -> list[Any]:
@@ -84,33 +85,26 @@ def test_decoders_look_only_backwards_and_encoders_everywhere() -> None:
     assert decoder.scores[:, ~backwards].any()  # the scores are those before the mask
 
 
-def without_mask(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **more: Any
-) -> tuple[Tensor, Tensor]:
-    """A capture as one would naively write it, registered without its mask function."""
-    _, weights = attend(query, key, mask, more["scaling"])
-    return (weights @ value).transpose(1, 2).contiguous(), weights
-
-
 def test_without_the_mask_registration_masks_would_silently_vanish(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Tensor | None] = []
 
-    def spying(module: nn.Module, *tensors: Any, **more: Any) -> tuple[Tensor, Tensor]:
-        given.append(tensors[3])
-        return without_mask(module, *tensors, **more)
+    def naive(
+        _: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **more: Any
+    ) -> Any:
+        given.append(mask)
+        _, weights = attend(query, key, mask, more["scaling"])
+        return (weights @ value).transpose(1, 2).contiguous(), weights
 
     monkeypatch.setattr(AttentionInterface, "_global_mapping", dict(AttentionInterface._global_mapping))
-    AttentionInterface.register("spying", spying)
+    AttentionInterface.register("naive", naive)
     with torch.inference_mode():
-        output = network(FAMILIES["gpt2"](), "spying")(torch.tensor([IDS]), output_attentions=True)
+        output = network(FAMILIES["gpt2"](), "naive")(torch.tensor([IDS]), output_attentions=True)
     assert given == [None] * 3
     forward = output.attentions[0][0].numpy()[:, ~np.tril(np.ones((7, 7), dtype=np.bool_))]
     assert (forward > 0).all()  # every token sees every later one, and nothing has failed
 
 
 def test_a_decoder_without_a_mask_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers import AttentionMaskInterface
-
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     with pytest.raises(ModelNotSupported, match="only backwards"):
@@ -138,7 +132,9 @@ def test_a_model_that_passes_the_recorder_by_is_refused(of: Callable[[], PreTrai
     ],
     ids=["gemma2", "gpt-oss"],
 )
-def test_what_changes_the_scores_is_refused_by_its_name(of: Callable[[], PreTrainedConfig], named: str) -> None:
+def test_what_changes_the_scores_is_refused_by_its_name(
+    of: Callable[[], PreTrainedConfig], named: str
+) -> None:
     with pytest.raises(ModelNotSupported, match=named):
         blocks(network(of(), IMPLEMENTATION), TOKENS, (None,) * 3)
 
@@ -159,7 +155,7 @@ def test_training_mode_is_refused() -> None:
 
 def test_half_precision_is_refused() -> None:
     with pytest.raises(ModelNotSupported, match="bfloat16"):
-        blocks(network(FAMILIES["bert"](), IMPLEMENTATION).to(torch.bfloat16), TOKENS, (None,) * 3)
+        blocks(network(FAMILIES["bert"](), IMPLEMENTATION).bfloat16(), TOKENS, (None,) * 3)
 
 
 def test_a_mask_that_is_more_than_a_mask_is_refused() -> None:
@@ -208,5 +204,5 @@ def test_a_mask_and_a_bias_work_as_in_the_stated_formula() -> None:
 
 def test_where_the_output_projection_is_not_known_there_is_none() -> None:
     assert projections(network(FAMILIES["gpt2"](), "eager")) == (None, None, None)
-    known = projections(BertModel(BertConfig(**SMALL, num_hidden_layers=2)))
-    assert [projection.shape for projection in known if projection is not None] == [(4, 6, 24)] * 2
+    known = projections(network(FAMILIES["bert"](), "eager"))
+    assert [projection.shape for projection in known if projection is not None] == [(4, 6, 24)] * 3

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+import torch
 
 from attnviz.capture import loading
 from attnviz.capture.loading import Model
-from attnviz.capture.scratch import attend_like_ours
+from attnviz.capture.scratch import ScratchModel, attend_like_ours
 from attnviz.trace import attend
 from tests.capture.sentences import sentence
 
@@ -27,11 +28,10 @@ def test_our_own_encoder_gives_the_same_trace(minilm: Model, tokens: int) -> Non
 
 def test_the_blocks_numbers_are_the_steps_that_the_encoder_returned() -> None:
     model = loading.load("minilm-scratch")
+    assert isinstance(model, ScratchModel)
     trace = model.trace(sentence(17))
-    import torch
-
     with torch.inference_mode():
-        steps = getattr(model, "_bert")(torch.tensor([token.id for token in trace.blocks[0].query_tokens]))
+        steps = model._bert(torch.tensor([token.id for token in trace.blocks[0].query_tokens]))
     for block, layer in zip(trace.blocks, steps.layers, strict=True):
         assert np.array_equal(block.weights, layer.attention.attention.weights.numpy())
         assert np.array_equal(block.scores, layer.attention.attention.scores.numpy())
@@ -42,7 +42,9 @@ def test_a_mask_works_as_in_the_stated_formula() -> None:
     query = random.normal(size=(3, 5, 7)).astype(np.float32)
     key = random.normal(size=(3, 5, 7)).astype(np.float32)
     mask = np.tril(np.ones((5, 5), dtype=np.bool_))
-    for ours, stated in zip(attend_like_ours(query, key, mask, 0.3), attend(query, key, mask, 0.3), strict=True):
+    for ours, stated in zip(
+        attend_like_ours(query, key, mask, 0.3), attend(query, key, mask, 0.3), strict=True
+    ):
         np.testing.assert_allclose(ours, stated, atol=1e-6)
 
 

@@ -46,7 +46,9 @@ def test_finding_needs_no_torch() -> None:
         "assert trace.stack('encoder').shape == (6, 12, 14, 14)\n"
         "print(sorted({'torch', 'transformers', 'tokenizers', 'streamlit', 'plotly'} & set(sys.modules)))"
     )
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
     assert (run.stdout, run.stderr) == ("[]\n", "")
 
 

@@ -75,7 +75,9 @@ def test_half_a_character_is_refused_with_its_place(text: str, place: int) -> No
 
 def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> None:
     assert len(read(sentence(512))) == 512
-    with pytest.raises(TextTooLong, match=r"513 tokens; the model reads at most 512\. Shorten it by 1 ") as caught:
+    with pytest.raises(
+        TextTooLong, match=r"513 tokens; the model reads at most 512\. Shorten it by 1 "
+    ) as caught:
         read(sentence(513))
     assert (caught.value.tokens, caught.value.limit) == (513, 512)
 
@@ -96,9 +98,13 @@ def test_very_long_texts_are_answered_soon_and_with_the_true_count(
     assert time.perf_counter() - begun < 10
 
 
-@pytest.mark.parametrize("text", ["The dog's tiredness", "naïve café — 100 %", "日本 👍🏽", sentence(200), "[MASK] x"])
+@pytest.mark.parametrize(
+    "text", ["The dog's tiredness", "naïve café — 100 %", "日本 👍🏽", sentence(200), "[MASK] x"]
+)
 def test_tokens_are_those_of_transformers(text: str) -> None:
-    theirs = AutoTokenizer.from_pretrained(ENTRY.folder, local_files_only=True)(text, return_offsets_mapping=True)
+    theirs = AutoTokenizer.from_pretrained(ENTRY.folder, local_files_only=True)(
+        text, return_offsets_mapping=True
+    )
     assert [token.id for token in read(text)] == theirs["input_ids"]
     assert [token.word for token in read(text)] == theirs.word_ids()
     assert [(token.start, token.end) for token in read(text)] == theirs["offset_mapping"]
@@ -107,7 +113,9 @@ def test_tokens_are_those_of_transformers(text: str) -> None:
 def bare(text: str) -> str:
     """As BERT's tokenizer reads it: no accents, no capitals, no control characters."""
     marked = unicodedata.normalize("NFD", text)
-    return "".join(letter for letter in marked if unicodedata.category(letter) not in ("Mn", "Cc", "Cf")).lower()
+    return "".join(
+        letter for letter in marked if unicodedata.category(letter) not in ("Mn", "Cc", "Cf")
+    ).lower()
 
 
 READABLE = st.text(

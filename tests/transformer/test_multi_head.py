@@ -102,6 +102,7 @@ def test_heads_are_cut_in_order_and_joined_again() -> None:
     heads = split_heads(tokens, 3)
     assert heads.tolist() == [[[0, 1], [6, 7]], [[2, 3], [8, 9]], [[4, 5], [10, 11]]]
     assert torch.equal(join_heads(heads), tokens)
+    assert heads.is_contiguous()
 
 
 @settings(deadline=None)

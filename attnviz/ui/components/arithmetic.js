@@ -30,8 +30,7 @@ const percentTo = (weight, digits) => `${(weight * 100).toFixed(digits)}\u202f%`
 function precisePercent(weight) {
   const rest = Math.min(weight, 1 - weight) * 100;
   if (rest >= 0.05 || rest <= 0) return percent(weight);
-  const digits = Math.ceil(-Math.log10(rest)) + 1;
-  if (digits <= MOST_DIGITS) return percentTo(weight, digits);
+  if (rest >= 10 ** -MOST_DIGITS) return percentTo(weight, Math.ceil(-Math.log10(rest)) + 1);
   const edge = (10 ** -MOST_DIGITS).toFixed(MOST_DIGITS);
   return weight < 0.5 ? `<\u202f${edge}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
 }
@@ -82,7 +81,7 @@ class Arithmetic {
     this.order = "sentence";
     this.showAll = false;
     this.tableOpen = false;
-    this.root = element("section", { class: "root arithmetic" });
+    this.root = element("div", { class: "root arithmetic", role: "group" });
     parent.append(this.root);
   }
 
@@ -214,7 +213,7 @@ class Arithmetic {
   /** The table of all dimensions, filled when it is first opened. */
   allNumbers() {
     const { query_vector, key_vector, products, query_label, key_label } = this.data;
-    const region = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All dimensions" });
+    const region = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "All dimensions" });
     const fill = () => {
       const columns = [query_vector, key_vector, products];
       const texts = products.map((product, i) => multiplication(query_vector[i], key_vector[i], product));
@@ -468,8 +467,8 @@ class Arithmetic {
     const { row, position, row_maximum, row_sum, weight, masked } = this.data;
     const here = row[position];
     const shown = precisePercent(weight);
-    const quotient = (e, sum) => precisePercent(e / sum) === shown || (e === 0 && shown.startsWith("<"));
-    const finest = 2 + MOST_DIGITS + 2; // enough for the smallest percentage with two figures
+    const quotient = (e, sum) => precisePercent(e / sum) === shown;
+    const finest = MOST_DIGITS + 4; // a percentage has two decimals less, and two more keep it exact
     const sumDigits = enoughDigits([row_sum], this.digits.sum, (sum) => quotient(here.exponential, sum));
     const sum = rounded(row_sum, sumDigits);
     const digits = enoughDigits([here.exponential], this.digits.of[position], (e) => quotient(e, sum), finest);

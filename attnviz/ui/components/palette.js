@@ -133,7 +133,7 @@ class Theme {
   head(number) {
     const hue = HEAD_HUES[(number - 1) % HEAD_HUES.length];
     const even = number % 2 === 0;
-    return rgbFromOklab(oklab(this.dark ? [even ? 0.82 : 0.74, 0.12, hue] : [even ? 0.47 : 0.55, 0.165, hue]));
+    return rgbFromOklab(oklab(this.dark ? [even ? 0.82 : 0.74, 0.12, hue] : [even ? 0.46 : 0.52, 0.165, hue]));
   }
 
   /** The colour of a rise or a fall. */

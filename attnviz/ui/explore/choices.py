@@ -61,7 +61,8 @@ def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
             "Merge pieces",
             key="merge",
             bind="query-params",
-            help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, from a word the mean (Clark et al. 2019).",
+            help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
+            "from a word the mean (Clark et al. 2019).",
         )
         per_head = st.toggle(
             "Colours per head",

@@ -44,9 +44,13 @@ def read(sentences: Sentences) -> Reading:
     if second is None:
         return Reading(sentences.model, sentences.text, first)
     labels = words_that_differ(sentences.text, sentences.other)
+    options = [*labels, CHANGE]
+    if st.session_state.get("show", CHANGE) not in options:
+        # The words of other sentences: the link must not keep them.
+        st.session_state["show"] = labels[0]
     shown = st.segmented_control(
         "Show",
-        [*labels, CHANGE],
+        options,
         default=labels[0],
         key="show",
         bind="query-params",

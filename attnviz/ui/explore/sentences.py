@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.capture import catalogue
+from attnviz.ui import links
 from attnviz.ui.examples import EXAMPLES, OPENING, Example, example_of
 
 
@@ -30,17 +31,18 @@ class Sentences:
 
 def choose() -> Sentences:
     """Draw the sentences and the model; return the choice."""
+    if "text" not in st.session_state and not links.asked("text") and not links.asked("other"):
+        # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
+        st.session_state["text"], st.session_state["other"] = OPENING.text, OPENING.other
     sentence, comparison, model_choice = st.columns([5, 5, 2])
     with sentence:
-        text = st.text_input(
-            "Sentence", OPENING.text, key="text", bind="query-params", on_change=_keep_comparable
-        )
+        text = st.text_input("Sentence", key="text", bind="query-params", on_change=_edited)
     with comparison:
         other = st.text_input(
             "Compare with (optional)",
-            OPENING.other,
             key="other",
             bind="query-params",
+            on_change=_edited,
             placeholder="the same sentence with one word changed",
         )
     with model_choice:
@@ -76,9 +78,10 @@ def _open_example() -> None:
             st.session_state["text"], st.session_state["other"] = example.text, example.other
 
 
-def _keep_comparable() -> None:
-    """Drop an example's second sentence once the first has become a sentence of another length."""
+def _edited() -> None:
+    """Write both sentences into the link; drop an example's second one if the first is no longer like it."""
     text, other = st.session_state["text"], st.session_state["other"]
     from_example = any(other in (example.text, example.other) for example in EXAMPLES)
     if from_example and len(text.split()) != len(other.split()):
-        st.session_state["other"] = ""
+        other = ""
+    st.session_state["text"], st.session_state["other"] = text, other

@@ -22,8 +22,12 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
         st.subheader("Why this number?", anchor=False)
         st.markdown("Choose a query token, and its numbers are worked out here.")
         return
-    for text in filter(None, (view.text, view.changed)):
-        _worked_out(view, heads, tokens, tokens.pair, text)
+    if view.changed is None:
+        _worked_out(view, heads, tokens, tokens.pair, view.text)
+        return
+    for column, text in zip(st.columns(2, gap="large"), (view.text, view.changed), strict=True):
+        with column:
+            _worked_out(view, heads, tokens, tokens.pair, text)
 
 
 def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, text: str) -> None:

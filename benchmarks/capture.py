@@ -1,0 +1,71 @@
+"""What it costs to keep a trace: a forward pass of BERT-base size with capture, against transformers' plain one.
+
+Both run the same random weights on the same tokens, in turns, in one process. The plain side is
+`attn_implementation="eager"` with `output_attentions=True`; the captured side ends in a finished tuple of Blocks,
+copies and checks included. Run: python -m benchmarks.capture [tokens] [rounds]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from transformers import BertConfig, BertModel, PreTrainedModel
+
+from attnviz.capture.huggingface import blocks, projections
+from attnviz.capture.recorder import IMPLEMENTATION
+from attnviz.trace import Block, Floats, Token
+
+TARGET = 1.15
+
+
+def bert_base(implementation: str) -> PreTrainedModel:
+    """12 layers of 12 heads, d_model 768, random weights, the same for every call."""
+    torch.manual_seed(0)
+    config = BertConfig()
+    config._attn_implementation = implementation
+    model: PreTrainedModel = BertModel(config).eval()
+    return model
+
+
+def main(tokens: int = 128, rounds: int = 31) -> None:
+    """Measure and print medians, their ratio, and the spread."""
+    torch.set_num_threads(2)
+    ids = torch.randint(1000, 30000, (tokens,), generator=torch.Generator().manual_seed(1))
+    names = tuple(Token(str(int(n)), int(n), 0, 0, None, special=False) for n in ids)
+    plain, captured = bert_base("eager"), bert_base(IMPLEMENTATION)
+    kept = projections(captured)
+
+    def run_plain() -> tuple[Floats, ...]:
+        with torch.inference_mode():
+            return tuple(w[0].numpy() for w in plain(ids[None], output_attentions=True).attentions)
+
+    def run_captured() -> tuple[Block, ...]:
+        return blocks(captured, names, kept)
+
+    pairs = list(zip(run_plain(), run_captured(), strict=True))
+    equal = all(np.array_equal(weights, block.weights) for weights, block in pairs)
+    print(f"BERT-base size, {tokens} tokens, {rounds} rounds in turns, {torch.get_num_threads()} threads")
+    print(f"weights equal to eager's to the bit: {equal}")
+
+    times: dict[Callable[[], object], list[float]] = {run_plain: [], run_captured: []}
+    for number in range(rounds):
+        for run in (run_plain, run_captured) if number % 2 else (run_captured, run_plain):
+            begun = time.perf_counter()
+            run()
+            times[run].append(time.perf_counter() - begun)
+    for title, run in (("eager + output_attentions", run_plain), ("capture into Blocks", run_captured)):
+        low, middle, high = (1000 * t for t in statistics.quantiles(times[run], n=4))
+        print(f"{title:26} median {middle:7.1f} ms   (quartiles {low:.1f} to {high:.1f})")
+    ratio = statistics.median(times[run_captured]) / statistics.median(times[run_plain])
+    print(f"ratio {ratio:.3f} (target: at most {TARGET})")
+    if ratio > TARGET or not equal:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,134 @@
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.analysis.arithmetic import Why, why
+from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Floats, Token, Trace, attend
+
+Text = tuple[str, tuple[Token, ...]]
+
+
+def choices(text: str, tokens: tuple[Token, ...]) -> Iterator[Shown]:
+    for hide in (False, True):
+        for merge in (False, True):
+            yield Shown(tokens, text, hide_special=hide, merge_words=merge)
+
+
+def recompute(told: Why) -> None:
+    """Every number again, in plain Python, from the numbers that stand before it on the page."""
+    products = [float(q) * float(k) for q, k in zip(told.query_vector, told.key_vector, strict=True)]
+    np.testing.assert_allclose(told.products, products, rtol=1e-6, atol=1e-12)
+    size = sum(map(abs, products)) + 1
+    assert told.dot_product == pytest.approx(sum(products), abs=1e-6 * size)
+    assert told.score == pytest.approx(told.dot_product * told.scale + (told.bias or 0), abs=1e-5 * size)
+    assert told.score == told.score_row[told.key_position]
+    allowed = [float(s) for s, open_cell in zip(told.score_row, told.mask_row, strict=True) if open_cell]
+    assert told.largest == max(allowed)
+    exponentials = [
+        np.exp(float(score) - told.largest) if open_cell else 0.0
+        for score, open_cell in zip(told.score_row, told.mask_row, strict=True)
+    ]
+    np.testing.assert_allclose(told.exponential_row, exponentials, rtol=2e-6, atol=1e-30)
+    assert told.total == pytest.approx(sum(exponentials), rel=1e-6)
+    assert told.weight == pytest.approx(told.exponential_row[told.key_position] / told.total, abs=1e-6)
+    pieces = [sum(map(float, row)) for row in told.piece_weights]
+    assert told.merged_weight == pytest.approx(sum(pieces) / len(pieces), abs=1e-6)
+    assert told.left_share + told.hidden_share == 1
+    assert told.shown_weight == pytest.approx(told.merged_weight / told.left_share, abs=1e-6)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+def test_every_step_leads_to_the_weight_shown(
+    word_pieces: Text, make_block: Callable[..., Block], bias: bool, causal: bool
+) -> None:
+    text, tokens = word_pieces
+    block = make_block(tokens, bias=bias, causal=causal)
+    for shown in choices(text, tokens):
+        picture = shown_weights(block.weights, shown)
+        # A causal first row whose only open cell is the hidden [CLS] would leave nothing to divide by,
+        # but that row is hidden with it.
+        for head, query, key in np.ndindex(picture.shape):
+            told = why(block, head, query, key, shown)
+            recompute(told)
+            assert told.shown_weight == picture[head, query, key]
+            assert told.query_position == shown.groups[query].positions[0]
+            assert (told.bias is None) is (not bias)
+
+
+def test_the_chosen_pieces_of_merged_words(word_pieces: Text, make_block: Callable[..., Block]) -> None:
+    text, tokens = word_pieces
+    block = make_block(tokens)
+    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+    told = why(block, 1, 0, 0, shown, query_piece=2, key_piece=1)
+    assert (told.query_position, told.key_position) == (3, 2)
+    assert told.piece_weights.shape == (3, 3)
+    assert told.weight == told.piece_weights[2, 1]
+    recompute(told)
+
+
+def test_the_real_model(tired: Trace) -> None:
+    block = tired.block("encoder", 3)
+    for shown in choices(tired.text, block.query_tokens):
+        picture = shown_weights(block.weights, shown)
+        it, dog = shown.index_of(9), shown.index_of(2)
+        assert it is not None
+        assert dog is not None
+        told = why(block, 1, it, dog, shown)
+        recompute(told)
+        assert told.shown_weight == picture[1, it, dog]
+        assert len(told.products) == 32
+        assert told.scale == pytest.approx(32**-0.5)
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 11), scale=st.floats(0.01, 2))
+def test_any_numbers(seed: int, size: int, scale: float) -> None:
+    random = np.random.default_rng(seed)
+    tokens = tuple(Token(f"w{n}", n, n, n + 1, n, False) for n in range(size))
+
+    def draw() -> Floats:
+        return random.standard_normal((2, size, 3), dtype=np.float32)
+
+    block = Block(
+        kind="encoder", layer=0, query_tokens=tokens, key_tokens=tokens, query=3 * draw(), key=3 * draw(),
+        value=draw(), mask=random.random((size, size)) < 0.6 | np.eye(size, dtype=bool), scale=scale,
+    )  # fmt: skip
+    shown = Shown(tokens, "x" * size)
+    query, key = random.integers(size, size=2)
+    told = why(block, 1, int(query), int(key), shown)
+    recompute(told)
+    assert told.shown_weight == block.weights[1, query, key]
+
+
+def test_cross_attention(make_block: Callable[..., Block], word_pieces: Text) -> None:
+    text, tokens = word_pieces
+    block = make_block(tokens)
+    block = replace(
+        block, kind="cross", query_tokens=tokens[4:6], query=block.query[:, 4:6], mask=block.mask[4:6]
+    )
+    queries = Shown(tokens[4:6], text)
+    keys = Shown(tokens, text, hide_special=True, merge_words=True)
+    told = why(block, 2, 1, 0, queries, keys)
+    recompute(told)
+    assert told.piece_weights.shape == (1, 3)
+    assert told.shown_weight == shown_weights(block.weights, queries, keys)[2, 1, 0]
+
+
+def test_scores_that_are_more_than_scaled_are_refused(
+    word_pieces: Text, make_block: Callable[..., Block]
+) -> None:
+    def capped(
+        query: Floats, key: Floats, mask: Floats, scale: float, bias: Floats | None
+    ) -> tuple[Floats, Floats]:
+        scores, weights = attend(query, key, mask, scale, bias)
+        return np.tanh(scores), weights
+
+    block = replace(make_block(word_pieces[1]), attend=capped)
+    with pytest.raises(AttnvizError, match="more to its scores"):
+        why(block, 0, 1, 2, Shown(word_pieces[1], word_pieces[0]))

@@ -1,0 +1,235 @@
+import time
+
+import numpy as np
+import pytest
+
+import attnviz
+from attnviz.analysis.behaviour import NAMES, Behaviour, behaviours, facts
+from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.trace import Floats, Token, Trace
+
+SIZE = 13
+SEQUENCE = np.arange(SIZE)
+
+
+def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
+    """[CLS] w1 w2 … [SEP], or w0 w1 … without special tokens."""
+    ends = {0: "[CLS]", size - 1: "[SEP]"} if special else {}
+    return tuple(
+        Token(ends.get(n, f"w{n}"), n, 0 if n in ends else n, 0 if n in ends else n + 1, None if n in ends else n,
+              n in ends)
+        for n in range(size)
+    )  # fmt: skip
+
+
+def text(size: int = SIZE) -> str:
+    return "x" * size
+
+
+def towards(target: "np.ndarray[tuple[int], np.dtype[np.int64]]", share: float) -> Floats:
+    """Each row gives `share` to its target, and the rest evenly to all others."""
+    size = len(target)
+    weights = np.full((size, size), (1 - share) / (size - 1), dtype=np.float32)
+    weights[np.arange(size), target] = share
+    return weights
+
+
+def one_head(weights: Floats) -> Floats:
+    return weights[None, None]
+
+
+def by_name(found: tuple[Behaviour, ...]) -> dict[str, Behaviour]:
+    return {behaviour.name: behaviour for behaviour in found}
+
+
+def satisfied(weights: Floats, shown: Shown) -> set[str]:
+    return {behaviour.name for behaviour in behaviours(one_head(weights), shown) if behaviour.found[0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "share"),
+    [
+        ("previous", np.maximum(SEQUENCE - 1, 0), 0.5),
+        ("next", np.minimum(SEQUENCE + 1, SIZE - 1), 0.5),
+        ("itself", SEQUENCE, 0.5),
+        ("first", np.zeros(SIZE, dtype=int), 0.7),
+        ("separator", np.full(SIZE, SIZE - 1), 0.3),
+    ],
+)
+def test_a_head_that_does_one_thing_is_found_for_it(
+    name: str, target: "np.ndarray[tuple[int], np.dtype[np.int64]]", share: float
+) -> None:
+    assert satisfied(towards(target, share), Shown(tokens(), text())) - {"broad"} == {name}
+
+
+def test_focused_and_broad_are_opposites() -> None:
+    shown = Shown(tokens(), text())
+    scattered = (SEQUENCE * 5 + 3) % (SIZE - 2) + 1
+    assert satisfied(towards(scattered, 0.8), shown) == {"focused"}
+    assert satisfied(np.full((SIZE, SIZE), 1 / SIZE, dtype=np.float32), shown) == {"broad"}
+
+
+def test_scores_by_hand() -> None:
+    """Two words between [CLS] and [SEP]; with those left out, a row (.5 .1 .3 .1) becomes (.25 .75)."""
+    weights = np.array([[0.25] * 4, [0.5, 0.1, 0.3, 0.1], [0.2, 0.6, 0.0, 0.2], [0.25] * 4], dtype=np.float32)
+    found = by_name(behaviours(one_head(weights), Shown(tokens(4), text(4))))
+    first_row_bits = -(0.25 * np.log2(0.25) + 0.75 * np.log2(0.75))
+    expected = {
+        "previous": 1.0,
+        "next": 0.75,
+        "itself": (0.25 + 0.0) / 2,
+        "first": (0.5 + 0.2) / 2,
+        "separator": (0.1 + 0.2) / 2,
+        "focused": (0.75 + 1.0) / 2,
+        # The second row has one open cell, so it could not spread at all: 0 of 0 bits.
+        "broad": first_row_bits / 1,
+    }
+    assert tuple(found) == NAMES == tuple(expected)
+    for name, score in expected.items():
+        np.testing.assert_allclose(found[name].score, [[score]], rtol=1e-6)
+
+
+def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:
+    weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
+    visible = behaviours(weights, Shown(own, tired.text))
+    hidden = behaviours(weights, Shown(own, tired.text, hide_special=True))
+    for one, other in zip(visible, hidden, strict=True):
+        assert np.array_equal(one.score, other.score)
+        assert one.rule == other.rule
+
+
+def test_merged_pieces_count_as_one_word() -> None:
+    """Each piece looks at the piece before it; of two-piece words, half stays inside the word."""
+    pieces = (
+        Token("[CLS]", 101, 0, 0, None, True),
+        *(Token(("##b", "a")[n % 2], n, n - 1, n, (n - 1) // 2, False) for n in range(1, 11)),
+        Token("[SEP]", 102, 0, 0, None, True),
+    )
+    weights = one_head(towards(np.maximum(np.arange(12) - 1, 0), 1.0))
+    apart = by_name(behaviours(weights, Shown(pieces, text())))
+    merged = by_name(behaviours(weights, Shown(pieces, text(), merge_words=True)))
+    np.testing.assert_allclose(apart["previous"].score, 1)
+    np.testing.assert_allclose(merged["previous"].score, 0.5)
+    np.testing.assert_allclose(merged["itself"].score, (4 * 0.5 + 1) / 5)
+    assert "a word gives" in merged["previous"].rule
+    assert "a token gives" in apart["previous"].rule
+
+
+def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
+    rules = {name: found.rule for name, found in
+             by_name(behaviours(one_head(towards(SEQUENCE, 0.5)), Shown(tokens(), text()))).items()}  # fmt: skip
+    assert rules["first"] == (
+        "On average a token gives [CLS] at least 60 % of its attention, and at least twice an even share, "
+        "special tokens counted."
+    )
+    assert "gives [SEP] at least 1.5 times an even share" in rules["separator"]
+    assert all("special tokens left out" in rules[n] for n in NAMES if n not in ("first", "separator"))
+
+
+def test_a_model_without_special_tokens() -> None:
+    shown = Shown(tokens(special=False), text())
+    weights = one_head(towards(np.zeros(SIZE, dtype=int), 0.7))
+    found = by_name(behaviours(weights, shown))
+    assert found["first"].found[0, 0]
+    assert "gives the first token at least" in found["first"].rule
+    assert not found["separator"].found.any()
+
+
+def test_between_two_texts_position_means_nothing() -> None:
+    target, source = Shown(tokens(5), text(5)), Shown(tokens(7), text(7))
+    weights = np.full((2, 3, 5, 7), 1 / 7, dtype=np.float32)
+    assert [b.name for b in behaviours(weights, target, source)] == ["first", "separator", "focused", "broad"]
+    assert set(facts(weights, target, source)) == {"spreads widely (entropy 2.8 of 2.8 bits)"}
+
+
+def test_in_short_texts_an_even_share_is_no_pattern() -> None:
+    even = np.full((4, 4), 0.25, dtype=np.float32)
+    assert satisfied(even, Shown(tokens(4), text(4))) == {"broad"}
+    single = np.full((3, 3), 1 / 3, dtype=np.float32)
+    assert satisfied(single, Shown(tokens(3), text(3))) == set()
+
+
+def test_what_a_causal_mask_forbids_does_not_count_as_room_to_spread() -> None:
+    causal = np.tri(SIZE, dtype=np.float32) / np.arange(1, SIZE + 1, dtype=np.float32)[:, None]
+    shown = Shown(tokens(special=False), text())
+    np.testing.assert_allclose(by_name(behaviours(one_head(causal), shown))["broad"].score, 1, rtol=1e-6)
+
+
+def test_facts_name_what_stands_out() -> None:
+    shown = Shown(tokens(), text())
+    heads = [
+        towards(np.maximum(SEQUENCE - 1, 0), 0.87),
+        towards(np.minimum(SEQUENCE + 1, SIZE - 1), 0.6),
+        towards(SEQUENCE, 0.61),
+        towards(np.zeros(SIZE, dtype=int), 0.54),
+        towards(np.full(SIZE, 4), 0.45),
+        np.full((SIZE, SIZE), 1 / SIZE, dtype=np.float32),
+        towards((SEQUENCE * 5 + 3) % SIZE, 0.95),
+    ]
+    assert facts(np.stack(heads)[None], shown) == (
+        "looks at the previous token (87 %)",
+        "looks at the next token (60 %)",
+        "looks at itself (61 %)",
+        "looks at [CLS] (54 %)",
+        "looks at “w4”, token 5 (45 %)",
+        "spreads widely (entropy 3.7 of 3.7 bits)",
+        "looks at no fixed place (entropy 0.5 of 3.7 bits)",
+    )
+
+
+def test_several_separators_are_one_place() -> None:
+    three = (*tokens(5), Token("w", 5, 5, 6, 5, False), Token("[SEP]", 102, 0, 0, None, True))
+    weights = np.full((7, 7), 0.02, dtype=np.float32)
+    weights[:, [4, 6]] = 0.45
+    assert facts(one_head(weights), Shown(three, text())) == ("looks at [SEP] (90 %)",)
+
+
+def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
+    weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
+    visible, hidden = Shown(own, tired.text), Shown(own, tired.text, hide_special=True)
+    assert any("[CLS]" in fact for fact in facts(shown_weights(weights, visible), visible))
+    told = facts(shown_weights(weights, hidden), hidden)
+    assert len(told) == 72
+    assert not any("[CLS]" in fact or "[SEP]" in fact for fact in told)
+    assert any(fact.startswith("looks at the previous token") for fact in told)
+
+
+def test_facts_of_merged_words_speak_of_words() -> None:
+    shown = Shown(
+        (Token("a", 1, 0, 1, 0, False), Token("##b", 2, 1, 2, 0, False), Token("c", 3, 3, 4, 1, False),
+         Token("d", 4, 5, 6, 2, False)),
+        "ab c d",
+        merge_words=True,
+    )  # fmt: skip
+    assert facts(one_head(towards(np.array([0, 0, 1]), 0.9)), shown) == ("looks at the previous word (90 %)",)
+
+
+SENTENCES = (
+    "The dog did not cross the road as it was too tired.",
+    "The trophy does not fit in the suitcase because it is too big.",
+    "When the rain stopped, the children ran outside and played in the garden until dinner.",
+    "Neural networks learn representations from data; attention weighs them.",
+    "Is this the train to Manchester, or should we wait for the next one?",
+)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_in_the_real_model_every_filter_finds_some_heads_but_not_half(sentence: str) -> None:
+    trace = attnviz.trace(sentence, model="minilm")
+    for behaviour in behaviours(trace.stack("encoder"), Shown(trace.blocks[0].query_tokens, sentence)):
+        assert 1 <= behaviour.found.sum() < 36, behaviour.name
+
+
+@pytest.mark.parametrize(("size", "limit"), [(128, 0.05), (512, 1.5)])
+def test_all_heads_are_described_fast_enough(size: int, limit: float) -> None:
+    """Ten times what it takes on an idle machine (5 ms, 150 ms), so that a busy one passes too."""
+    weights = np.random.default_rng(5).random((6, 12, size, size), dtype=np.float32)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    shown = Shown(tokens(size), text(size))
+    for describe in (behaviours, facts):
+        durations = []
+        for _ in range(3):
+            start = time.perf_counter()
+            describe(weights, shown)
+            durations.append(time.perf_counter() - start)
+        assert min(durations) < limit

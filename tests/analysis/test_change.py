@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from attnviz.analysis.change import Change, change, largest_moves
+from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.errors import AttnvizError
+from attnviz.trace import Token, Trace
+
+
+def words(*typed: str) -> Shown:
+    return Shown(tuple(Token(w, n, 2 * n, 2 * n + 1, n, False) for n, w in enumerate(typed)), " ".join(typed))
+
+
+def test_signed_difference_by_hand() -> None:
+    first = np.array([[[0.25, 0.75], [0.5, 0.5]]], dtype=np.float32)
+    second = np.array([[[0.5, 0.5], [0.125, 0.875]]], dtype=np.float32)
+    changed = change(first, words("a", "b"), second, words("a", "c"))
+    assert changed.values.tolist() == [[[0.25, -0.25], [-0.375, 0.375]]]
+    assert changed.values.dtype == np.float32
+    assert changed.labels == ("a", "b → c")
+    assert changed.differing == (1,)
+    assert changed.groups[0].title == 'token 1: "a", character 1'
+    assert changed.groups[1].title == 'token 2: "b", character 3 → token 2: "c", character 3'
+
+
+def test_cells_that_either_mask_forbids_stay_masked() -> None:
+    first = np.array([[1.0, -np.inf], [2.0, 3.0]], dtype=np.float32)
+    second = np.array([[1.5, -np.inf], [-np.inf, 3.0]], dtype=np.float32)
+    changed = change(first, words("a", "b"), second, words("a", "b"))
+    assert changed.values.tolist() == [[0.5, -np.inf], [-np.inf, 0.0]]
+
+
+def test_the_real_pair(tired: Trace, narrow: Trace) -> None:
+    shown = [Shown(t.blocks[0].query_tokens, t.text, hide_special=True) for t in (tired, narrow)]
+    weights = [shown_weights(t.stack("encoder"), s) for t, s in zip((tired, narrow), shown, strict=True)]
+    changed = change(weights[0], shown[0], weights[1], shown[1])
+    assert changed.labels[11] == "tired → narrow"
+    assert changed.differing == (11,)
+    np.testing.assert_allclose(changed.values.sum(axis=-1), 0, atol=1e-5)
+    assert np.array_equal(weights[0] + changed.values, weights[0] + (weights[1] - weights[0]))
+    moves = largest_moves(changed)
+    assert len(moves) == 72
+    assert moves[3 * 12 + 1][:2] == ("it", "dog")
+
+
+def test_largest_move_of_each_head_whichever_its_sign() -> None:
+    values = np.array([[[[0.25, -0.5], [0.0, 0.125]], [[0.0, -np.inf], [0.375, 0.25]]]], dtype=np.float32)
+    groups = words("a", "b").groups
+    assert largest_moves(Change(values, groups, ())) == (("a", "b", -0.5), ("b", "a", 0.375))
+
+
+@pytest.mark.parametrize(
+    ("merge", "remedy"), [(False, "Merge word pieces"), (True, r"\. Change just one word\.")]
+)
+def test_different_lengths_get_both_counts_and_a_remedy(merge: bool, remedy: str) -> None:
+    def text(size: int) -> Shown:
+        tokens = tuple(Token("w", n, n, n + 1, n, False) for n in range(size))
+        return Shown(tokens, "x" * size, merge_words=merge)
+
+    with pytest.raises(AttnvizError, match=f"shows 3 tokens and the second 5.*{remedy}"):
+        change(np.ones((3, 3), np.float32), text(3), np.ones((5, 5), np.float32), text(5))

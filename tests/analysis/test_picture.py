@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attnviz.analysis.picture import Kind, Levels, Scale, diverging, sequential, thumbnails, value_of
+from attnviz.trace import Floats
+
+SHAPE = (2, 3, 5, 7)
+SCALES: tuple[Scale, ...] = ("shared", "per head")
+weights_strategy = arrays(np.float32, SHAPE, elements=st.floats(0, 1, width=32))
+signed_strategy = arrays(np.float32, SHAPE, elements=st.floats(-50, 50, width=32))
+levels_strategy = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 23), st.integers(1, 23)))
+
+
+def test_levels_by_hand() -> None:
+    weights = np.array([[[0, 0.25, 1.0]], [[0, 0.0625, 0.25]]], dtype=np.float32)
+    shared, own = sequential(weights), sequential(weights, "per head")
+    assert shared.levels.tolist() == [[[0, 127, 254]], [[0, 64, 127]]]  # 254·√0.0625 = 63.5, rounded up
+    assert own.levels.tolist() == [[[0, 127, 254]], [[0, 127, 254]]]
+    assert (shared.high.tolist(), own.high.tolist()) == ([1, 1], [1, 0.25])
+    changes = np.array([[[0, -0.5, 0.25]], [[0, -1.0, 0.5]]], dtype=np.float32)
+    shared, own = diverging(changes), diverging(changes, "per head")
+    assert shared.levels.tolist() == [
+        [[127, 64, 159]],
+        [[127, 0, 191]],
+    ]  # 127 − 63.5, 127 + 31.75, 127 + 63.5
+    assert own.levels.tolist() == [[[127, 0, 191]], [[127, 0, 191]]]
+    assert (shared.high.tolist(), own.high.tolist()) == ([1, 1], [0.5, 1])
+
+
+def test_masked_cells_are_level_255_and_do_not_stretch_the_scale() -> None:
+    mask = np.array([[True, False], [True, True]])
+    assert sequential(np.full((3, 2, 2), 0.25, np.float32), mask=mask).levels[2].tolist() == [
+        [127, 255],
+        [127, 127],
+    ]
+    scores = np.array([[[2.0, 100.0], [-4.0, 0.0]]], dtype=np.float32)
+    picture = diverging(scores, mask=mask)
+    assert picture.levels.tolist() == [[[191, 255], [0, 127]]]
+    assert picture.high.tolist() == [4]
+    infinite = np.where(mask, scores, -np.inf).astype(np.float32)
+    assert np.array_equal(diverging(infinite).levels, picture.levels)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_nothing_at_all_is_drawn_as_zero(scale: Scale) -> None:
+    nothing = np.zeros(SHAPE, dtype=np.float32)
+    assert np.all(sequential(nothing, scale).levels == 0)
+    assert np.all(diverging(nothing, scale).levels == 127)
+    assert np.all(diverging(np.full(SHAPE, -np.inf, np.float32), scale).levels == 255)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@given(weights=weights_strategy)
+def test_sequential_levels_give_the_value_back_within_half_a_level(scale: Scale, weights: Floats) -> None:
+    picture = sequential(weights, scale)
+    assert picture.levels.max() <= 254
+    for index in np.ndindex(SHAPE):
+        level, high = int(picture.levels[index]), float(picture.high[index[:2]])
+        assert value_of(level, "sequential", high) == pytest.approx(high * (level / 254) ** 2)
+        exact = 254 * (weights[index] / high) ** 0.5
+        assert abs(exact - level) <= 0.5001
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@given(values=signed_strategy)
+def test_diverging_levels_give_the_value_back_within_half_a_level(scale: Scale, values: Floats) -> None:
+    picture = diverging(values, scale)
+    assert picture.levels.max() <= 254
+    for index in np.ndindex(SHAPE):
+        high = float(picture.high[index[:2]])
+        back = value_of(int(picture.levels[index]), "diverging", high)
+        assert abs(back - values[index]) <= 0.5001 * high / 127
+
+
+def test_the_legend_has_its_ends_and_middle() -> None:
+    assert [value_of(level, "sequential", 0.8) for level in (0, 127, 254)] == [0, 0.8 / 4, 0.8]
+    assert [value_of(level, "diverging", 0.8) for level in (0, 127, 254)] == [-0.8, 0, 0.8]
+
+
+def blocks(length: int, size: int) -> list[range]:
+    count = min(length, size)
+    return [range(n * length // count, (n + 1) * length // count) for n in range(count)]
+
+
+def strongest(cells: Levels, kind: Kind) -> int:
+    """The pixel of one block, in plain Python."""
+    seen = [int(level) for level in cells.ravel() if level != 255]
+    if not seen:
+        return 255
+    return max(seen) if kind == "sequential" else max(seen, key=lambda level: (abs(level - 127), level))
+
+
+@pytest.mark.parametrize("kind", ["sequential", "diverging"])
+@given(levels=levels_strategy, size=st.integers(1, 9))
+def test_thumbnails_keep_the_strongest_of_each_block(kind: Kind, levels: Levels, size: int) -> None:
+    small = thumbnails(levels, kind, size)
+    rows, columns = blocks(levels.shape[1], size), blocks(levels.shape[2], size)
+    assert small.dtype == np.uint8
+    assert small.shape == (len(levels), len(rows), len(columns))
+    for head, i, j in np.ndindex(small.shape):
+        cells = levels[head][np.ix_(rows[i], columns[j])]
+        assert small[head, i, j] == strongest(cells, kind)
+
+
+@pytest.mark.parametrize("kind", ["sequential", "diverging"])
+def test_small_pictures_are_their_own_thumbnails(kind: Kind) -> None:
+    levels = np.random.default_rng(3).integers(0, 256, (5, 32, 31), dtype=np.uint8)
+    assert np.array_equal(thumbnails(levels, kind), levels)
+
+
+def test_a_single_link_among_512_tokens_survives() -> None:
+    weights = np.full((1, 1, 512, 512), 1e-4, dtype=np.float32)
+    weights[0, 0, 409, 307] = 0.9
+    small = thumbnails(sequential(weights).levels[0], "sequential")
+    assert small.shape == (1, 32, 32)
+    assert np.argwhere(small[0] == 241).tolist() == [[409 // 16, 307 // 16]]  # 254·√0.9 = 240.97

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from attnviz.analysis.sentence import looks, moves, name_of, percent, points, signed_percent
+from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.trace import Token, Trace
+
+TEXT = "the dog saw the <b>"
+GROUPS = Shown(
+    tuple(
+        Token(word, n, start, start + len(word), n, False)
+        for n, (word, start) in enumerate((("the", 0), ("dog", 4), ("saw", 8), ("the", 12), ("<b>", 16)))
+    ),
+    TEXT,
+).groups
+
+
+def test_the_strongest_keys_in_their_order() -> None:
+    weights = np.array([[0.1, 0.66, 0.04, 0.12, 0.08]] * 5, dtype=np.float32)
+    told = looks(weights, 2, GROUPS)
+    assert told.query == "saw"
+    assert [name for name, _ in told.keys] == ["dog", "the (token 4)", "the (token 1)"]
+    np.testing.assert_allclose([weight for _, weight in told.keys], [0.66, 0.12, 0.1], rtol=1e-6)
+    assert told.text == "saw looks at dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
+    assert looks(weights, 4, GROUPS, most=1).text == "<b> looks at dog 66 %"
+    assert looks(weights, 0, GROUPS, least=0.11).text == "the (token 1) looks at dog 66 %, the (token 4) 12 %"
+
+
+def test_the_strongest_key_is_named_however_weak() -> None:
+    assert looks(np.full((5, 5), 0.02, np.float32), 1, GROUPS).text == "dog looks at the (token 1) 2 %"
+
+
+def test_other_keys_than_queries() -> None:
+    weights = np.array([[0.25, 0.75]], dtype=np.float32)
+    assert looks(weights, 0, GROUPS[1:2], GROUPS[2:4]).text == "dog looks at the 75 %, saw 25 %"
+
+
+def test_biggest_gain_and_loss() -> None:
+    change = np.array([[0.3, -0.36, 0.05, 0.0, 0.01]] * 5, dtype=np.float32)
+    told = moves(change, 2, GROUPS)
+    assert told.gain == ("the (token 1)", pytest.approx(0.3))
+    assert told.loss == ("dog", pytest.approx(-0.36))
+    assert told.text == (
+        "saw looks 30 percentage points more at the (token 1) and 36 percentage points less at dog"
+    )
+
+
+def test_nothing_worth_telling() -> None:
+    told = moves(np.full((5, 5), 0.004, np.float32), 2, GROUPS)
+    assert (told.gain, told.loss) == (None, None)
+    assert told.text == "saw looks at the same tokens as before"
+
+
+def test_numbers_as_people_write_them() -> None:
+    assert [percent(x) for x in (0, 0.0004, 0.005, 0.664, 1)] == ["0 %", "<1 %", "0 %", "66 %", "100 %"]
+    assert [signed_percent(x) for x in (0.364, -0.364, 0.001, -0.001, 0)] == [
+        "+36 %",
+        "−36 %",
+        "0 %",
+        "0 %",
+        "0 %",
+    ]
+    assert [points(x) for x in (-0.0149, 0.364)] == ["1 percentage point", "36 percentage points"]
+    assert [name_of(n, GROUPS) for n in range(5)] == ["the (token 1)", "dog", "saw", "the (token 4)", "<b>"]
+
+
+def test_the_pictures_sentence_of_the_opening_view(tired: Trace) -> None:
+    tokens = Shown(tired.blocks[0].query_tokens, tired.text)
+    weights = shown_weights(tired.stack("encoder"), tokens)[3, 1]
+    told = looks(weights, 9, tokens.groups)
+    assert told.text.startswith("it looks at dog 66 %, road 12 %")
+    assert dict(told.keys)["dog"] == float(weights[9, 2])

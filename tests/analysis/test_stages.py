@@ -1,0 +1,43 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from attnviz.analysis.stages import STAGES, at_stage
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Token, Trace
+
+TOKENS = tuple(
+    Token(letter, number, number, number + 1, number, False) for number, letter in enumerate("abcdefg")
+)
+
+
+def test_the_order_of_the_stages() -> None:
+    assert [stage.name for stage in STAGES] == ["dot product", "scaled", "masked", "weights"]
+    assert [stage.unit for stage in STAGES] == ["score", "score", "score", "percent"]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block], bias: bool) -> None:
+    block = make_block(TOKENS, bias=bias, causal=True)
+    dots, scaled, masked, weights = (at_stage(block, stage.name) for stage in STAGES)
+    expected = [
+        [[float(np.dot(q, k)) for k in block.key[head]] for q in block.query[head]] for head in range(3)
+    ]
+    np.testing.assert_allclose(dots, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(dots * block.scale + (block.bias if bias else 0), scaled, rtol=1e-6, atol=1e-6)
+    assert np.array_equal(masked[:, block.mask], scaled[:, block.mask])
+    assert np.all(masked[:, ~block.mask] == -np.inf)
+    exponentials = np.exp(masked.astype(np.float64))
+    np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
+
+
+def test_the_real_models_dot_products_give_its_scores(tired: Trace) -> None:
+    for block in tired.blocks:
+        dots = at_stage(block, "dot product")
+        np.testing.assert_allclose(dots * block.scale, block.scores, rtol=1e-5, atol=1e-5)
+
+
+def test_an_unknown_stage_names_the_known_ones(make_block: Callable[..., Block]) -> None:
+    with pytest.raises(AttnvizError, match="dot product, scaled, masked, weights"):
+        at_stage(make_block(TOKENS), "softmax")

@@ -1,0 +1,83 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attnviz.analysis.shown import Shown
+from attnviz.analysis.table import head_table
+from attnviz.trace import Floats, Token
+
+FACTS = {"model": "minilm", "layer": 3, "head": 1, "stage": "weights", "explanation": "every token"}
+any_float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+def shown(*labels: str) -> Shown:
+    tokens = tuple(Token(label, n, n, n + 1, n, False) for n, label in enumerate(labels))
+    return Shown(tokens, "x" * len(labels))
+
+
+def read(table: str) -> tuple[dict[str, str], list[list[str]]]:
+    """The comment lines, and the rest, as any CSV reader sees them."""
+    rows = list(csv.reader(io.StringIO(table)))
+    facts = {row[0][2:]: row[1] for row in rows if row[0].startswith("# ")}
+    return facts, rows[len(facts) :]
+
+
+def test_it_says_what_it_is() -> None:
+    groups = shown("[CLS]", "=1+1").groups
+    values = np.array([[0.25, 0.75], [1, 0]], dtype=np.float32)
+    table = head_table(
+        values, groups, groups, text="the text", compared_with="the first text", target="le texte", **FACTS
+    )  # fmt: skip
+    facts, rows = read(table)
+    assert facts == {
+        "text": "“the text”",
+        "second text": "“le texte”",
+        "minus the same for the text": "“the first text”",
+        "model": "minilm",
+        "layer (from 1)": "4",
+        "head (from 1)": "2",
+        "stage": "weights",
+        "tokens": "every token",
+        "rows": "queries (look)",
+        "columns": "keys (are looked at)",
+    }
+    assert rows == [["query", "1:[CLS]", "2:=1+1"], ["1:[CLS]", "0.25", "0.75"], ["2:=1+1", "1.0", "0.0"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a, b", 'say "hi", twice', "two\nlines\r\nand\u2028more", "=1+1", "# x", "\0", "<script>", "a;b\tc"],
+)
+def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
+    groups = shown("#", 'a"b', "c,d", "e\nf").groups
+    table = head_table(np.eye(4, dtype=np.float32), groups, groups, text=text, **FACTS)
+    lines = table.splitlines()
+    assert len(lines) == table.count("\n") == 8 + 1 + 4
+    comments = [line for line in lines if line.startswith("#")]
+    assert len(comments) == 8
+    facts, rows = read(table)
+    assert facts["text"][0] + facts["text"][-1] == "“”"
+    assert rows[0] == ["query", "1:#", '2:a"b', "3:c,d", "4:e␊f"]
+    assert [len(row) for row in rows] == [5] * 5
+    assert not any(cell[0] in "=+-@\t" for row in csv.reader(lines) for cell in row if cell)
+
+
+@given(values=arrays(np.float32, (3, 5), elements=any_float32))
+def test_every_float32_comes_back_exactly(values: Floats) -> None:
+    queries, keys = shown("a", "b", "c").groups, shown("d", "e", "f", "g", "h").groups
+    _, rows = read(head_table(values, queries, keys, text="", **FACTS))
+    assert [row[0] for row in rows[1:]] == ["1:a", "2:b", "3:c"]
+    back = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).astype(np.float32)
+    assert np.array_equal(back, values)
+
+
+def test_masked_cells_are_empty() -> None:
+    groups = shown("a", "b").groups
+    values = np.array([[1.5, -np.inf], [0.5, 2.5]], dtype=np.float32)
+    _, rows = read(head_table(values, groups, groups, text="", **FACTS))
+    assert rows[1:] == [["1:a", "1.5", ""], ["2:b", "0.5", "2.5"]]

@@ -1,0 +1,181 @@
+"""The Explore page as a visitor uses and reads it: by roles, names and printed numbers."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Locator, Page
+
+from tests.browser.visit import visit, wait_idle
+
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+
+# Tokens and texts between them, as the paragraph under the picture has them.
+_PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.textContent])"
+_ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
+_NUMBER = re.compile(r"[+−-]?\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Explore:
+    """The page in one visitor's browser.
+
+    Attributes:
+        page: the browser's page.
+        url: the server's address, without a slash at the end.
+    """
+
+    page: Page
+    url: str
+
+    def open(self, **choices: Any) -> None:
+        """Open the link that makes these choices."""
+        visit(self.page, f"{self.url}/?{urlencode(choices, doseq=True)}" if choices else self.url)
+
+    # Choosing
+
+    def choose(self, group: str, option: str) -> None:
+        """Press one of several exclusive buttons."""
+        self.page.get_by_role("radiogroup", name=group).get_by_role("radio", name=option, exact=True).click()
+        wait_idle(self.page)
+
+    def toggle(self, name: str) -> None:
+        """Press a switch."""
+        self.page.get_by_test_id("stCheckbox").get_by_text(name, exact=True).click()
+        wait_idle(self.page)
+
+    def type(self, box: str, text: str) -> None:
+        """Replace the text of a box."""
+        self.page.get_by_role("textbox", name=box).fill(text)
+        self.page.get_by_role("textbox", name=box).press("Enter")
+        wait_idle(self.page)
+
+    def pick(self, query: int | None = None, key: int | None = None) -> None:
+        """Click tokens of the lines, from 0."""
+        for side, index in ((self.queries, query), (self.keys, key)):
+            if index is not None:
+                side.nth(index).click()
+                wait_idle(self.page)
+
+    def open_head(self, layer: int, head: int) -> None:
+        """Click a head in the atlas, counted from 1."""
+        self.head(layer, head).click()
+        wait_idle(self.page)
+
+    # Places
+
+    @property
+    def queries(self) -> Locator:
+        """The buttons of the tokens that look."""
+        return self.page.get_by_role("group", name="query (looks)").get_by_role("button")
+
+    @property
+    def keys(self) -> Locator:
+        """The buttons of the tokens that are looked at."""
+        return self.page.get_by_role("group", name="key (is looked at)").get_by_role("button")
+
+    @property
+    def matrix(self) -> Locator:
+        """The cells of the matrix."""
+        return self.page.get_by_role("application")
+
+    @property
+    def words(self) -> Locator:
+        """The sentence under the picture."""
+        return self.page.locator("p[aria-live=polite]")
+
+    @property
+    def arithmetic(self) -> Locator:
+        """The worked-out numbers: one of them, in a change two."""
+        return self.page.locator("section:has([data-part=result])")
+
+    @property
+    def ranking(self) -> Locator:
+        """The heads that link two tokens, strongest first."""
+        return self.page.get_by_role("radiogroup", name="Open a head").get_by_role("radio")
+
+    @property
+    def picture(self) -> Locator:
+        """The picture of the open heads, with its counters."""
+        return self.page.locator("[data-view][data-drawn]")
+
+    def head(self, layer: int, head: int) -> Locator:
+        """A head in the atlas."""
+        return self.page.get_by_role("gridcell", name=re.compile(f"^Layer {layer}, head {head}:"))
+
+    def chosen(self, group: str) -> str:
+        """Which of several exclusive buttons is pressed; "" for none."""
+        pressed = self.page.get_by_role("radiogroup", name=group).get_by_role("radio", checked=True)
+        return ", ".join(name.strip() for name in pressed.all_inner_texts())
+
+    # Reading
+
+    def rows(self, side: Locator) -> list[tuple[str, str]]:
+        """Every token of one side with the number printed beside it, "" where there is none."""
+        return [(label, number) for label, number in side.evaluate_all(_ROWS)]
+
+    def sentence(self) -> list[tuple[str, str]]:
+        """The tokens named in the sentence under the picture, each with the text that follows it."""
+        named: list[tuple[str, str]] = []
+        for is_token, text in self.words.evaluate(_PARTS):
+            if is_token:
+                named.append((text, ""))
+            elif named:
+                named[-1] = (named[-1][0], named[-1][1] + text)
+        return named
+
+    def ranked(self) -> list[tuple[str, str]]:
+        """The heads that link the chosen tokens, with their numbers: [("6-12", "70 %"), …]."""
+        parts = [name.strip().partition(" · ") for name in self.ranking.all_inner_texts()]
+        return [(name, number) for name, _, number in parts]
+
+
+def values(where: Locator, part: str) -> list[float]:
+    """The unrounded numbers that stand beside the printed ones."""
+    return [float(value) for value in where.locator(f"[data-part={part}]").evaluate_all("a => a.map(x => x.dataset.value)")]
+
+
+def value(where: Locator, part: str) -> float:
+    """The one unrounded number that stands beside a printed one."""
+    [number] = values(where, part)
+    return number
+
+
+def assert_printed(text: str, exact: float) -> None:
+    """The text is this number, rounded to the decimals that it has."""
+    number = _NUMBER.search(text)
+    assert number, f"{text!r} is no number, for {exact}"
+    printed = float(number[0].replace("−", "-"))
+    exact = 100 * exact if "%" in text else exact
+    if text.startswith("<"):
+        assert 0 < exact < printed, (text, exact)
+    elif text.startswith(">"):
+        assert exact > printed, (text, exact)
+    else:
+        half = 0.5 * 10 ** -len(number[0].partition(".")[2])
+        assert abs(printed - exact) <= half + 1e-4, (text, exact)
+
+
+def assert_ranked(shown: Sequence[tuple[str, str]], expected: Sequence[tuple[str, float]]) -> None:
+    """The names in this order, and their numbers as printed."""
+    assert [name for name, _ in shown] == [name for name, _ in expected]
+    for (_, text), (_, exact) in zip(shown, expected, strict=True):
+        assert_printed(text, exact)
+
+
+def eventually(check: Callable[[], None], seconds: float = 10) -> None:
+    """Run a check of the whole page until it holds, as `expect` does for one place."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            check()
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+        else:
+            return

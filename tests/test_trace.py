@@ -1,0 +1,259 @@
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Block, Floats, Token, Trace, attend
+
+HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
+
+
+def tokens(count: int) -> tuple[Token, ...]:
+    return tuple(Token(f"t{n}", n, 2 * n, 2 * n + 1, n, False) for n in range(count))
+
+
+def normal(random: np.random.Generator, *shape: int) -> Floats:
+    return random.normal(size=shape).astype(np.float32)
+
+
+def block(seed: int = 0, **changes: Any) -> Block:
+    """A cross-attention block of distinct prime sizes, so that no swapped axis can pass."""
+    random = np.random.default_rng(seed)
+    mask = random.random((QUERIES, KEYS)) < 0.6
+    mask[:, 1] = True
+    mask[0, 4] = False
+    made: dict[str, Any] = {
+        "kind": "cross",
+        "layer": 1,
+        "query_tokens": tokens(QUERIES),
+        "key_tokens": tokens(KEYS),
+        "query": normal(random, HEADS, QUERIES, D_HEAD),
+        "key": normal(random, HEADS, KEYS, D_HEAD),
+        "value": normal(random, HEADS, KEYS, D_VALUE),
+        "mask": mask,
+        "scale": 0.3,
+        "bias": normal(random, HEADS, QUERIES, KEYS),
+        "projection": normal(random, HEADS, D_VALUE, D_MODEL),
+    }
+    return Block(**(made | changes))
+
+
+def test_numbers_worked_by_hand() -> None:
+    # query·key = [[2, 0], [0, 4]]; × ½ = [[1, 0], [0, 2]]; e = exp(1)
+    two = np.array([[[2, 0], [0, 4]]], dtype=np.float32)
+    one = np.array([[[1, 0], [0, 1]]], dtype=np.float32)
+    hand = block(
+        query_tokens=tokens(2),
+        key_tokens=tokens(2),
+        query=two,
+        key=one,
+        value=np.array([[[1, 0, 0], [0, 10, 100]]]),
+        mask=np.ones((2, 2), dtype=np.bool_),
+        scale=0.5,
+        bias=None,
+        projection=None,
+    )
+    e = float(np.e)
+    np.testing.assert_allclose(hand.scores, [[[1, 0], [0, 2]]])
+    np.testing.assert_allclose(
+        hand.weights, [[[e / (e + 1), 1 / (e + 1)], [1 / (1 + e**2), e**2 / (1 + e**2)]]], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        hand.output,
+        [[[e / (e + 1), 10 / (e + 1), 100 / (e + 1)], [1 / (1 + e**2), 10 / (1 + e**-2), 100 / (1 + e**-2)]]],
+        rtol=1e-6,
+    )
+    biased = replace(hand, bias=np.array([[[0, 1], [2, 0]]]))
+    np.testing.assert_allclose(biased.scores, [[[1, 1], [2, 2]]])
+    np.testing.assert_allclose(biased.weights, [[[0.5, 0.5], [0.5, 0.5]]])
+    masked = replace(biased, mask=np.array([[True, False], [True, True]]))
+    np.testing.assert_allclose(masked.scores, biased.scores)
+    np.testing.assert_allclose(masked.weights, [[[1, 0], [0.5, 0.5]]])
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 30))
+def test_weights_are_a_masked_softmax(seed: int, scale: float) -> None:
+    made = block(seed, scale=scale)
+    assert made.scores.shape == made.weights.shape == (HEADS, QUERIES, KEYS)
+    assert made.output.shape == (HEADS, QUERIES, D_VALUE)
+    np.testing.assert_allclose(made.weights.sum(axis=-1), 1, atol=1e-6)
+    assert (made.weights >= 0).all()
+    assert not made.weights[:, ~made.mask].any()
+    for head in range(HEADS):
+        for query in range(QUERIES):
+            row = np.array([float(made.query[head, query] @ key) * scale for key in made.key[head]])
+            assert made.bias is not None
+            row += made.bias[head, query]
+            np.testing.assert_allclose(made.scores[head, query], row, rtol=1e-4, atol=1e-4)
+            shares = np.where(made.mask[query], np.exp(row - row[made.mask[query]].max()), 0)
+            np.testing.assert_allclose(made.weights[head, query], shares / shares.sum(), atol=1e-4)
+            read = sum(w * v for w, v in zip(made.weights[head, query], made.value[head], strict=True))
+            np.testing.assert_allclose(made.output[head, query], read, atol=1e-5)
+
+
+@given(st.integers(0, 2**32 - 1), st.permutations(range(KEYS)))
+def test_attention_reads_a_set(seed: int, order: list[int]) -> None:
+    made = block(seed)
+    assert made.bias is not None
+    shuffled = replace(
+        made,
+        key=made.key[:, order],
+        value=made.value[:, order],
+        mask=made.mask[:, order],
+        bias=made.bias[..., order],
+    )
+    np.testing.assert_allclose(shuffled.weights, made.weights[..., order], atol=1e-6)
+    np.testing.assert_allclose(shuffled.output, made.output, atol=1e-5)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-50, 50))
+def test_a_constant_added_to_a_row_changes_no_weight(seed: int, constant: float) -> None:
+    made = block(seed)
+    assert made.bias is not None
+    np.testing.assert_allclose(replace(made, bias=made.bias + constant).weights, made.weights, atol=1e-4)
+
+
+def test_scores_too_large_for_exp_still_give_weights() -> None:
+    made = block(scale=1e6)
+    np.testing.assert_allclose(made.weights.sum(axis=-1), 1)
+
+
+def test_the_models_own_function_computes_scores_and_weights() -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def own(query: Floats, key: Floats, mask: NDArray[np.bool_], scale: float, bias: Floats | None) -> Any:
+        asked.append((query, key, mask, scale, bias))
+        return attend(query, key, mask, 2 * scale, bias)
+
+    made = block(attend=own)
+    assert np.array_equal(made.weights, block(scale=0.6).weights)
+    assert np.array_equal(made.scores, block(scale=0.6).scores)
+    assert asked == [(made.query, made.key, made.mask, made.scale, made.bias)] * 2
+
+
+@pytest.mark.parametrize(
+    "name", ["query", "key", "value", "mask", "bias", "projection", "scores", "weights", "output"]
+)
+def test_no_array_can_be_written_to(name: str) -> None:
+    array = getattr(block(), name)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0, 0] = 1
+
+
+def test_no_field_can_be_set() -> None:
+    with pytest.raises(FrozenInstanceError):
+        block().scale = 1.0  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        trace().model = "another"  # type: ignore[misc]
+
+
+def test_what_the_caller_writes_later_stays_outside() -> None:
+    query = np.ones((HEADS, QUERIES, D_HEAD), dtype=np.float32)
+    read_only_view = query.view()
+    read_only_view.setflags(write=False)
+    for given_array in (query, read_only_view):
+        made = block(query=given_array)
+        query[:] = 7
+        assert (made.query == 1).all()
+        query[:] = 1
+
+
+def test_an_array_that_is_read_only_already_is_shared() -> None:
+    own = np.ones((HEADS, D_VALUE, D_MODEL), dtype=np.float32)
+    own.setflags(write=False)
+    assert block(projection=own).projection is own
+    wide = own.astype(np.float64)
+    wide.setflags(write=False)
+    turned = np.array(own, order="F")
+    turned.setflags(write=False)
+    for other in (wide, turned):
+        made = block(projection=other).projection
+        assert made is not None
+        assert made is not other
+        assert made.dtype == np.float32
+        assert made.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "said"),
+    [
+        ("query", np.zeros((HEADS, QUERIES)), "query has 2 dimensions"),
+        ("query", np.zeros((HEADS, KEYS, D_HEAD)), "query has shape"),
+        ("key", np.zeros((HEADS, KEYS, D_VALUE)), "key has shape"),
+        ("key", np.zeros((HEADS + 1, KEYS, D_HEAD)), "key has shape"),
+        ("value", np.zeros((HEADS, QUERIES, D_VALUE)), "value has shape"),
+        ("value", np.zeros((HEADS, KEYS, D_VALUE, 1)), "value has 4 dimensions"),
+        ("mask", np.ones((KEYS, QUERIES), dtype=np.bool_), "mask has shape"),
+        ("mask", np.ones((KEYS,), dtype=np.bool_), "mask has shape"),
+        ("bias", np.zeros((QUERIES, KEYS)), "bias has shape"),
+        ("projection", np.zeros((HEADS, D_HEAD, D_MODEL)), "projection has shape"),
+        ("projection", np.zeros((HEADS, D_VALUE)), "projection has 2 dimensions"),
+        ("query", np.full((HEADS, QUERIES, D_HEAD), np.nan), "query holds numbers that are not finite"),
+        ("bias", np.full((HEADS, QUERIES, KEYS), -np.inf), "bias holds numbers that are not finite"),
+        ("scale", float("nan"), "scale is nan"),
+        ("scale", float("inf"), "scale is inf"),
+    ],
+)
+def test_what_cannot_be_a_forward_pass_is_refused(name: str, array: object, said: str) -> None:
+    changes: dict[str, Any] = {name: array}
+    with pytest.raises(InvalidTrace, match=said):
+        block(**changes)
+
+
+def test_a_query_that_may_look_nowhere_is_refused_with_the_reason() -> None:
+    mask = np.ones((QUERIES, KEYS), dtype=np.bool_)
+    mask[1] = False
+    with pytest.raises(InvalidTrace, match="lets token 2 look nowhere"):
+        block(mask=mask)
+
+
+def trace() -> Trace:
+    """Two layers of cross-attention in the wrong order, and one of the encoder."""
+    encoder = block(
+        3,
+        kind="encoder",
+        layer=0,
+        query_tokens=tokens(QUERIES),
+        key_tokens=tokens(QUERIES),
+        key=normal(np.random.default_rng(1), HEADS, QUERIES, D_HEAD),
+        value=normal(np.random.default_rng(2), HEADS, QUERIES, D_VALUE),
+        mask=np.ones((QUERIES, QUERIES), dtype=np.bool_),
+        bias=None,
+    )
+    return Trace(model="m", text="t", target="u", blocks=(block(2, layer=1), encoder, block(1, layer=0)))
+
+
+def test_blocks_are_found_by_kind_and_layer() -> None:
+    made = trace()
+    second, encoder, first = made.blocks
+    assert made.of_kind("cross") == (first, second)
+    assert made.block("cross", layer=0) is first
+    assert made.block("cross", layer=1) is second
+    assert made.block("encoder", layer=0) is encoder
+
+
+def test_the_stack_is_every_layer_in_order() -> None:
+    stack = trace().stack("cross")
+    assert stack.shape == (2, HEADS, QUERIES, KEYS)
+    assert stack.dtype == np.float32
+    assert np.array_equal(stack[1], trace().block("cross", layer=1).weights)
+    assert not stack.flags.writeable
+
+
+def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
+    with pytest.raises(InvalidTrace, match="m has no decoder attention; it has: cross, encoder"):
+        trace().of_kind("decoder")
+    with pytest.raises(InvalidTrace, match="m has cross layers 0 to 1, not 2"):
+        trace().block("cross", layer=2)
+    with pytest.raises(InvalidTrace, match="not -1"):
+        trace().block("cross", layer=-1)
+
+
+def test_one_layer_cannot_be_there_twice() -> None:
+    with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
+        Trace(model="m", text="t", blocks=(block(1), block(2)))
