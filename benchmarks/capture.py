@@ -1,8 +1,9 @@
-"""What it costs to keep a trace: a forward pass of BERT-base size with capture, against transformers' plain one.
+"""What it costs to keep a trace: a captured forward pass of BERT-base size against transformers' plain one.
 
 Both run the same random weights on the same tokens, in turns, in one process. The plain side is
-`attn_implementation="eager"` with `output_attentions=True`; the captured side ends in a finished tuple of Blocks,
-copies and checks included. Run: python -m benchmarks.capture [tokens] [rounds]
+`attn_implementation="eager"` with `output_attentions=True`; the captured side ends in finished Blocks, copies and
+checks included. Medians of a busy machine say little: compare the lower quartiles, and run it again when idle.
+ Run: python -m benchmarks.capture [tokens] [rounds]
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
-from transformers import BertConfig, BertModel, PreTrainedModel
+from transformers import AutoModel, BertConfig, PreTrainedModel
 
 from attnviz.capture.huggingface import blocks, projections
 from attnviz.capture.recorder import IMPLEMENTATION
@@ -26,9 +28,8 @@ TARGET = 1.15
 def bert_base(implementation: str) -> PreTrainedModel:
     """12 layers of 12 heads, d_model 768, random weights, the same for every call."""
     torch.manual_seed(0)
-    config = BertConfig()
-    config._attn_implementation = implementation
-    model: PreTrainedModel = BertModel(config).eval()
+    build: Any = AutoModel.from_config  # transformers gives it no types
+    model: PreTrainedModel = build(BertConfig(), attn_implementation=implementation).eval()
     return model
 
 
@@ -58,12 +59,15 @@ def main(tokens: int = 128, rounds: int = 31) -> None:
             begun = time.perf_counter()
             run()
             times[run].append(time.perf_counter() - begun)
+    quartiles = {run: statistics.quantiles(times[run], n=4) for run in times}
     for title, run in (("eager + output_attentions", run_plain), ("capture into Blocks", run_captured)):
-        low, middle, high = (1000 * t for t in statistics.quantiles(times[run], n=4))
+        low, middle, high = (1000 * seconds for seconds in quartiles[run])
         print(f"{title:26} median {middle:7.1f} ms   (quartiles {low:.1f} to {high:.1f})")
-    ratio = statistics.median(times[run_captured]) / statistics.median(times[run_plain])
-    print(f"ratio {ratio:.3f} (target: at most {TARGET})")
-    if ratio > TARGET or not equal:
+    low, middle, _ = (
+        ours / theirs for ours, theirs in zip(quartiles[run_captured], quartiles[run_plain], strict=True)
+    )
+    print(f"ratio of the medians {middle:.3f}, of the lower quartiles {low:.3f} (target: at most {TARGET})")
+    if middle > TARGET or not equal:
         sys.exit(1)
 
 

@@ -21,16 +21,17 @@ links.remember()
 
 chosen = sentences.choose()
 with st.container(horizontal=True, vertical_alignment="center"):
-    read = reading.read(chosen)
+    switch = st.container(width="content")
     sentences.examples(chosen.example)
+read = reading.read(chosen, switch)
 notices = st.container()
 
 narrow, wide = st.columns([5, 7], gap="medium")
-overview, picture = narrow.container(border=True), wide.container(border=True)
+overview, tasks_card = (narrow.container(border=True) for _ in range(2))
+picture = wide.container(border=True)
 narrow, wide = st.columns([5, 7], gap="medium")
 linking_card = narrow.container(border=True)
 # A change is worked out twice, side by side, and needs the whole width.
-tasks_card = (wide if read.changed else narrow).container(border=True)
 arithmetic = (st if read.changed else wide).container(border=True)
 
 with picture:

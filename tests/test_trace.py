@@ -1,3 +1,4 @@
+import math
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_numbers_worked_by_hand() -> None:
         bias=None,
         projection=None,
     )
-    e = float(np.e)
+    e = math.e
     np.testing.assert_allclose(hand.scores, [[[1, 0], [0, 2]]])
     np.testing.assert_allclose(
         hand.weights, [[[e / (e + 1), 1 / (e + 1)], [1 / (1 + e**2), e**2 / (1 + e**2)]]], rtol=1e-6
@@ -73,7 +74,7 @@ def test_numbers_worked_by_hand() -> None:
     np.testing.assert_allclose(biased.weights, [[[0.5, 0.5], [0.5, 0.5]]])
     masked = replace(biased, mask=np.array([[True, False], [True, True]]))
     np.testing.assert_allclose(masked.scores, biased.scores)
-    np.testing.assert_allclose(masked.weights, [[[1, 0], [0.5, 0.5]]])
+    np.testing.assert_allclose(masked.weights, [[[1.0, 0.0], [0.5, 0.5]]])
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 30))

@@ -94,7 +94,8 @@ def name_of(index: int, groups: Sequence[Group]) -> str:
 
 def percent(share: float) -> str:
     """0.664 → "66 %"; what is not nothing never reads as 0 %."""
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+    rounded = f"{100 * share:.0f} %"
+    return "<1 %" if rounded == "0 %" and share > 0 else rounded
 
 
 def signed_percent(change: float) -> str:

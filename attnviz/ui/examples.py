@@ -12,12 +12,14 @@ class Example:
         text: the sentence.
         other: the sentence to compare it with, or "" for none.
         remark: what to look for, in Markdown.
+        query: the word whose attention is shown first.
     """
 
     name: str
     text: str
     other: str
     remark: str
+    query: str = "it"
 
 
 EXAMPLES = (
@@ -41,22 +43,25 @@ EXAMPLES = (
         "One pair of sentences that works is an anecdote, not a proof.",
     ),
     Example(
-        "river bank",
-        "She sat on the bank of the river.",
-        "She sat in the bank of the city.",
-        "The same word, two meanings: which heads of *bank* notice the last word?",
+        "bank",
+        "She went to the bank to fish.",
+        "She went to the bank to pay.",
+        "The same word, two meanings: which heads let *bank* look at the last word?",
+        "bank",
     ),
     Example(
         "keys / cabinet",
         "The keys to the old cabinet are on the table.",
         "The key to the old cabinets is on the table.",
         "Which head ties *are* to *keys*, past the nearer *cabinet*?",
+        "are",
     ),
     Example(
         "time flies",
         "Time flies like an arrow but fruit flies like a banana.",
         "",
-        "The same two words twice, *flies like*: each occurrence is a token of its own.",
+        "*flies like* stands here twice: each occurrence is a token of its own, and looks elsewhere.",
+        "flies",
     ),
 )
 

@@ -2,6 +2,7 @@ import time
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import attnviz
 from attnviz.analysis.behaviour import NAMES, Behaviour, behaviours, facts
@@ -16,17 +17,16 @@ def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
     """[CLS] w1 w2 … [SEP], or w0 w1 … without special tokens."""
     ends = {0: "[CLS]", size - 1: "[SEP]"} if special else {}
     return tuple(
-        Token(ends.get(n, f"w{n}"), n, 0 if n in ends else n, 0 if n in ends else n + 1, None if n in ends else n,
-              n in ends)
+        Token(ends[n], n, 0, 0, None, True) if n in ends else Token(f"w{n}", n, n, n + 1, n, False)
         for n in range(size)
-    )  # fmt: skip
+    )
 
 
 def text(size: int = SIZE) -> str:
     return "x" * size
 
 
-def towards(target: "np.ndarray[tuple[int], np.dtype[np.int64]]", share: float) -> Floats:
+def towards(target: NDArray[np.int64], share: float) -> Floats:
     """Each row gives `share` to its target, and the rest evenly to all others."""
     size = len(target)
     weights = np.full((size, size), (1 - share) / (size - 1), dtype=np.float32)
@@ -57,7 +57,7 @@ def satisfied(weights: Floats, shown: Shown) -> set[str]:
     ],
 )
 def test_a_head_that_does_one_thing_is_found_for_it(
-    name: str, target: "np.ndarray[tuple[int], np.dtype[np.int64]]", share: float
+    name: str, target: NDArray[np.int64], share: float
 ) -> None:
     assert satisfied(towards(target, share), Shown(tokens(), text())) - {"broad"} == {name}
 
@@ -116,8 +116,9 @@ def test_merged_pieces_count_as_one_word() -> None:
 
 
 def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
-    rules = {name: found.rule for name, found in
-             by_name(behaviours(one_head(towards(SEQUENCE, 0.5)), Shown(tokens(), text()))).items()}  # fmt: skip
+    shown = Shown(tokens(), text())
+    found = behaviours(one_head(towards(SEQUENCE, 0.5)), shown)
+    rules = {behaviour.name: behaviour.rule for behaviour in found}
     assert rules["first"] == (
         "On average a token gives [CLS] at least 60 % of its attention, and at least twice an even share, "
         "special tokens counted."

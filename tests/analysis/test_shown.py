@@ -33,7 +33,7 @@ def sentence(words: list[int]) -> Text:
 
 def random_weights(size: int, seed: int) -> Floats:
     exponentials = np.exp(2 * np.random.default_rng(seed).standard_normal((2, 3, size, size)))
-    return (exponentials / exponentials.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
 def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
@@ -137,7 +137,8 @@ def test_rows_sum_to_one_and_shares_add_up(words: list[int], hide: bool, merge: 
 def test_two_different_texts(word_pieces: Text) -> None:
     text, tokens = word_pieces
     source = Shown(tokens, text, hide_special=True, merge_words=True)
-    target = Shown(*reversed(sentence([1, 2])), merge_words=True)
+    target_text, target_tokens = sentence([1, 2])
+    target = Shown(target_tokens, target_text, merge_words=True)
     weights = np.full((5, 7), 1 / 7, dtype=np.float32)
     made = shown_weights(weights, target, source)
     np.testing.assert_allclose(made, np.tile([0.6, 0.2, 0.2], (4, 1)), rtol=1e-6)

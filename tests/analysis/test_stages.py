@@ -25,7 +25,9 @@ def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block]
         [[float(np.dot(q, k)) for k in block.key[head]] for q in block.query[head]] for head in range(3)
     ]
     np.testing.assert_allclose(dots, expected, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(dots * block.scale + (block.bias if bias else 0), scaled, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        dots * block.scale + (0 if block.bias is None else block.bias), scaled, rtol=1e-6, atol=1e-6
+    )
     assert np.array_equal(masked[:, block.mask], scaled[:, block.mask])
     assert np.all(masked[:, ~block.mask] == -np.inf)
     exponentials = np.exp(masked.astype(np.float64))

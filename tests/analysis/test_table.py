@@ -1,5 +1,6 @@
 import csv
 import io
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from attnviz.analysis.shown import Shown
 from attnviz.analysis.table import head_table
 from attnviz.trace import Floats, Token
 
-FACTS = {"model": "minilm", "layer": 3, "head": 1, "stage": "weights", "explanation": "every token"}
+in_head_4_2 = partial(head_table, model="minilm", layer=3, head=1, stage="weights", explanation="every token")
 any_float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
@@ -30,8 +31,8 @@ def read(table: str) -> tuple[dict[str, str], list[list[str]]]:
 def test_it_says_what_it_is() -> None:
     groups = shown("[CLS]", "=1+1").groups
     values = np.array([[0.25, 0.75], [1, 0]], dtype=np.float32)
-    table = head_table(
-        values, groups, groups, text="the text", compared_with="the first text", target="le texte", **FACTS
+    table = in_head_4_2(
+        values, groups, groups, text="the text", compared_with="the first text", target="le texte"
     )  # fmt: skip
     facts, rows = read(table)
     assert facts == {
@@ -55,7 +56,7 @@ def test_it_says_what_it_is() -> None:
 )
 def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
     groups = shown("#", 'a"b', "c,d", "e\nf").groups
-    table = head_table(np.eye(4, dtype=np.float32), groups, groups, text=text, **FACTS)
+    table = in_head_4_2(np.eye(4, dtype=np.float32), groups, groups, text=text)
     lines = table.splitlines()
     assert len(lines) == table.count("\n") == 8 + 1 + 4
     comments = [line for line in lines if line.startswith("#")]
@@ -70,7 +71,7 @@ def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
 @given(values=arrays(np.float32, (3, 5), elements=any_float32))
 def test_every_float32_comes_back_exactly(values: Floats) -> None:
     queries, keys = shown("a", "b", "c").groups, shown("d", "e", "f", "g", "h").groups
-    _, rows = read(head_table(values, queries, keys, text="", **FACTS))
+    _, rows = read(in_head_4_2(values, queries, keys, text=""))
     assert [row[0] for row in rows[1:]] == ["1:a", "2:b", "3:c"]
     back = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).astype(np.float32)
     assert np.array_equal(back, values)
@@ -79,5 +80,5 @@ def test_every_float32_comes_back_exactly(values: Floats) -> None:
 def test_masked_cells_are_empty() -> None:
     groups = shown("a", "b").groups
     values = np.array([[1.5, -np.inf], [0.5, 2.5]], dtype=np.float32)
-    _, rows = read(head_table(values, groups, groups, text="", **FACTS))
+    _, rows = read(in_head_4_2(values, groups, groups, text=""))
     assert rows[1:] == [["1:a", "1.5", ""], ["2:b", "0.5", "2.5"]]

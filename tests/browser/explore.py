@@ -91,7 +91,7 @@ class Explore:
     @property
     def arithmetic(self) -> Locator:
         """The worked-out numbers: one of them, in a change two."""
-        return self.page.locator("section:has([data-part=result])")
+        return self.page.get_by_label(re.compile("^Why does "))
 
     @property
     def ranking(self) -> Locator:

@@ -89,8 +89,9 @@ def test_without_the_mask_registration_masks_would_silently_vanish(monkeypatch: 
     given: list[Tensor | None] = []
 
     def naive(
-        _: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **more: Any
+        module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **more: Any
     ) -> Any:
+        assert not module.training
         given.append(mask)
         _, weights = attend(query, key, mask, more["scaling"])
         return (weights @ value).transpose(1, 2).contiguous(), weights

@@ -1,5 +1,6 @@
 import time
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -139,7 +140,7 @@ def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
     for token in inner:
         assert 0 <= token.start < token.end <= len(text)
         assert token.text == "[UNK]" or token.text.removeprefix("##") in bare(text[token.start : token.end])
-    for one, following in zip(inner, inner[1:], strict=False):
+    for one, following in pairwise(inner):
         assert one.start <= following.start
         assert one.end <= following.end
         assert one.word is not None

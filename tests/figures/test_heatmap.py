@@ -14,7 +14,7 @@ LABELS = ["[CLS]", "the", "dog", "saw", "the", "[SEP]", "."]
 
 def weights(queries: int, keys: int) -> Floats:
     random = np.random.default_rng(7).random((queries, keys), dtype=np.float32)
-    return random / random.sum(axis=1, keepdims=True)
+    return np.asarray(random / random.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def drawn(figure: go.Figure) -> Any:
@@ -118,8 +118,9 @@ def test_the_alternative_text_names_the_strongest_cell() -> None:
         "Heatmap of the changes of the weights between 2 queries and 2 keys. "
         "The largest: “a” looks at “d”, −36 %."
     )
-    assert heatmap_alt(np.float32([[0.664]]), ["it"], ["dog"]).endswith("“it” looks at “dog”, 66 %.")
-    assert heatmap_alt(np.float32([[-2.804]]), ["it"], ["dog"], "score").endswith("−2.80.")
+    weight, score = np.array([[[0.664]], [[-2.804]]], dtype=np.float32)
+    assert heatmap_alt(weight, ["it"], ["dog"]).endswith("“it” looks at “dog”, 66 %.")
+    assert heatmap_alt(score, ["it"], ["dog"], "score").endswith("−2.80.")
 
 
 def test_downloads_are_named_vector_graphics() -> None:

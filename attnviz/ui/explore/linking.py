@@ -13,6 +13,7 @@ from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
+from attnviz.ui.examples import Example, example_of
 from attnviz.ui.explore.choices import Heads, choose_token
 
 STRONGEST = "the strongest"
@@ -68,7 +69,8 @@ def choose(view: View, heads: Heads) -> Tokens:
     st.subheader("Which head links two tokens?", anchor=False)
     groups = caches.groups(view)
     options = tuple(f"{group.number} {group.label}" for group in groups)
-    begin, sentence = options[_pronoun(groups)], st.session_state["text"]
+    sentence = st.session_state["text"]
+    begin = options[_begin(groups, example_of(sentence, st.session_state["other"]))]
     query_column, key_column = st.columns(2)
     with query_column:
         query = choose_token("query", "Query (looks)", (EVERY, *options), begin, sentence)
@@ -128,10 +130,12 @@ def _open(names: dict[str, str]) -> None:
         st.session_state["also"] = []
 
 
-def _pronoun(groups: Sequence[Group]) -> int:
-    """The token to begin with: *it* if there is one, else the last token that is a word."""
-    labels = [group.label for group in groups]
-    if _PRONOUN in labels:
-        return labels.index(_PRONOUN)
-    words = [index for index, group in enumerate(groups) if not group.special and group.label.isalnum()]
+def _begin(groups: Sequence[Group], example: Example | None) -> int:
+    """The token to begin with: the example's, or *it*, or the last token that is a word."""
+    # In a change a token that differs is called "are → is".
+    labels = [group.label.split(" → ")[0] for group in groups]
+    for wanted in (example.query if example else _PRONOUN, _PRONOUN):
+        if wanted in labels:
+            return labels.index(wanted)
+    words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]
     return words[-1] if words else len(groups) - 1

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
@@ -33,8 +34,13 @@ class Reading:
     pair: tuple[Trace, Trace] | None = None
 
 
-def read(sentences: Sentences) -> Reading:
-    """Run the model and let the visitor choose which sentence to see; stop kindly if there is none."""
+def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
+    """Run the model and let the visitor choose which sentence to see; stop kindly if there is none.
+
+    Args:
+        sentences: what to read.
+        switch: where the choice between two sentences is drawn.
+    """
     try:
         first = caches.trace(sentences.model, sentences.text)
     except AttnvizError as error:
@@ -48,7 +54,7 @@ def read(sentences: Sentences) -> Reading:
     if st.session_state.get("show", CHANGE) not in options:
         # The words of other sentences: the link must not keep them.
         st.session_state["show"] = labels[0]
-    shown = st.segmented_control(
+    shown = switch.segmented_control(
         "Show",
         options,
         default=labels[0],
