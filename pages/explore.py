@@ -29,13 +29,14 @@ notices = st.container()
 narrow, wide = st.columns([5, 7], gap="medium")
 overview, tasks_card = (narrow.container(border=True) for _ in range(2))
 picture = wide.container(border=True)
+with picture:
+    view, style, title = choices.choose_view(read)
+
 narrow, wide = st.columns([5, 7], gap="medium")
 linking_card = narrow.container(border=True)
 # A change is worked out twice, side by side, and needs the whole width.
-arithmetic = (st if read.changed else wide).container(border=True)
+arithmetic = (st if view.changed else wide).container(border=True)
 
-with picture:
-    view, style, title = choices.choose_view(read)
 with overview:
     heads, atlas = all_heads.choose(view)
 with linking_card:

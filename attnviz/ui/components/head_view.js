@@ -119,7 +119,7 @@ class HeadView {
   /** Counters for tests and benchmarks. */
   drawn(started, lines) {
     const { dataset } = this.root;
-    dataset.head = this.heads.map((head) => `${this.layer}-${head}`).join(",");
+    dataset.head = this.shown().map((head) => `${this.layer}-${head.number}`).join(",");
     dataset.lines = lines;
     dataset.drawn = Number(dataset.drawn ?? 0) + 1;
     dataset.ms = (performance.now() - started).toFixed(1);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -11,6 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import STAGES
+from attnviz.errors import AttnvizError
+from attnviz.ui import caches
 from attnviz.ui.caches import WEIGHTS, View
 from attnviz.ui.explore.reading import Reading
 
@@ -82,6 +84,12 @@ def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
         merge = False
     scale: Scale = "per head" if per_head else "shared"
     view = View(read.model, read.text, read.changed, stage, scale, hide, merge)
+    if view.changed is not None:
+        try:
+            caches.comparison(view)
+        except AttnvizError as error:
+            st.warning(f"{error} Until then, here is the first sentence.")
+            view = replace(view, changed=None)
     return view, style, title
 
 

@@ -1,0 +1,199 @@
+"""A link opens exactly the view that it was copied from, on a server that nobody has visited, and forgives nonsense."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.explore import NARROW, TIRED, Explore, eventually
+from tests.browser.server import ROOT, Server
+from tests.browser.visit import DESKTOP, Faults, visit, wait_idle
+
+DEFAULT = "explore"  # lives at "/"
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+
+
+@pytest.fixture
+def explore(page: Page, server: Server) -> Explore:
+    return Explore(page, server.url)
+
+
+def everything(page: Page) -> tuple[str, list[str]]:
+    """All that the page says (texts, names, values, what is selected), and every picture on it."""
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement?.blur()")
+    wait_idle(page)
+    canvases = page.get_by_role("main").locator("canvas")
+    pictures = canvases.evaluate_all("all => all.map(one => one.width * one.height ? one.toDataURL() : '')")
+    return page.get_by_role("main").aria_snapshot(), pictures
+
+
+def assert_link_reproduces(page: Page, browser: Browser, faults: Faults) -> None:
+    """Somebody else who opens this page's address has everything as it is here."""
+    here = everything(page)
+    visitor = browser.new_context(viewport=DESKTOP)
+    try:
+        faults.watch(visitor)
+        other = visitor.new_page()
+        visit(other, page.url)
+
+        def check() -> None:
+            there = everything(other)
+            assert there[0] == here[0]
+            assert there[1] == here[1]
+
+        eventually(check)
+    finally:
+        visitor.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_first_hit_on_a_fresh_server_has_the_whole_frame_and_its_choices(
+    page: Page, fresh_server: Callable[[], Server], name: str
+) -> None:
+    explore = Explore(page, fresh_server().url)
+    if name == DEFAULT:
+        explore.open(show="narrow", layer=6, head=12, query="3 dog", key="8 road", hide="true", view="Matrix")
+        expect(page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
+        assert explore.chosen("Show") == "narrow"
+        assert explore.chosen("Picture") == "Matrix"
+        expect(page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
+        expect(explore.words).to_have_text(re.compile(r"^dog → road \d"))
+    else:
+        visit(page, f"{explore.url}/{name}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page).to_have_title(re.compile("attnviz|" + name, re.IGNORECASE))
+    menu = page.get_by_role("navigation", name="App pages").get_by_role("link")
+    assert len(menu.all()) == len(PAGES)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    menu.filter(has_text=re.compile("explore", re.IGNORECASE)).click()
+    expect(page.get_by_role("grid", name="All heads")).to_be_visible()
+    wait_idle(page)
+
+
+def test_the_link_of_a_view_made_by_clicking_opens_that_view(
+    explore: Explore, browser: Browser, faults: Faults
+) -> None:
+    page = explore.page
+    explore.open()
+    explore.choose("Show", "change")
+    explore.open_head(5, 9)
+    page.get_by_role("button", name="Several", exact=True).click()
+    for head in ("4", "11"):
+        page.get_by_role("group", name="Heads of layer 5").get_by_role("button", name=head, exact=True).click()
+        wait_idle(page)
+    explore.pick(query=4, key=7)
+    explore.choose("Find heads", "itself")
+    explore.toggle("Hide special tokens")
+    explore.choose("Picture", "Matrix")
+    explore.toggle("Colours per head")
+    for part in ("show=change", "layer=5", "head=", "also=", "query=5+not", "find=itself", "hide=true", "view=Matrix"):
+        assert part in page.url
+    assert_link_reproduces(page, browser, faults)
+
+
+def test_the_link_of_the_visitors_own_sentence_opens_it(
+    explore: Explore, browser: Browser, faults: Faults
+) -> None:
+    explore.open()
+    explore.pick(query=12, key=2)
+    explore.type("Sentence", "Naïve tokenization & un#believable 100% + “quotes”? Ünïcödé 🙂 = yes/no.")
+    explore.toggle("Merge pieces")
+    explore.pick(query=3)
+    assert_link_reproduces(explore.page, browser, faults)
+
+
+def test_the_link_of_a_stage_opens_it(explore: Explore, browser: Browser, faults: Faults) -> None:
+    explore.open()
+    explore.choose("Examples", "trophy / suitcase")
+    explore.choose("Show", "small")
+    explore.choose("Stage", "scaled")
+    explore.page.get_by_role("button", name="All lines").click()
+    wait_idle(explore.page)
+    assert_link_reproduces(explore.page, browser, faults)
+
+
+def test_after_every_change_of_the_sentence_the_link_still_opens_what_is_seen(
+    explore: Explore, browser: Browser, faults: Faults
+) -> None:
+    explore.open(show="narrow", query="13 narrow", key="8 road")
+    explore.type("Sentence", "Birds sing.")
+    assert_link_reproduces(explore.page, browser, faults)
+    explore.choose("Examples", "keys / cabinet")
+    assert_link_reproduces(explore.page, browser, faults)
+
+
+NONSENSE: dict[str, Any] = {
+    "layer": "99",
+    "head": "abc",
+    "also": ["0", "77"],
+    "view": "Nope",
+    "model": "gpt9",
+    "show": "zzz",
+    "query": "77 xyz",
+    "key": "it",
+    "stage": "softmax",
+    "scale": "huge",
+    "find": "**everything**",
+    "hide": "maybe",
+    "merge": "2",
+    "unknown": "1",
+    "![x](http://example.invalid/x.png)": "<script>alert(1)</script>",
+}
+
+
+def test_a_link_full_of_nonsense_gets_the_defaults_and_a_word_for_each(explore: Explore) -> None:
+    page = explore.page
+    explore.open()
+    usual, _ = everything(page)
+    explore.open(**NONSENSE)
+    [notice] = page.get_by_test_id("stAlert").all()
+    said = notice.locator("code").all_inner_texts()
+    for name, asked in NONSENSE.items():
+        for text in [name, *([asked] if isinstance(asked, str) else asked)]:
+            assert text in said
+    assert_without(everything(page)[0], usual)
+    expect(page.locator("img[src*=example]")).to_have_count(0)
+    explore.open_head(1, 1)
+    expect(notice).to_have_count(0)
+
+
+def assert_without(shown: str, usual: str) -> None:
+    """The page says nothing else than usual, but for an alert."""
+    extra = [line for line in shown.splitlines() if line not in set(usual.splitlines())]
+    missing = [line for line in usual.splitlines() if line not in set(shown.splitlines())]
+    assert missing == []
+    assert all(re.match(r"\s*- (alert|paragraph|code|text|status)", line) for line in extra), extra
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"layer": ["2", "3"], "view": ["Matrix", "Lines"], "hide": ["true", "false"], "text": [NARROW, TIRED]},
+        {"layer": "", "head": "1.5", "view": "", "hide": "", "show": "", "model": "", "query": ""},
+        {"layer": "-1", "head": "1e99", "query": "0", "key": "9" * 2000, "view": "matrix", "show": "Narrow"},
+    ],
+    ids=["repeated", "empty", "beyond"],
+)
+def test_any_link_opens_a_page_that_works_and_says_what_it_left_out(
+    explore: Explore, choices: dict[str, Any]
+) -> None:
+    explore.open(**choices)
+    expect(explore.page.get_by_test_id("stException")).to_have_count(0)
+    expect(explore.page.get_by_test_id("stAlert")).to_have_count(1)
+    explore.open_head(6, 12)
+    expect(explore.page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
+    expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_a_link_without_a_sentence_asks_for_one(explore: Explore) -> None:
+    explore.open(text="", layer=2)
+    expect(explore.page.get_by_test_id("stAlert")).to_have_count(1)
+    expect(explore.page.get_by_test_id("stAlert")).to_contain_text("Type a sentence")
+    explore.type("Sentence", "Here it is.")
+    expect(explore.page.get_by_role("heading", name=re.compile("^Layer 2 · "))).to_be_visible()
+    expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)

@@ -1,0 +1,232 @@
+"""The Explore page's logic: what a link, a click and a bad input do."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.ui.examples import EXAMPLES, OPENING
+from tests.ui.conftest import Visit
+
+
+def sent(app: AppTest, widget: str) -> dict[str, Any]:
+    """What Python sent to the browser widget of this name."""
+    for element in app.get("bidi_component"):
+        if element.proto.component_name == f"attnviz.{widget}":
+            message: dict[str, Any] = json.loads(element.proto.json)
+            return message
+    raise AssertionError(f"no widget {widget} on the page")
+
+
+def clean(app: AppTest) -> None:
+    assert not app.exception, app.exception[0].value
+
+
+def test_the_page_opens_with_it_in_head_4_2(visit: Visit) -> None:
+    app = visit()
+    clean(app)
+    head = sent(app, "head_view")
+    assert (head["layer"], head["heads"], head["view"]) == (4, [2], "lines")
+    assert head["query_tokens"][head["query"]]["label"] == "it"
+    assert app.text_input(key="text").value == OPENING.text
+    assert not app.warning
+    assert not app.error
+
+
+def test_the_switch_turns_it_from_the_dog_to_the_road(visit: Visit) -> None:
+    app = visit()
+    assert sent(app, "arithmetic")["key_label"] == "dog"
+    app.segmented_control(key="show").set_value("narrow").run()
+    clean(app)
+    assert sent(app, "arithmetic")["key_label"] == "road"
+
+
+def test_the_change_is_the_second_minus_the_first(visit: Visit) -> None:
+    app = visit(show="change")
+    clean(app)
+    first, second = (
+        attnviz.trace(text).block("encoder", 3).weights[1] for text in (OPENING.text, OPENING.other)
+    )
+    it, dog = 9, 2
+    arithmetic = [
+        json.loads(e.proto.json) for e in app.get("bidi_component") if "arithmetic" in e.proto.component_name
+    ]
+    assert [a["result"] for a in arithmetic] == pytest.approx([first[it, dog], second[it, dog]], abs=1e-6)
+    assert sent(app, "head_view")["unit"] == "signed percent"
+    assert sent(app, "head_view")["query_tokens"][12]["label"] == "tired → narrow"
+
+
+def test_every_number_of_the_arithmetic_is_the_traces(visit: Visit) -> None:
+    text = "Embeddings of embeddings."
+    app = visit(text=text, layer="2", head="5", query="3 ##bed", key="8 ##ding")
+    clean(app)
+    block = attnviz.trace(text).block("encoder", 1)
+    message = sent(app, "arithmetic")
+    query = 2
+    assert block.query_tokens[query].text == message["query_label"] == "##bed"
+    np.testing.assert_array_equal(message["query_vector"], block.query[4, query])
+    assert message["dot_product"] == pytest.approx(
+        float(block.query[4, query] @ block.key[4, message["position"]]), abs=1e-4
+    )
+    assert [cell["weight"] for cell in message["row"]] == pytest.approx(
+        block.weights[4, query].tolist(), abs=1e-6
+    )
+    assert message["result"] == pytest.approx(block.weights[4, query, message["position"]], abs=1e-6)
+
+
+def test_hiding_special_tokens_reaches_every_part(visit: Visit) -> None:
+    app = visit(hide="true")
+    clean(app)
+    labels = [token["label"] for token in sent(app, "head_view")["key_tokens"]]
+    assert "[CLS]" not in labels
+    assert "[SEP]" not in labels
+    assert not any("[CLS]" in fact for fact in sent(app, "atlas")["facts"])
+    assert "rescaled" in sent(app, "head_view")["note"]
+    assert not any("[CLS]" in option for option in app.selectbox(key="query").options)
+    weights = attnviz.trace(OPENING.text).block("encoder", 3).weights[1, 9]
+    shown = sent(app, "arithmetic")["result"]
+    assert shown == pytest.approx(weights[2] / weights[1:-1].sum(), abs=1e-6)
+
+
+def test_merging_pieces_shows_words(visit: Visit) -> None:
+    app = visit(text="Embeddings help.", merge="true")
+    clean(app)
+    assert "embeddings" in [token["label"] for token in sent(app, "head_view")["key_tokens"]]
+
+
+def test_scores_are_never_merged_and_the_visitor_is_told(visit: Visit) -> None:
+    app = visit(text="Embeddings help.", merge="true", stage="scaled")
+    clean(app)
+    assert "embeddings" not in [token["label"] for token in sent(app, "head_view")["key_tokens"]]
+    assert any("pieces" in info.value for info in app.info)
+
+
+def test_a_filter_dims_the_other_heads_and_states_its_rule(visit: Visit) -> None:
+    app = visit(find="previous")
+    clean(app)
+    dimmed = sent(app, "atlas")["dim"]
+    assert 0 < len(dimmed) < 72
+    assert 0 * 12 + 2 not in dimmed  # 1-3 looks one word back, always
+    assert any("of 72 heads" in markdown.value for markdown in app.markdown)
+
+
+def test_several_heads_are_open_at_once(visit: Visit) -> None:
+    app = visit(layer="3", head="7", also=["1", "7", "2"])
+    clean(app)
+    assert sent(app, "head_view")["heads"] == [7, 1, 2]
+
+
+def test_the_heads_that_link_two_tokens_are_ranked(visit: Visit) -> None:
+    app = visit(key="3 dog")
+    clean(app)
+    weights = attnviz.trace(OPENING.text).stack("encoder")[:, :, 9, 2]
+    layer, head = np.unravel_index(weights.argmax(), weights.shape)
+    best = app.get("button_group")
+    names = [option for group in best for option in group.options]
+    assert any(option.startswith(f"{layer + 1}-{head + 1} · {weights.max():.0%}"[:6]) for option in names)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_every_example_opens_and_begins_with_its_word(visit: Visit, example: Any) -> None:
+    app = visit(text=example.text, other=example.other)
+    clean(app)
+    assert not app.warning
+    assert app.selectbox(key="query").value.split(" ", 1)[1] == example.query
+    if example.other:
+        app.segmented_control(key="show").set_value("change").run()
+        clean(app)
+        assert sent(app, "head_view")["unit"] == "signed percent"
+
+
+RUBBISH = {
+    "layer": "99",
+    "head": "abc",
+    "view": "Nope",
+    "model": "gpt9",
+    "show": "zzz",
+    "query": "77 xyz",
+    "stage": "<b>",
+    "find": "![x](http://example.invalid)",
+    "hide": "maybe",
+    "unknown": "1",
+}
+
+
+def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have(visit: Visit) -> None:
+    app = visit(RUBBISH)
+    clean(app)
+    told = "\n".join(warning.value for warning in app.warning)
+    for name in RUBBISH:
+        assert f"`{name}`" in told
+    head = sent(app, "head_view")
+    assert (head["layer"], head["heads"]) == (4, [2])
+
+
+def test_the_notice_goes_when_the_visitor_goes_on(visit: Visit) -> None:
+    app = visit(layer="99")
+    assert app.warning
+    app.number_input(key="layer").set_value(2).run()
+    assert not app.warning
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u200b", "\x00"])
+def test_a_text_with_nothing_in_it_gets_a_kind_word(visit: Visit, text: str) -> None:
+    app = visit()
+    app.text_input(key="text").set_value(text).run()
+    clean(app)
+    assert len(app.error) == 1
+    assert "Type a sentence" in app.error[0].value
+    assert app.text_input(key="text").value == text
+    app.text_input(key="text").set_value("It works again.").run()
+    clean(app)
+    assert not app.error
+
+
+def test_a_text_over_the_limit_is_refused_with_its_count_and_kept(visit: Visit) -> None:
+    text = "word " * 511
+    app = visit()
+    app.text_input(key="text").set_value(text).run()
+    clean(app)
+    assert "513" in app.error[0].value
+    assert "512" in app.error[0].value
+    assert app.text_input(key="text").value == text
+
+
+def test_a_second_text_over_the_limit_leaves_the_first_on_show(visit: Visit) -> None:
+    app = visit()
+    app.text_input(key="other").set_value("word " * 600).run()
+    clean(app)
+    assert "512" in app.warning[0].value
+    assert sent(app, "head_view")["unit"] == "percent"
+
+
+def test_sentences_of_different_lengths_are_shown_but_not_subtracted(visit: Visit) -> None:
+    app = visit(text="It rains.", other="It rains here again.", show="change")
+    clean(app)
+    assert any("tokens" in error.value for error in [*app.error, *app.warning, *app.info])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "😀",
+        "שלום עולם",
+        "e\u0301\u0327 noe\u0308l",
+        "<script>alert(1)</script>",
+        "![x](http://example.invalid/x.png)",
+        "$\\LaTeX$",
+        ":red[x] :smile:",
+        "``a`` `b`",
+        "it it it it",
+    ],
+)
+def test_strange_texts_are_shown(visit: Visit, text: str) -> None:
+    app = visit(text=text, other=text + " it", find="first", view="Matrix")
+    clean(app)
+    assert not app.error
+    assert app.text_input(key="text").value == text
+    assert sent(app, "head_view")["key_tokens"]
