@@ -1,9 +1,10 @@
 """What it costs to keep a trace: a captured forward pass of BERT-base size against transformers' plain one.
 
 Both run the same random weights on the same tokens, in turns, in one process. The plain side is
-`attn_implementation="eager"` with `output_attentions=True`; the captured side ends in finished Blocks, copies and
-checks included. Medians of a busy machine say little: compare the lower quartiles, and run it again when idle.
- Run: python -m benchmarks.capture [tokens] [rounds]
+`attn_implementation="eager"` with `output_attentions=True`; the captured side ends in finished Blocks,
+copies and checks included. On a busy machine the lower quartiles say more than the medians.
+
+Run: python -m benchmarks.capture [tokens] [rounds]
 """
 
 from __future__ import annotations

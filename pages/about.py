@@ -6,8 +6,9 @@ from attnviz.ui import frame
 from attnviz.ui.about import limits, models, reading_a_picture, what_a_weight_says
 
 frame.require()
-st.title("About", anchor=False)
-reading_a_picture()
-what_a_weight_says()
-models()
-limits()
+with st.container(width=800):
+    st.title("About", anchor=False)
+    reading_a_picture()
+    what_a_weight_says()
+    models()
+    limits()

@@ -16,10 +16,9 @@ lets each token look at all the tokens and take something from each. *How much* 
 - A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
 - The weights of one row are between 0 and 100 % and sum to 100 %.
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
-- Where a weight comes from:
-  $\\text{softmax}\\left(\\frac{:blue[q] \\cdot :red[k]}{\\sqrt{d_{head}}}\\right)$.
-  *Why this number?* on the Explore page works it out, with the model's own vectors.
-""".replace(":blue[q]", "\\color{#1c6fd6}{q}").replace(":red[k]", "\\color{#d23b3b}{k}")
+- A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
+  The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors.
+"""
     )
 
 

@@ -21,6 +21,11 @@ def pages() -> list[StreamlitPage]:
     ]
 
 
+def configure() -> None:
+    """Name the app in the tab; without an icon here, a page's own would be fetched from outside."""
+    st.set_page_config(page_title="attnviz", page_icon="🔍", layout="wide")
+
+
 def navigation() -> StreamlitPage:
     """Draw the menu and return the page that the visitor asked for; only app.py calls this."""
     page = st.navigation(pages(), position="top")
@@ -36,5 +41,6 @@ def require() -> None:
     very first that a new server is asked for. Naming the real pages and running again mends it.
     """
     if not st.session_state.get(_FRAMED):
+        configure()
         st.navigation(pages(), position="hidden")
         st.rerun()

@@ -56,6 +56,11 @@ def _shown(text: str, most: int = 60) -> str:
     return markdown.code(text if len(text) <= most else text[:most] + "…")
 
 
+def forget() -> None:
+    """Say nothing about the link any more: the visitor has something more important to mend."""
+    st.session_state[_NOTICE] = ({}, [])
+
+
 def draw(given: Mapping[str, list[str]]) -> None:
     """Say what of the link could not be had, if anything."""
     sentences = notices(given)

@@ -185,6 +185,15 @@ def test_several_separators_are_one_place() -> None:
     assert facts(one_head(weights), Shown(three, text())) == ("looks at [SEP] (90 %)",)
 
 
+def test_an_even_share_of_two_separators_is_twice_as_much() -> None:
+    three = (*tokens(5), *(Token("w", n, n, n + 1, n, False) for n in (5, 6, 7)), tokens(5)[4])
+    shown = Shown(three, text(9))
+    for share, is_found in ((0.32, False), (0.35, True)):
+        weights = np.full((9, 9), (1 - share) / 7, dtype=np.float32)
+        weights[:, [4, 8]] = share / 2
+        assert ("separator" in satisfied(weights, shown)) is is_found  # 1.5 · 2 / 9 = 0.333
+
+
 def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
     visible, hidden = Shown(own, tired.text), Shown(own, tired.text, hide_special=True)

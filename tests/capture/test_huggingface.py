@@ -35,7 +35,7 @@ def test_weights_are_those_of_eager_to_the_bit(minilm: Model, eager: PreTrainedM
         assert np.array_equal(block.weights, weights)
 
 
-def test_weights_stay_equal_to_the_bit_where_every_thread_count_differs(
+def test_weights_equal_eagers_to_the_bit_on_any_number_of_threads(
     minilm: Model, eager: PreTrainedModel
 ) -> None:
     before = torch.get_num_threads()

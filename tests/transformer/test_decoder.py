@@ -8,15 +8,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn.functional import relu
 
 from attnviz.errors import InvalidTrace
 from attnviz.transformer.decoder import Decoder, DecoderLayer
+from attnviz.transformer.feed_forward import Activation
 from attnviz.transformer.masks import causal_mask, no_mask, padding_mask
 from attnviz.transformer.multi_head import MultiHeadAttention
 
 
-def random_pytorch_layer() -> nn.TransformerDecoderLayer:
-    layer = nn.TransformerDecoderLayer(35, 5, 13, dropout=0.0, batch_first=True)
+def random_pytorch_layer(activation: Activation = relu, epsilon: float = 1e-5) -> nn.TransformerDecoderLayer:
+    layer = nn.TransformerDecoderLayer(35, 5, 13, 0.0, activation, epsilon, batch_first=True)
     for parameter in layer.parameters():
         nn.init.normal_(parameter, std=0.3)
     return layer
@@ -32,7 +34,7 @@ def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> N
 
 def copy_of(theirs: nn.TransformerDecoderLayer) -> DecoderLayer:
     """Our layer with their weights."""
-    ours = DecoderLayer(35, 5, 13)
+    ours = DecoderLayer(35, 5, 13, theirs.activation, theirs.norm1.eps)
     copy_attention(theirs.self_attn, ours.attention)
     copy_attention(theirs.multihead_attn, ours.cross_attention)
     ours.attention_add_norm.norm.load_state_dict(theirs.norm1.state_dict())
@@ -54,6 +56,14 @@ def test_a_layer_equals_pytorch(padded: bool) -> None:
     )
     steps = copy_of(theirs)(target, source, cross_mask=cross_mask)
     torch.testing.assert_close(steps.output, expected, atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_another_activation_and_epsilon_can_be_asked_for() -> None:
+    theirs = random_pytorch_layer(nn.GELU(), epsilon=0.5).train()
+    target, source = torch.randn(7, 35), torch.randn(11, 35)
+    expected = theirs(target, source, tgt_mask=~causal_mask(7))
+    torch.testing.assert_close(copy_of(theirs)(target, source).output, expected, atol=1e-5, rtol=0)
 
 
 @torch.no_grad()

@@ -230,3 +230,31 @@ def test_strange_texts_are_shown(visit: Visit, text: str) -> None:
     assert not app.error
     assert app.text_input(key="text").value == text
     assert sent(app, "head_view")["key_tokens"]
+
+
+def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link(visit: Visit) -> None:
+    app = visit(text=OPENING.text, other=OPENING.other, show="narrow", query="13 narrow", key="8 road")
+    assert app.selectbox(key="query").value == "13 narrow"
+    app.text_input(key="text").set_value("Birds sing.").run()
+    clean(app)
+    assert app.selectbox(key="query").value == "3 sing"
+    assert app.selectbox(key="key").value == "the strongest"
+    assert "query" not in app.query_params
+    assert "key" not in app.query_params
+    assert "show" not in app.query_params
+
+
+def test_a_token_keeps_its_place_when_the_other_sentence_is_shown(visit: Visit) -> None:
+    app = visit(query="13 tired", text=OPENING.text, other=OPENING.other)
+    app.segmented_control(key="show").set_value("narrow").run()
+    assert app.selectbox(key="query").value == "13 narrow"
+    app.segmented_control(key="show").set_value("change").run()
+    assert app.selectbox(key="query").value == "13 tired → narrow"
+
+
+def test_a_link_without_a_sentence_is_not_mentioned_once_there_is_one(visit: Visit) -> None:
+    app = visit(text=" ", layer="2")
+    app.text_input(key="text").set_value("Here it is.").run()
+    clean(app)
+    assert not app.warning
+    assert app.number_input(key="layer").value == 2

@@ -9,7 +9,8 @@ import streamlit as st
 
 from attnviz.ui.components.component import component
 
-_mount = component("atlas", "palette")
+PARTS = ("palette",)
+_mount = component("atlas", *PARTS)
 
 
 class Selection(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -20,11 +20,11 @@ def component(name: str, *parts: str) -> ComponentRenderer:
     Raises:
         FileNotFoundError: there is no such widget or part.
     """
+    script, style = source("js", "shared", *parts, name), source("css", "shared", name)
+    return st.components.v2.component(f"attnviz.{name}", js=script, css=style)
+
+
+def source(kind: Literal["js", "css"], *names: str) -> str:
+    """The text of these files, one after the other."""
     here = Path(__file__).parent
-    scripts = [here / f"{part}.js" for part in ("shared", *parts, name)]
-    styles = [here / f"{part}.css" for part in ("shared", name)]
-    return st.components.v2.component(
-        f"attnviz.{name}",
-        js="\n".join(path.read_text("utf-8") for path in scripts),
-        css="\n".join(path.read_text("utf-8") for path in styles),
-    )
+    return "\n".join((here / f"{name}.{kind}").read_text("utf-8") for name in names)

@@ -264,6 +264,14 @@ class HeadView {
     const title = `Layer ${this.layer} · Head${this.heads.length > 1 ? "s" : ""} ${heads}`;
     const inner = new SvgPen(theme);
     inner.text(0, 10, title, { size: 16, weight: 700, fill: theme.text });
+    if (this.heads.length > 1) {
+      let x = textWidth(title, 16, theme.font, 700) + 20;
+      for (const head of this.heads) {
+        inner.rect(x, 4, 12, 12, { fill: theme.head(head), radius: 3 });
+        inner.text(x + 17, 10, `${head}`, { size: 13, fill: theme.text });
+        x += 46;
+      }
+    }
     let y = this.picture.picture(inner, 32, width) + 18;
     for (const text of [this.data.note, this.data.caption].filter(Boolean)) {
       for (const line of wrapped(text, width, 12, theme.font)) {

@@ -9,7 +9,8 @@ import streamlit as st
 
 from attnviz.ui.components.component import component
 
-_mount = component("head_view", "palette", "pens", "lines", "matrix")
+PARTS = ("palette", "pens", "lines", "matrix")
+_mount = component("head_view", *PARTS)
 
 
 class ShownToken(TypedDict):

@@ -73,6 +73,13 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
   return { drawn: kept.length, total, inView: last - first < rows };
 }
 
+/** A value beside a key token; nothing for masked cells, nor where it would only say 0 %. */
+function shortNumber(value, unit, several) {
+  if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
+  const text = brief(value, unit);
+  return several ? text.replace(" %", "") : text;
+}
+
 class Lines {
   /** @param view the HeadView: it knows the data, and hears of picks. */
   constructor(view) {
@@ -252,22 +259,17 @@ class Lines {
     const { unit } = view.data;
     const rows = query === null ? [] : view.exactRows(query).slice(0, this.numbers);
     const several = rows.length > 1;
-    const short_ = (value) => {
-      if (unit !== "score" && Math.abs(value) < 0.005) return "";
-      const text = brief(value, unit);
-      return several ? text.replace(" %", "") : text;
-    };
     this.buttons.key.forEach((button, j) => {
-      const texts = rows.map(({ values }) => (values && !Number.isNaN(values[j]) ? short_(values[j]) : ""));
-      const text = texts.some(Boolean) ? texts.join("|") : "";
+      const texts = rows.map(({ values }) => (values ? shortNumber(values[j], unit, several) : ""));
+      const text = texts.some(Boolean) ? rows.map(({ number }, at) => `${number}:${texts[at]}`).join(" ") : "";
       if (text === this.written[j]) return;
       this.written[j] = text;
       const place = button.lastChild;
-      if (!several) place.textContent = text;
+      if (!several) place.textContent = texts[0] ?? "";
       else if (!text) place.replaceChildren();
       else {
         const numbers = texts.map((one, at) => {
-          const number = element("span", { class: "number", text: one || "·" });
+          const number = element("span", { class: "number", text: one || (rows[at].values ? "·" : "") });
           number.style.setProperty("--head", css(view.theme.head(rows[at].number)));
           return number;
         });
@@ -310,15 +312,18 @@ class Lines {
       const text = fitted(label, left - 16, 13, pen.font);
       pen.text(left - 8, start + (i + 0.5) * row, text, { size: 13, fill, weight: chosen ? 700 : 400, anchor: "end" });
     });
-    const rows = query === null ? [] : view.exactRows(query);
+    const rows = query === null ? [] : view.exactRows(query).slice(0, 6);
+    const column = rows.length > 1 ? 40 : 56;
     keys.forEach(({ label }, j) => {
       const y = start + (j + 0.5) * row;
-      const numbers = rows.map(({ values }) => (values && !Number.isNaN(values[j]) ? values[j] : null));
-      const worth = numbers.some((value) => value !== null && (unit === "score" || Math.abs(value) >= 0.005));
-      const text = worth ? numbers.map((value) => (value === null ? "" : brief(value, unit))).join("  ") : "";
-      const room = width - right - 20 - textWidth(text, 13, pen.font);
+      const room = width - right - 16 - rows.length * column;
       pen.text(right + 8, y, fitted(label, room, 13, pen.font), { size: 13, fill: theme.text });
-      if (text) pen.text(width - 6, y, text, { size: 13, fill: theme.text, anchor: "end" });
+      rows.forEach(({ number, values }, at) => {
+        const text = values ? shortNumber(values[j], unit, rows.length > 1) : "";
+        const x = width - 6 - (rows.length - 1 - at) * column;
+        if (rows.length > 1) pen.rect(x - column + 8, y - 7, 3, 14, { fill: theme.head(number) });
+        pen.text(x, y, text, { size: 13, fill: theme.text, anchor: "end" });
+      });
     });
     return start + height;
   }

@@ -304,7 +304,7 @@ function legendOf({ data }, shown) {
   };
   const text = (part) => (value(part) === 0 ? brief(0, data.unit) : written(value(part), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
-  if (data.kind === "diverging") return { ticks: ["each head’s largest fall", brief(0, data.unit), "rise"], masked };
+  if (data.kind === "diverging") return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
   const zero = shown.every(({ limits }) => limits[0] === 0);
   return { ticks: [zero ? brief(0, data.unit) : "each head’s lowest", "", "each head’s highest"], masked };
 }
@@ -315,7 +315,8 @@ function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
   const steps = 64;
   for (let at = 0; at < steps; at++) {
     const fill = levels[Math.round((254 * at) / (steps - 1))];
-    pen.rect(x + (at * width) / steps, y, width / steps + 0.5, 10, { fill });
+    const overlap = at < steps - 1 ? 0.5 : 0; // no hairline between two steps
+    pen.rect(x + (at * width) / steps, y, width / steps + overlap, 10, { fill });
   }
   pen.rect(x + 0.5, y + 0.5, width - 1, 9, { stroke: theme.grid });
   const text = { size: 11, fill: theme.muted };

@@ -122,8 +122,9 @@ def choose_token(key: str, label: str, options: Sequence[str], default: str, sen
     """
     memory = f"{key} was chosen in"
     chosen = st.session_state.get(key)
-    if chosen is not None and chosen not in options and st.session_state.get(memory) == sentences:
-        same_place = [option for option in options if option.split(" ", 1)[0] == chosen.split(" ", 1)[0]]
+    if memory in st.session_state and chosen not in options:
+        number = str(chosen).split(" ", 1)[0] if st.session_state[memory] == sentences else None
+        same_place = [option for option in options if option.split(" ", 1)[0] == number]
         st.session_state[key] = same_place[0] if same_place else default
     st.session_state[memory] = sentences
     return st.selectbox(label, options, options.index(default), key=key, bind="query-params")

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
-from attnviz.ui import caches, markdown
+from attnviz.ui import caches, links, markdown
 from attnviz.ui.explore.sentences import Sentences
 
 CHANGE = "change"
@@ -44,6 +44,7 @@ def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
     try:
         first = caches.trace(sentences.model, sentences.text)
     except AttnvizError as error:
+        links.forget()
         st.error(str(error), icon=":material/edit:")
         st.stop()
     second = _second(sentences)
