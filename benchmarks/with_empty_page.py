@@ -4,24 +4,26 @@ import sys
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT))  # Streamlit puts only this script's own folder there
+sys.path.append(str(ROOT))  # Streamlit names only the folder of the script that it runs
 
 from attnviz.ui import frame, warm_up  # noqa: E402
 
 
+def pages() -> list[StreamlitPage]:
+    """Explore and the empty page."""
+    explore = st.Page(ROOT / "pages" / "explore.py", title="Explore", default=True)
+    return [explore, st.Page(empty, title="Empty")]
+
+
 def empty() -> None:
-    """A page with nothing but something to click."""
-    frame.require()
+    """Nothing but something to click."""
     st.toggle("Switch", key="switch")
 
 
-def pages():
-    return [st.Page(ROOT / "pages" / "explore.py", default=True), st.Page(empty, url_path="empty")]
-
 frame.pages = pages
-st.set_page_config(page_title="attnviz", layout="wide")
-page = frame.navigation()
-page.run()
+st.set_page_config(page_title="attnviz", page_icon="🔍", layout="wide")
+frame.navigation().run()
 warm_up.start()

@@ -17,8 +17,8 @@ class Atlas {
     this.grid.onkeydown = (event) => this.move(event);
     this.grid.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
     this.grid.onpointerleave = () => this.tell(-1);
-    this.grid.onfocusin = ({ target }) => this.tell(this.buttons.indexOf(target));
-    this.grid.onfocusout = () => this.tell(-1);
+    this.grid.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
+    this.grid.addEventListener("focusout", () => this.tell(-1));
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.root);
     this.stopListening = listen({

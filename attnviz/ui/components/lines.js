@@ -98,8 +98,10 @@ class Lines {
       const at = ({ target }) => this.buttons[side].indexOf(target.closest("button"));
       column.onpointerover = (event) => event.pointerType !== "touch" && at(event) >= 0 && this.point(side, at(event));
       column.onpointerleave = () => this.release();
-      column.onfocusin = (event) => event.target.matches(":focus-visible") && this.point(side, at(event));
-      column.onfocusout = () => this.release();
+      column.addEventListener("focusin", (event) => {
+        if (event.target.matches(":focus-visible")) this.point(side, at(event));
+      });
+      column.addEventListener("focusout", () => this.release());
       column.onclick = (event) => at(event) >= 0 && this.pick(side, at(event));
       column.onkeydown = (event) => this.move(side, at(event), event);
     }
