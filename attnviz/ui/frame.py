@@ -5,10 +5,11 @@ from streamlit.navigation.page import StreamlitPage
 
 _FRAMED = "frame has run"
 
-# Streamlit leaves 96 pixels above a page and 80 at its sides; a picture needs them more.
+# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }
+.stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
 </style>
 """
 

@@ -10,6 +10,9 @@ def code(text: str) -> str:
     that were typed.
     """
     text = " ".join(text.split()) or " "
+    # Streamlit rewrites the names of its icons before Markdown is read. A word joiner, which shows as
+    # nothing, keeps them from being names.
+    text = text.replace(":material/", ":\u2060material/")
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     # A code span loses one space at each end if both are there, and must not begin or end with its fence.
     padding = " " if text[0] in "` " or text[-1] in "` " else ""

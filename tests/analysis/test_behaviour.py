@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -228,18 +226,3 @@ def test_in_the_real_model_every_filter_finds_some_heads_but_not_half(sentence: 
     trace = attnviz.trace(sentence, model="minilm")
     for behaviour in behaviours(trace.stack("encoder"), Shown(trace.blocks[0].query_tokens, sentence)):
         assert 1 <= behaviour.found.sum() < 36, behaviour.name
-
-
-@pytest.mark.parametrize(("size", "limit"), [(128, 0.05), (512, 1.5)])
-def test_all_heads_are_described_fast_enough(size: int, limit: float) -> None:
-    """Ten times what it takes on an idle machine (5 ms, 150 ms), so that a busy one passes too."""
-    weights = np.random.default_rng(5).random((6, 12, size, size), dtype=np.float32)
-    weights /= weights.sum(axis=-1, keepdims=True)
-    shown = Shown(tokens(size), text(size))
-    for describe in (behaviours, facts):
-        durations = []
-        for _ in range(3):
-            start = time.perf_counter()
-            describe(weights, shown)
-            durations.append(time.perf_counter() - start)
-        assert min(durations) < limit

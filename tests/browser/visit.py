@@ -52,7 +52,9 @@ class Faults:
         self.seen.append(f"page error: {error.error}")
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        # Below a page's address Streamlit first asks for its own routes there, and then at the root.
+        probe = message.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
+        if message.type == "error" and not probe:
             self.seen.append(f"console error: {message.text}")
 
     def _request(self, url: str) -> None:

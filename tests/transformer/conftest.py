@@ -1,4 +1,4 @@
-"""What the tests of the transformer share: annotations that are checked, a seed, the bundled BERT."""
+"""What the tests of the transformer share: steps whose shapes are checked, a seed, the bundled BERT."""
 
 import importlib.util
 from collections.abc import Callable
@@ -7,13 +7,8 @@ from typing import NamedTuple, get_type_hints
 
 import pytest
 import torch
-from jaxtyping import config, install_import_hook, jaxtyped
+from jaxtyping import config, jaxtyped
 from torch import Tensor
-
-# From here on every function of the package checks the shapes it is given and gives, at every call.
-install_import_hook("attnviz.transformer", "beartype.beartype")
-
-torch.set_num_threads(2)
 
 
 @pytest.fixture(autouse=True)

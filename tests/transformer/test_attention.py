@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 from torch import Tensor
@@ -90,7 +90,6 @@ sizes = st.integers(1, 13)
 seeds = st.integers(0, 2**31)
 
 
-@settings(deadline=None)
 @given(seed=seeds, queries=sizes, keys=sizes, size=st.sampled_from([1e-3, 1.0, 1e3]))
 def test_rows_sum_to_one_and_forbidden_cells_are_zero(
     seed: int, queries: int, keys: int, size: float
@@ -102,7 +101,6 @@ def test_rows_sum_to_one_and_forbidden_cells_are_zero(
     assert (weights >= 0).all()
 
 
-@settings(deadline=None)
 @given(seed=seeds, keys=sizes, data=st.data())
 def test_attention_reads_a_set(seed: int, keys: int, data: st.DataObject) -> None:
     query, key, value, mask = random_attention(seed, keys=keys)
@@ -113,7 +111,6 @@ def test_attention_reads_a_set(seed: int, keys: int, data: st.DataObject) -> Non
     torch.testing.assert_close(shuffled.output, there.output, atol=1e-5, rtol=0)
 
 
-@settings(deadline=None)
 @given(seed=seeds, queries=sizes, keys=sizes, masked=st.booleans())
 def test_copies_of_query_and_key_give_the_same_bits(seed: int, queries: int, keys: int, masked: bool) -> None:
     query, key, value, some = random_attention(seed, 2, queries, keys)

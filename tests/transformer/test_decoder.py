@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import relu
@@ -98,7 +98,6 @@ def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None
     assert steps.layers[0].cross_attention.attention.weights.shape == (5, 7, 11)
 
 
-@settings(deadline=None)
 @given(changed=st.integers(0, 6))
 @torch.no_grad()
 def test_a_change_reaches_nothing_before_it(changed: int) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -78,7 +78,6 @@ def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None
     assert [state.shape for state in steps.hidden_states] == [(11, 35)] * 3
 
 
-@settings(deadline=None)
 @given(order=st.permutations(range(11)))
 @torch.no_grad()
 def test_without_positions_shuffled_tokens_give_shuffled_outputs(order: list[int]) -> None:
@@ -89,7 +88,6 @@ def test_without_positions_shuffled_tokens_give_shuffled_outputs(order: list[int
     )
 
 
-@settings(deadline=None)
 @given(changed=st.integers(0, 12), tokens=st.just(13), size=st.sampled_from([1e-3, 1.0, 1e3]))
 @torch.no_grad()
 def test_causal_a_change_reaches_nothing_before_it(changed: int, tokens: int, size: float) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -89,7 +89,6 @@ def test_the_defaults_are_the_papers_base_model() -> None:
     assert dropouts == {0.1}
 
 
-@settings(deadline=None)
 @given(changed=st.integers(0, 4))
 @torch.no_grad()
 def test_a_target_word_changes_nothing_before_it(changed: int) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -105,7 +105,6 @@ def test_heads_are_cut_in_order_and_joined_again() -> None:
     assert heads.is_contiguous()
 
 
-@settings(deadline=None)
 @given(order=st.permutations(range(11)))
 @torch.no_grad()
 def test_shuffled_tokens_give_shuffled_outputs(order: list[int]) -> None:

@@ -16,6 +16,9 @@ function unpack(bytes) {
 }
 
 export default function ({ parentElement, data }) {
+  // Out of the page's flow, or the gap above an element that nobody sees would be seen.
+  const container = parentElement.host.closest('[data-testid="stElementContainer"]');
+  if (container) container.style.position = "absolute";
   const set = unpack(data);
   const sets = allData();
   const known = sets.get(set.id);

@@ -1,0 +1,46 @@
+"""What the benchmarks print: the machine, and a table of figures, targets and verdicts."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Report:
+    """A table under a line about the machine; each row is printed as soon as it is known.
+
+    Attributes:
+        title: what was measured.
+        browser: the browser's version, if one took part.
+        missed: the names of the rows that missed their target.
+    """
+
+    title: str
+    browser: str
+    missed: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        print(f"{self.title}\n{_machine()}, Chromium {self.browser}, software drawing")
+        print(f"Other work on the machine at the start: load {os.getloadavg()[0]:.1f}")
+
+    def section(self, title: str) -> None:
+        """Begin a part of the table."""
+        print(f"\n{title}")
+
+    def row(self, name: str, figure: str, target: str = "", *, met: bool | None = None) -> None:
+        """One line; `met` is None where nothing was promised."""
+        verdict = {None: "", True: "met", False: "MISSED"}[met]
+        print(f"  {name:58} {figure:>30}   {target:18} {verdict}".rstrip(), flush=True)
+        if met is False:
+            self.missed.append(name)
+
+    def end(self) -> None:
+        """The last line."""
+        print(f"\nLoad at the end {os.getloadavg()[0]:.1f}. ", end="")
+        print(f"Missed: {'; '.join(self.missed)}." if self.missed else "Every target met.")
+
+
+def _machine() -> str:
+    return f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"

@@ -1,0 +1,230 @@
+"""The page can be seen, read and used by everybody: axe, the keyboard alone, a phone, and twice the letters."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.browser.explore import Explore
+from tests.browser.server import Server
+from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
+
+ZOOMED: ViewportSize = {"width": 720, "height": 450}  # 1440 × 900 at 200 %
+
+# The element with the focus, also inside a widget.
+_ACTIVE = """
+() => {
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    return at;
+}
+"""
+
+# Numbers every element that the Tab key should stop at, and returns what they are.
+_NUMBER_STOPS = """
+() => {
+    const found = [];
+    const walk = (root) => {
+        for (const one of root.querySelectorAll("*")) {
+            const { display, visibility } = getComputedStyle(one);
+            const control = one.matches("a[href], button, input, select, textarea, summary, [tabindex]");
+            const laid = one.getClientRects().length > 0 && display !== "none" && visibility !== "hidden";
+            if (control && laid && one.tabIndex >= 0 && !one.disabled && !one.closest("[inert]")) found.push(one);
+            if (one.shadowRoot) walk(one.shadowRoot);
+        }
+    };
+    walk(document);
+    const panel = (one) => one.tagName !== "SUMMARY" && one.closest("details:not([open])");
+    const stops = found.filter((one) => !panel(one));
+    stops.forEach((one, at) => { one.stop = at; });
+    return stops.map((one) => `${one.getAttribute("role") ?? one.tagName.toLowerCase()} `
+        + `"${(one.ariaLabel ?? one.textContent ?? "").trim().slice(0, 40)}"`);
+}
+"""
+
+_STOP = f"""
+() => {{
+    const at = ({_ACTIVE})();
+    const {{ outlineStyle, boxShadow }} = getComputedStyle(at);
+    const ours = at.getRootNode() !== document;
+    return {{ stop: at.stop ?? null, ring: !ours || outlineStyle !== "none" || boxShadow !== "none" }};
+}}
+"""
+
+_NAMED = f"() => {{ const at = ({_ACTIVE})(); return at.ariaLabel ?? at.textContent ?? ''; }}"
+
+_SIDEWAYS = """
+() => [document.documentElement, document.body, ...document.querySelectorAll('[data-testid="stMain"], .stApp')]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => `${one.tagName} ${one.scrollWidth} > ${one.clientWidth}`)
+"""
+
+LINKS: dict[tuple[str, str], list[dict[str, Any]]] = {
+    ("desktop", "light"): [{}, {"view": "Heatmap", "find": "itself"}, {"text": ""}],
+    ("desktop", "dark"): [{}, {"view": "Matrix", "also": [5], "layer": 2}, {"show": "change"}],
+    ("phone", "light"): [{}, {"show": "change", "view": "Matrix"}, {"stage": "scaled", "hide": "true"}],
+    ("phone", "dark"): [{}, {"view": "Heatmap", "show": "change"}, {"layer": 99, "text": "word " * 600}],
+}
+
+
+@pytest.fixture
+def explore(page: Page, server: Server) -> Explore:
+    return Explore(page, server.url)
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing(explore: Explore, viewport: ViewportSize, colour_scheme: str) -> None:
+    screen = "desktop" if viewport == DESKTOP else "phone"
+    for choices in LINKS[screen, colour_scheme]:
+        explore.open(**choices)
+        if choices.get("view") == "Heatmap":
+            expect(explore.page.locator(".js-plotly-plot")).to_be_visible()
+        assert axe(explore.page) == [], choices
+    visit(explore.page, f"{explore.url}/about")
+    assert axe(explore.page) == []
+
+
+def test_axe_finds_nothing_once_everything_is_unfolded(explore: Explore) -> None:
+    explore.open(merge="true", hide="true", text="The unbelievable tokenization.", query="3 unbelievable")
+    explore.page.get_by_text("Show all 32 numbers").click()
+    explore.page.get_by_role("button", name="Largest first").click()
+    explore.page.get_by_role("button", name="Several", exact=True).click()
+    explore.page.get_by_role("combobox", name="Key").click()
+    expect(explore.page.get_by_role("listbox")).to_be_visible()
+    assert axe(explore.page) == []
+
+
+def tab_to(page: Page, name: str, most: int = 120) -> None:
+    """Press Tab until the control that is called so has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if re.search(name, page.evaluate(_NAMED)):
+            return
+    raise AssertionError(f"The Tab key does not reach {name!r}.")
+
+
+@pytest.mark.parametrize("view", ["Lines", "Matrix"])
+def test_the_tab_key_reaches_every_control_and_leaves_it_again(explore: Explore, view: str) -> None:
+    page = explore.page
+    explore.open(view=view)
+    names = page.evaluate(_NUMBER_STOPS)
+    assert len(names) > 30
+    page.evaluate("document.activeElement?.blur()")
+    reached, without_ring = [], []
+    for _ in range(len(names) + 10):
+        page.keyboard.press("Tab")
+        at = page.evaluate(_STOP)
+        if at["stop"] is None or at["stop"] in reached:
+            break
+        reached.append(at["stop"])
+        if not at["ring"]:
+            without_ring.append(names[at["stop"]])
+    assert [name for at, name in enumerate(names) if at not in reached] == []
+    assert without_ring == []
+    # Groups of many buttons are one stop each; inside, the arrow keys lead on.
+    assert len([name for name in names if name.startswith("gridcell")]) == 1
+    assert len(names) < 75
+
+
+def test_a_head_and_two_tokens_by_keyboard_alone(explore: Explore) -> None:
+    page = explore.page
+    explore.open()
+    tab_to(page, "^Layer 4, head 2:")
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    expect(page.get_by_role("heading", name="Layer 6 · Head 1", exact=True)).to_be_visible()
+    expect(explore.head(6, 1)).to_be_focused()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Space")
+    wait_idle(page)
+    expect(page.get_by_role("heading", name="Layer 6 · Head 12", exact=True)).to_be_visible()
+
+    tab_to(page, "^12$")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    expect(page.get_by_role("heading", name="Layer 6 · Head 11", exact=True)).to_be_visible()
+
+    tab_to(page, "^it$")
+    page.keyboard.press("ArrowUp")
+    expect(explore.words).to_have_text(re.compile("^as looks at "))
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    assert "query=9+as" in page.url
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    assert "key=2+the" in page.url
+    expect(explore.arithmetic).to_have_accessible_name("Why does as look at the?")
+    tab_to(page, "^the, ")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    expect(explore.arithmetic).to_have_accessible_name("Why does as look at dog?")
+
+
+def test_switches_filters_rankings_and_the_matrix_by_keyboard_alone(explore: Explore) -> None:
+    page = explore.page
+    explore.open()
+    tab_to(page, "^narrow$|^tired$")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    assert explore.chosen("Show") == "narrow"
+    tab_to(page, "^previous$")
+    page.keyboard.press("Space")
+    wait_idle(page)
+    assert explore.chosen("Find heads") == "previous"
+    expect(explore.head(4, 2)).to_have_accessible_name(re.compile("does not match the filter"))
+    first = explore.ranked()[0][0]
+    tab_to(page, rf"^{first} · ")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    layer, head = first.split("-")
+    expect(page.get_by_role("heading", name=f"Layer {layer} · Head {head}", exact=True)).to_be_visible()
+    tab_to(page, "^Hide special tokens$")
+    page.keyboard.press("Space")
+    wait_idle(page)
+    expect(page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
+    tab_to(page, "^Lines$")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    tab_to(page, "arrow keys move from cell to cell")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    expect(explore.words).to_have_text(re.compile(r"^as → "))
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    assert "query=9+as" in page.url
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(explore.matrix).not_to_be_focused()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, ZOOMED], ids=["phone", "zoomed"])
+def test_nothing_is_wider_than_the_screen(explore: Explore, viewport: ViewportSize) -> None:
+    for choices in ({}, {"view": "Matrix", "show": "change"}, {"view": "Heatmap"}, {"text": "x" * 300}):
+        explore.open(**choices)
+        assert explore.page.evaluate(_SIDEWAYS) == [], choices
+    visit(explore.page, f"{explore.url}/about")
+    assert explore.page.evaluate(_SIDEWAYS) == []
+    assert viewport["width"] == explore.page.evaluate("innerWidth")
+
+
+@pytest.mark.parametrize("viewport", [PHONE], ids=["phone"])
+def test_a_finger_opens_a_head_and_keeps_a_token(explore: Explore) -> None:
+    explore.open()
+    explore.head(6, 12).tap()
+    wait_idle(explore.page)
+    expect(explore.page.get_by_role("heading", name="Layer 6 · Head 12", exact=True)).to_be_visible()
+    explore.queries.nth(2).tap()
+    wait_idle(explore.page)
+    assert "query=3+dog" in explore.page.url
+    expect(explore.words).to_have_text(re.compile(r"^dog looks at .*\d"))

@@ -1,0 +1,162 @@
+"""The atlas: each head's picture in its own place, and every head within reach of mouse and keyboard."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Locator, ViewportSize, expect
+
+from tests.browser.visit import DESKTOP, PHONE, axe
+from tests.browser.widgets import Widgets
+
+LAYERS, HEADS = 3, 5
+
+
+@pytest.fixture
+def widgets(context: BrowserContext) -> Widgets:
+    return Widgets.on(context.new_page())
+
+
+def message(pixels: str, layers: int = LAYERS, heads: int = HEADS, **changes: Any) -> dict[str, Any]:
+    facts = [f"fact {at}" for at in range(layers * heads)]
+    selected = {"layer": 2, "heads": [4]}
+    whole = {"pixels": pixels, "layers": layers, "heads": heads, "selected": selected, "facts": facts}
+    return {**whole, "dim": [], "kind": "sequential", **changes}
+
+
+def flat_pictures(size: int = 3) -> Any:
+    """One colour for each head, stronger from head to head."""
+    return np.repeat(np.arange(LAYERS * HEADS, dtype=np.uint8) * 17, size * size).reshape(-1, size, size)
+
+
+def brightness(widgets: Widgets) -> list[float]:
+    """How bright the middle of each head's cell is, in the order of the heads."""
+    canvas = widgets.page.locator("canvas").bounding_box()
+    assert canvas
+    middles = []
+    for cell in widgets.page.get_by_role("gridcell").all():
+        box = cell.bounding_box()
+        assert box
+        middles.append((box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"]))
+    return [float(np.dot(widgets.pixel("atlas", *middle), (0.21, 0.72, 0.07))) for middle in middles]
+
+
+def head(widgets: Widgets, layer: int, number: int) -> Locator:
+    return widgets.page.get_by_role("gridcell", name=f"Layer {layer}, head {number}:")
+
+
+@pytest.mark.parametrize(("theme", "runs"), [("light", np.less), ("dark", np.greater)])
+@pytest.mark.parametrize("as_thumbnails", [True, False])
+def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_background(
+    context: BrowserContext, theme: str, runs: Callable[..., Any], as_thumbnails: bool
+) -> None:
+    widgets = Widgets.on(context.new_page(), theme)
+    order = np.random.default_rng(0).permutation(LAYERS * HEADS)
+    shuffled = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
+    pictures = flat_pictures()
+    arrays = {"pixels": 0 * pictures[:1], "thumbnails": pictures} if as_thumbnails else {"pixels": pictures[order]}
+    widgets.mount("atlas", message(widgets.publish("p", arrays, heads=shuffled)))
+    shown = brightness(widgets)
+    assert np.all(runs(shown[1:], shown[:-1])), shown
+
+
+def test_it_waits_for_its_pictures(widgets: Widgets) -> None:
+    pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
+    widgets.unmount("store p")
+    widgets.mount("atlas", message(pixels))
+    expect(widgets.page.locator("[data-waiting]")).to_have_count(1)
+    widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
+    expect(widgets.page.locator("[data-waiting]")).to_have_count(0)
+    assert len(set(brightness(widgets))) == LAYERS * HEADS
+
+
+def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Widgets) -> None:
+    widgets.mount("atlas", message("none yet"))
+    expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Layer 2, head 4: fact 8")
+    head(widgets, 3, 1).click()
+    expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Layer 3, head 1: fact 10")
+    assert widgets.said() == [["attnviz:heads", {"layer": 3, "heads": [1]}], ["pick", {"layer": 3, "head": 1}]]
+
+
+def test_an_answer_to_an_earlier_click_does_not_take_back_a_later_one(widgets: Widgets) -> None:
+    widgets.mount("atlas", message("none yet"))
+    head(widgets, 1, 1).click()
+    head(widgets, 3, 5).click()
+    ring = widgets.page.get_by_role("gridcell", selected=True)
+    widgets.show("atlas", message("none yet", selected={"layer": 1, "heads": [1]}))
+    expect(ring).to_have_accessible_name("Layer 3, head 5: fact 14")
+    widgets.show("atlas", message("none yet", selected={"layer": 3, "heads": [5]}))
+    expect(ring).to_have_accessible_name("Layer 3, head 5: fact 14")
+    widgets.show("atlas", message("none yet", selected={"layer": 1, "heads": [1]}))
+    expect(ring).to_have_accessible_name("Layer 1, head 1: fact 0")
+
+
+def test_the_whole_grid_is_one_tab_stop_and_arrows_go_through_it(widgets: Widgets) -> None:
+    widgets.mount("atlas", message("none yet"))
+    page = widgets.page
+    page.keyboard.press("Tab")
+    expect(head(widgets, 2, 4)).to_be_focused()
+    path = [
+        ("ArrowRight", (2, 5)),
+        ("ArrowRight", (2, 5)),
+        ("ArrowUp", (1, 5)),
+        ("ArrowUp", (1, 5)),
+        ("Home", (1, 1)),
+        ("ArrowDown", (2, 1)),
+        ("End", (2, 5)),
+        ("Control+End", (3, 5)),
+        ("ArrowLeft", (3, 4)),
+    ]
+    for key, place in path:
+        page.keyboard.press(key)
+        expect(head(widgets, *place)).to_be_focused()
+    expect(page.locator(".fact")).to_have_text("Layer 3 · Head 4: fact 13")
+    page.keyboard.press("Enter")
+    assert widgets.said()[-1] == ["pick", {"layer": 3, "head": 4}]
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("gridcell").and_(page.locator(":focus"))).to_have_count(0)
+
+
+def test_the_line_below_speaks_of_the_head_pointed_at_and_otherwise_of_the_open_one(widgets: Widgets) -> None:
+    widgets.mount("atlas", message("none yet"))
+    fact = widgets.page.locator(".fact")
+    before = fact.bounding_box()
+    head(widgets, 1, 3).hover()
+    expect(fact).to_have_text("Layer 1 · Head 3: fact 2")
+    widgets.page.mouse.move(5, 400)
+    expect(fact).to_have_text("Layer 2 · Head 4: fact 8")
+    assert fact.bounding_box() == before
+
+
+def test_heads_outside_the_filter_are_faint_and_say_so(widgets: Widgets) -> None:
+    pixels = widgets.publish("p", {"thumbnails": np.full((LAYERS * HEADS, 3, 3), 200, np.uint8)}, heads=[])
+    widgets.mount("atlas", message(pixels, dim=[7]))
+    shown = brightness(widgets)
+    assert shown[7] > shown[6] + 80
+    expect(head(widgets, 2, 3)).to_have_accessible_name("Layer 2, head 3: fact 7; does not match the filter")
+    expect(head(widgets, 2, 4)).to_have_accessible_name("Layer 2, head 4: fact 8")
+
+
+@pytest.mark.parametrize(
+    ("room", "layers", "heads", "least", "most"), [(326, 6, 12, 24, 26), (900, 2, 4, 56, 56), (500, 6, 12, 36, 42)]
+)
+def test_cells_are_never_too_small_to_hit_nor_larger_than_useful(
+    widgets: Widgets, room: int, layers: int, heads: int, least: float, most: float
+) -> None:
+    widgets.mount("atlas", message("none yet", layers, heads), width=room)
+    box = widgets.page.get_by_role("gridcell").last.bounding_box()
+    assert box
+    assert least <= box["width"] <= most
+    assert widgets.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert widgets.page.locator(".scroller").evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_no_accessibility_rule_is_broken(context: BrowserContext, theme: str, viewport: ViewportSize) -> None:
+    widgets = Widgets.on(context.new_page(), theme)
+    pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
+    widgets.mount("atlas", message(pixels, dim=[1, 2]), width=min(500, viewport["width"] - 64))
+    head(widgets, 2, 1).focus()
+    assert axe(widgets.page) == []

@@ -1,0 +1,140 @@
+"""A page that holds only our widgets, mounted as Streamlit mounts them, but without a server."""
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+from playwright.sync_api import Page
+
+from attnviz.ui.components import atlas, head_view, store
+from attnviz.ui.components.component import source
+
+WIDTH = {"atlas": 500, "head_view": 700, "store": 500}
+PARTS = {"atlas": atlas.PARTS, "head_view": head_view.PARTS, "store": ()}
+
+_START = """
+() => {
+    window.mounted = {};
+    window.said = [];
+    for (const name of ["attnviz:heads", "attnviz:data"]) {
+        window.addEventListener(name, ({ detail }) => window.said.push([name, detail]));
+    }
+}
+"""
+_MOUNT = """
+async ([place, script, style, width]) => {
+    const host = document.querySelector("main").appendChild(document.createElement("div"));
+    host.style.maxWidth = `${width}px`;
+    const parentElement = host.attachShadow({ mode: "open" });
+    parentElement.appendChild(document.createElement("style")).textContent = style;
+    const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+    const setTriggerValue = (name, value) => window.said.push([name, value]);
+    window.mounted[place] = { parentElement, setTriggerValue, show: module.default };
+}
+"""
+_SHOW = """
+([place, data, bytes]) => {
+    const it = window.mounted[place];
+    if (bytes) data = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+    it.close = it.show({ ...it, data });
+}
+"""
+_PIXEL = """
+([place, at, x, y]) => {
+    const canvas = window.mounted[place].parentElement.querySelectorAll("canvas")[at];
+    const [right, down] = [canvas.width / canvas.clientWidth, canvas.height / canvas.clientHeight];
+    const { data } = canvas.getContext("2d").getImageData(Math.floor(x * right), Math.floor(y * down), 1, 1);
+    const below = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
+    return below.map((colour, at) => (data[at] * data[3] + colour * (255 - data[3])) / 255);
+}
+"""
+
+
+@dataclass
+class Widgets:
+    """Widgets on an empty page.
+
+    Attributes:
+        page: the browser's page.
+        ids: under which name the browser knows what was published for a store.
+    """
+
+    page: Page
+    ids: dict[str, str]
+
+    @classmethod
+    def on(cls, page: Page, theme: str = "light") -> "Widgets":
+        dark = theme == "dark"
+        colours = {
+            "background-color": "#0e1117" if dark else "#ffffff",
+            "text-color": "#fafafa" if dark else "#31333f",
+            "primary-color": "#a5b4fc" if dark else "#4338ca",
+            "border-color": "#808080",
+            "font": "sans-serif",
+        }
+        style = "; ".join(f"--st-{name}: {value}" for name, value in colours.items())
+        page.set_content(
+            "<!doctype html><html lang=en><title>widgets</title>"
+            f"<style>:root {{ {style} }} body {{ background: {colours['background-color']} }}</style>"
+            "<main><h1 style='position: absolute; opacity: 0'>Widgets</h1></main>"
+        )
+        page.evaluate(_START)
+        return cls(page, {})
+
+    def mount(self, widget: str, message: dict[str, Any], width: int | None = None) -> None:
+        """Put a widget on the page, and give it its first message."""
+        self._mount(widget, widget, width)
+        self.show(widget, message)
+
+    def show(self, widget: str, message: dict[str, Any]) -> None:
+        """Give a widget another message, as each answer of the server does."""
+        self.page.evaluate(_SHOW, [widget, message, None])
+
+    def publish(self, key: str, arrays: dict[str, NDArray[Any]], **facts: Any) -> str:
+        """What `store.publish` does, up to the browser."""
+        place = f"store {key}"
+        if key not in self.ids:
+            self._mount(place, "store", None)
+        with sent() as messages:
+            self.ids[key] = store.publish(key, arrays, **facts)
+        self.page.evaluate(_SHOW, [place, None, base64.b64encode(messages[0]).decode()])
+        return self.ids[key]
+
+    def unmount(self, place: str) -> None:
+        self.page.evaluate("place => window.mounted[place].close()", place)
+
+    def said(self) -> list[list[Any]]:
+        """Every event and trigger so far, in order: ["pick", {"layer": 4, "head": 2}], …"""
+        said: list[list[Any]] = self.page.evaluate("window.said")
+        return said
+
+    def pixel(self, widget: str, x: float, y: float, canvas: int = 0) -> list[float]:
+        """Red, green and blue, 0 to 255, that are seen at a place of a canvas, in CSS pixels."""
+        rgb: list[float] = self.page.evaluate(_PIXEL, [widget, canvas, x, y])
+        return rgb
+
+    def _mount(self, place: str, widget: str, width: int | None) -> None:
+        script, style = source("js", "shared", *PARTS[widget], widget), source("css", "shared", widget)
+        self.page.evaluate(_MOUNT, [place, script, style, width or WIDTH[widget]])
+
+
+@contextmanager
+def sent() -> Iterator[list[bytes]]:
+    """What the stores send to the browser meanwhile."""
+    messages: list[bytes] = []
+
+    def mount(key: str, data: bytes) -> None:  # noqa: ARG001
+        messages.append(data)
+
+    with patch.object(store, "_mount", mount):
+        yield messages
+
+
+def levels(weights: NDArray[np.float32], highest: float = 1) -> NDArray[np.uint8]:
+    """Weights as the square-root levels 0 to 254 that the widgets draw."""
+    return np.round(254 * np.sqrt(weights / highest)).astype(np.uint8)
