@@ -4,7 +4,8 @@ import os
 
 # Set before torch and the tokenizers are first imported; later they are not read any more.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# Two test processes on two cores: with one thread each they need half the time that they need with two.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 from jaxtyping import install_import_hook

@@ -1,4 +1,3 @@
-import time
 import unicodedata
 from itertools import pairwise
 
@@ -85,18 +84,16 @@ def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> No
 
 @pytest.mark.parametrize("characters", [10_000, 1_000_000])
 @pytest.mark.parametrize(("piece", "tokens_a_piece"), [("dog ", 1), ("a", 0), (".", 1)])
-def test_very_long_texts_are_answered_soon_and_with_the_true_count(
+def test_very_long_texts_are_answered_with_the_true_count(
     characters: int, piece: str, tokens_a_piece: int
 ) -> None:
     text = piece * (characters // len(piece))
-    begun = time.perf_counter()
     if tokens_a_piece:
         with pytest.raises(TextTooLong) as caught:
             read(text)
         assert caught.value.tokens == text.count(piece) + 2
     else:  # a word of a million letters is one unknown word
         assert spans(text) == [("[UNK]", text)]
-    assert time.perf_counter() - begun < 10
 
 
 @pytest.mark.parametrize(

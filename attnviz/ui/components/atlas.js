@@ -1,7 +1,8 @@
 /* atlas: every head as a small picture under a grid of real buttons. */
 
 const CELL = { least: 24, most: 56 };
-const LABEL = { width: 24, height: 22 };
+const LABEL = 24; // the width of the row labels
+const MARGIN = 4; // at the right, for the rings of the last column
 
 class Atlas {
   constructor(parent) {
@@ -143,7 +144,7 @@ class Atlas {
     if (!this.root.isConnected || !this.data || room === 0) return;
     const started = performance.now();
     const { layers, heads, kind, dim } = this.data;
-    const cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor((10 * (room - LABEL.width - 2)) / heads) / 10));
+    const cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / heads) / 10));
     const gap = cell < 30 ? 1 : 2;
     const width = heads * cell;
     const height = layers * cell;

@@ -262,8 +262,9 @@ class Lines {
     const rows = query === null ? [] : view.exactRows(query).slice(0, this.numbers);
     const several = rows.length > 1;
     this.buttons.key.forEach((button, j) => {
-      const texts = rows.map(({ values }) => (values ? shortNumber(values[j], unit, several) : ""));
-      const text = texts.some(Boolean) ? rows.map(({ number }, at) => `${number}:${texts[at]}`).join(" ") : "";
+      const nothing = several ? "·" : "";
+      const texts = rows.map(({ values }) => (values ? shortNumber(values[j], unit, several) || nothing : ""));
+      const text = texts.some((one) => one && one !== nothing) ? rows.map(({ number }, at) => `${number}:${texts[at]}`).join(" ") : "";
       if (text === this.written[j]) return;
       this.written[j] = text;
       const place = button.lastChild;
@@ -271,7 +272,7 @@ class Lines {
       else if (!text) place.replaceChildren();
       else {
         const numbers = texts.map((one, at) => {
-          const number = element("span", { class: "number", text: one || (rows[at].values ? "·" : "") });
+          const number = element("span", { class: "number", text: one });
           number.style.setProperty("--head", css(view.theme.head(rows[at].number)));
           return number;
         });
