@@ -7,7 +7,7 @@ from attnviz.capture import catalogue
 
 def reading_a_picture() -> None:
     """How to read a head."""
-    st.subheader("How to read a picture", anchor=False)
+    st.header("How to read a picture", anchor=False)
     st.markdown(
         """
 A transformer reads a text as **tokens**: words, or pieces of them. In every **layer**, every **head**
@@ -24,7 +24,7 @@ lets each token look at all the tokens and take something from each. *How much* 
 
 def what_a_weight_says() -> None:
     """What a visitor should not conclude."""
-    st.subheader("What a weight says, and what it does not", anchor=False)
+    st.header("What a weight says, and what it does not", anchor=False)
     st.markdown(
         """
 - A weight says **what was read**, not why the model decided (Jain & Wallace 2019; Serrano & Smith 2019; for
@@ -45,7 +45,7 @@ def what_a_weight_says() -> None:
 
 def models() -> None:
     """The models of the catalogue, with their sizes."""
-    st.subheader("The models", anchor=False)
+    st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
         st.markdown(
@@ -57,7 +57,7 @@ def models() -> None:
 
 def limits() -> None:
     """What happens to long and unusual texts."""
-    st.subheader("Limits", anchor=False)
+    st.header("Limits", anchor=False)
     st.markdown(
         """
 - A text longer than the model can read is refused with its length; nothing is cut in silence.
