@@ -4,6 +4,21 @@ window.stopwatch = (() => {
   const QUIET_MS = 300; // a page that has not changed for so long has settled
   const FOLLOWS_THE_POINTER = ["aria-describedby", "data-focused", "data-hovered", "data-pressed"];
 
+  const PATIENCE_MS = 60_000;
+
+  let heard = 0; // when the server last said something
+  let onMessage = () => {};
+
+  window.WebSocket = class extends WebSocket {
+    constructor(...where) {
+      super(...where);
+      this.addEventListener("message", () => {
+        heard = performance.now();
+        onMessage();
+      });
+    }
+  };
+
   const widget = (key) =>
     document.querySelector(`.st-key-${key} [data-testid="stBidiComponentIsolated"]`)?.shadowRoot?.querySelector(".root");
 
@@ -47,15 +62,17 @@ window.stopwatch = (() => {
   function begin(head) {
     const app = document.querySelector('[data-testid="stApp"]');
     const times = { start: null, drawn: null, settled: null };
-    let [ran, changed, shown] = [false, 0, 0];
+    let [changed, shown] = [0, 0];
     const seen = new WeakSet();
     const noteFrame = async () => {
+      changed = performance.now();
+      const until = changed;
       times.settled = await frame();
-      shown = changed;
+      shown = until;
     };
+    onMessage = () => times.start !== null && noteFrame();
     const observer = new MutationObserver((records) => {
       if (times.start === null) return;
-      ran ||= records.some(({ attributeName }) => attributeName === "data-test-script-state");
       if (head && times.drawn === null) {
         const { drawn, head: at } = widget("one-head").dataset;
         if (at === head && drawn !== times.before) {
@@ -64,7 +81,6 @@ window.stopwatch = (() => {
         }
       }
       if (!records.every(({ attributeName }) => FOLLOWS_THE_POINTER.includes(attributeName))) {
-        changed = performance.now();
         noteFrame();
       }
       watch();
@@ -85,9 +101,13 @@ window.stopwatch = (() => {
     watch();
     window.addEventListener("click", ({ timeStamp }) => (times.start = timeStamp), { capture: true, once: true });
     running = async () => {
-      const answered = () => ran && app.dataset.testScriptState === "notRunning";
-      const quiet = () => shown >= changed && performance.now() - changed > QUIET_MS;
-      while (!answered() || !quiet()) await new Promise((done) => setTimeout(done, 25));
+      const begun = performance.now();
+      const answered = () => heard > times.start && app.dataset.testScriptState === "notRunning";
+      const quiet = () => shown >= changed && performance.now() - Math.max(changed, heard) > QUIET_MS;
+      while (times.start === null || !answered() || !quiet()) {
+        if (performance.now() - begun > PATIENCE_MS) throw new Error("The page did not settle.");
+        await new Promise((done) => setTimeout(done, 25));
+      }
       observer.disconnect();
       return { drawn: head ? times.drawn - times.start : null, settled: times.settled - times.start };
     };

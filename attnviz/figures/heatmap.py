@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ Unit = Literal["percent", "signed percent", "score"]
 MOST_TICKS = 32
 MOST_GAPS = 48
 LONGEST_TICK = 16
+CAPTION_WIDTH = 72
 
 # Blue and orange are told apart with every kind of colour vision, and both stand out against white and black.
 # Near zero the colour fades into the page, whatever its theme; what is left tells a zero from a masked cell.
@@ -41,6 +43,7 @@ def heatmap(
     unit: Unit = "percent",
     high: float | None = None,
     mask: Mask | None = None,
+    caption: str = "",
 ) -> go.Figure:
     """A Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which gives it the page's own colours.
 
@@ -55,6 +58,7 @@ def heatmap(
         unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
         high: the end of the colour scale (of both ends, if diverging); None for the largest value.
         mask: [query, key], False where the cell stays blank; None for nowhere.
+        caption: what the picture says of itself, also where it is saved as a file.
     """
     factor = np.float32(1 if unit == "score" else 100)
     cells = np.where(np.isfinite(values) if mask is None else np.isfinite(values) & mask, values, np.nan)
@@ -82,13 +86,27 @@ def heatmap(
             go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False),
         ]
     )
+    lines = wrap(caption, CAPTION_WIDTH)
     figure.update_layout(
         xaxis=_named(key_labels),
         yaxis=_named(query_labels) | {"autorange": "reversed"},
         xaxis2=_drawn(key_labels, "key (is looked at)") | {"overlaying": "x", "matches": "x"},
         yaxis2=_drawn(query_labels, "query (looks)") | {"overlaying": "y", "matches": "y"},
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        height=int(min(max(22 * values.shape[0] + 120, 320), 900)),
+        margin={"l": 10, "r": 10, "t": 10 + 15 * len(lines), "b": 10},
+        height=int(min(max(22 * values.shape[0] + 120, 320), 900)) + 15 * len(lines),
+    )
+    # Above the cells, where no label stands in its way however it is turned.
+    figure.add_annotation(
+        text="<br>".join(escaped(line) for line in lines),
+        font={"size": 11},
+        align="left",
+        showarrow=False,
+        xref="paper",
+        x=0,
+        xanchor="left",
+        yref="paper",
+        y=1,
+        yanchor="bottom",
     )
     return figure
 

@@ -32,7 +32,7 @@ def install() -> None:
 
 
 if __name__ == "__main__":
-    if find() is None:
+    if find() is None and "CHROMIUM" not in os.environ:
         install()
     if find() is None:
         sys.exit(ADVICE)

@@ -38,7 +38,9 @@ def brightness(widgets: Widgets) -> list[float]:
     for cell in widgets.page.get_by_role("gridcell").all():
         box = cell.bounding_box()
         assert box
-        middles.append((box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"]))
+        middles.append(
+            (box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"])
+        )
     return [float(np.dot(widgets.pixel("atlas", *middle), (0.21, 0.72, 0.07))) for middle in middles]
 
 
@@ -55,7 +57,9 @@ def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_back
     order = np.random.default_rng(0).permutation(LAYERS * HEADS)
     shuffled = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
     pictures = flat_pictures()
-    arrays = {"pixels": 0 * pictures[:1], "thumbnails": pictures} if as_thumbnails else {"pixels": pictures[order]}
+    arrays = (
+        {"pixels": 0 * pictures[:1], "thumbnails": pictures} if as_thumbnails else {"pixels": pictures[order]}
+    )
     widgets.mount("atlas", message(widgets.publish("p", arrays, heads=shuffled)))
     shown = brightness(widgets)
     assert np.all(runs(shown[1:], shown[:-1])), shown
@@ -73,10 +77,17 @@ def test_it_waits_for_its_pictures(widgets: Widgets) -> None:
 
 def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Widgets) -> None:
     widgets.mount("atlas", message("none yet"))
-    expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Layer 2, head 4: fact 8")
+    expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name(
+        "Layer 2, head 4: fact 8"
+    )
     head(widgets, 3, 1).click()
-    expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Layer 3, head 1: fact 10")
-    assert widgets.said() == [["attnviz:heads", {"layer": 3, "heads": [1]}], ["pick", {"layer": 3, "head": 1}]]
+    expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name(
+        "Layer 3, head 1: fact 10"
+    )
+    assert widgets.said() == [
+        ["attnviz:heads", {"layer": 3, "heads": [1]}],
+        ["pick", {"layer": 3, "head": 1}],
+    ]
 
 
 def test_an_answer_to_an_earlier_click_does_not_take_back_a_later_one(widgets: Widgets) -> None:
@@ -139,7 +150,8 @@ def test_heads_outside_the_filter_are_faint_and_say_so(widgets: Widgets) -> None
 
 
 @pytest.mark.parametrize(
-    ("room", "layers", "heads", "least", "most"), [(326, 6, 12, 24, 26), (900, 2, 4, 56, 56), (500, 6, 12, 36, 42)]
+    ("room", "layers", "heads", "least", "most"),
+    [(326, 6, 12, 24, 26), (900, 2, 4, 56, 56), (500, 6, 12, 36, 42)],
 )
 def test_cells_are_never_too_small_to_hit_nor_larger_than_useful(
     widgets: Widgets, room: int, layers: int, heads: int, least: float, most: float

@@ -21,14 +21,16 @@ def widgets(context: BrowserContext) -> Widgets:
 def random_weights(queries: int = QUERIES, keys: int = KEYS, seed: int = 0) -> NDArray[np.float32]:
     """[layer, head, query, key]; every row sums to 1, as after a softmax."""
     scores = np.exp(2 * np.random.default_rng(seed).standard_normal((LAYERS, HEADS, queries, keys)))
-    return (scores / scores.sum(-1, keepdims=True)).astype(np.float32)
+    return np.asarray(scores / scores.sum(-1, keepdims=True), np.float32)
 
 
 def tokens(name: str, count: int) -> list[dict[str, Any]]:
     return [{"label": f"{name}{i}", "title": f"token {i + 1}", "special": i == 0} for i in range(count)]
 
 
-def publish(widgets: Widgets, weights: NDArray[np.float32], layer: int = 2, heads: tuple[int, ...] = (3,)) -> dict[str, str]:
+def publish(
+    widgets: Widgets, weights: NDArray[np.float32], layer: int = 2, heads: tuple[int, ...] = (3,)
+) -> dict[str, str]:
     """All pixels, and the exact numbers of these heads."""
     flat = levels(weights).reshape(-1, *weights.shape[2:])
     everywhere = [[at + 1, head + 1] for at in range(LAYERS) for head in range(HEADS)]
@@ -209,7 +211,9 @@ def test_several_heads_are_added_and_taken_away_and_each_has_its_numbers(widgets
     widgets.show("head_view", message(publish(widgets, weights, heads=(1, 3)), heads=[1, 3]))
     shown = [text.split() for text in numbers(widgets)]
     first, second = (printed(weights[1, head, 4]) for head in (0, 2))
-    expected = [[a.removesuffix(" %") or "·", b.removesuffix(" %") or "·"] for a, b in zip(first, second, strict=True)]
+    expected = [
+        [a.removesuffix(" %") or "·", b.removesuffix(" %") or "·"] for a, b in zip(first, second, strict=True)
+    ]
     assert [pair or ["·", "·"] for pair in shown] == expected
     expect(words(widgets)).to_have_text(
         f"q4 looks in head 1 at {largest(weights[1, 0, 4], 2)}; in head 3 at {largest(weights[1, 2, 4], 2)}"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import BrowserContext, Locator, ViewportSize, expect
+from playwright.sync_api import BrowserContext, Locator, Position, ViewportSize, expect
 
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets, levels
@@ -20,7 +20,7 @@ def widgets(context: BrowserContext) -> Widgets:
 
 def random_weights(heads: int = 1, queries: int = QUERIES, keys: int = KEYS) -> NDArray[np.float32]:
     scores = np.exp(2 * np.random.default_rng(0).standard_normal((heads, queries, keys)))
-    return (scores / scores.sum(-1, keepdims=True)).astype(np.float32)
+    return np.asarray(scores / scores.sum(-1, keepdims=True), np.float32)
 
 
 def tokens(name: str, count: int) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def words(widgets: Widgets) -> Locator:
     return widgets.page.locator("p[aria-live]")
 
 
-def middle(widgets: Widgets, query: int, key: int, queries: int = QUERIES, keys: int = KEYS) -> dict[str, float]:
+def middle(widgets: Widgets, query: int, key: int, queries: int = QUERIES, keys: int = KEYS) -> Position:
     """Where a cell's middle is, from the corner of the matrix."""
     box = cells(widgets).bounding_box()
     assert box
@@ -80,7 +80,9 @@ def percent(value: float) -> str:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_each_cell_has_its_level_s_colour_from_background_to_contrast(context: BrowserContext, theme: str) -> None:
+def test_each_cell_has_its_level_s_colour_from_background_to_contrast(
+    context: BrowserContext, theme: str
+) -> None:
     widgets = Widgets.on(context.new_page(), theme)
     steps = np.random.default_rng(1).permutation(QUERIES * KEYS).reshape(1, QUERIES, KEYS)
     show(widgets, random_weights(), np.round(steps * 254 / (steps.size - 1)).astype(np.uint8), query=None)
@@ -126,7 +128,9 @@ def test_pointing_reads_the_exact_number_and_a_click_pins_the_pair(widgets: Widg
     for query, key in ((0, 0), (6, 10), (2, 7)):
         cells(widgets).hover(position=middle(widgets, query, key))
         expect(words(widgets)).to_have_text(f"q{query} → k{key} {percent(weights[0, query, key])}")
-        expect(widgets.page.locator(".tip")).to_have_text(f"q{query} → k{key} {percent(weights[0, query, key])}")
+        expect(widgets.page.locator(".tip")).to_have_text(
+            f"q{query} → k{key} {percent(weights[0, query, key])}"
+        )
     cells(widgets).click(position=middle(widgets, 2, 7))
     assert widgets.said()[-1] == ["pick", {"query": 2, "key": 7}]
     widgets.page.mouse.move(2, 2)
@@ -172,7 +176,9 @@ def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> 
 def test_several_heads_stand_side_by_side_and_are_read_together(widgets: Widgets) -> None:
     weights = random_weights(3)
     show(widgets, weights, levels(weights))
-    assert widgets.page.locator(".panel-title").all_inner_texts() == [f"Layer 1 · Head {head}" for head in (1, 2, 3)]
+    assert widgets.page.locator(".panel-title").all_inner_texts() == [
+        f"Layer 1 · Head {head}" for head in (1, 2, 3)
+    ]
     cells(widgets, 2).hover(position=middle(widgets, 3, 2))
     numbers = ", ".join(f"head {head + 1} {percent(weights[head, 3, 2])}" for head in range(3))
     expect(words(widgets)).to_have_text(f"q3 → k2: {numbers}")

@@ -1,4 +1,4 @@
-"""The store: arrays reach the browser unchanged, under a name that their contents decide, and leave it again."""
+"""The store: arrays reach the browser unchanged, under a name made from their contents, and leave it."""
 
 from typing import Any
 
@@ -63,7 +63,9 @@ def test_an_array_of_another_kind_is_refused_by_name() -> None:
         store.publish("k", {"weights": np.zeros(3)})
 
 
-def test_the_browser_keeps_the_two_latest_of_each_key_and_none_after_the_page_has_gone(widgets: Widgets) -> None:
+def test_the_browser_keeps_the_two_latest_of_each_key_and_none_after_the_page_has_gone(
+    widgets: Widgets,
+) -> None:
     names = [widgets.publish("a", {"x": np.full(3, n, np.uint8)}) for n in (1, 2, 3)]
     other = widgets.publish("b", {"x": np.full(3, 1, np.uint8)})
     assert known(widgets) == [names[1], names[2], other]

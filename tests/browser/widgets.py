@@ -137,4 +137,4 @@ def sent() -> Iterator[list[bytes]]:
 
 def levels(weights: NDArray[np.float32], highest: float = 1) -> NDArray[np.uint8]:
     """Weights as the square-root levels 0 to 254 that the widgets draw."""
-    return np.round(254 * np.sqrt(weights / highest)).astype(np.uint8)
+    return np.asarray(np.round(254 * np.sqrt(weights / highest)), np.uint8)

@@ -149,3 +149,12 @@ def test_both_ends_of_the_diverging_scale_stand_out_on_light_and_dark_pages(
 
 def test_escaping_is_not_applied_twice() -> None:
     assert escaped("&lt;") == "&amp;lt;"
+
+
+def test_the_caption_is_part_of_the_picture_letter_by_letter() -> None:
+    caption = "“<b>dog</b> & $x$” · minilm · head 4-2 · " + "a long explanation " * 12
+    written = heatmap(np.eye(2, dtype=np.float32), "ab", "ab", caption=caption).layout.annotations[0].text
+    lines = written.split("<br>")
+    assert len(lines) > 1
+    assert unescape(" ".join(lines)) == caption.strip()
+    assert "<b>" not in written

@@ -9,7 +9,11 @@ class Atlas {
     this.selected = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "All heads" });
-    this.scroller = element("div", { class: "scroller" }, element("div", { class: "sheet" }, this.canvas, this.grid));
+    this.scroller = element(
+      "div",
+      { class: "scroller" },
+      element("div", { class: "sheet" }, this.canvas, this.grid),
+    );
     this.fact = element("p", { class: "fact" });
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
     parent.append(this.root);
@@ -58,7 +62,13 @@ class Atlas {
     const { layers, heads } = this.data;
     this.buttons = [];
     const top = element("div", { class: "row", role: "row" });
-    top.append(element("div", { class: "corner", role: "columnheader" }, element("span", { class: "hidden", text: "Layer" })));
+    top.append(
+      element(
+        "div",
+        { class: "corner", role: "columnheader" },
+        element("span", { class: "hidden", text: "Layer" }),
+      ),
+    );
     for (let head = 1; head <= heads; head++) {
       top.append(element("div", { class: "column-label", role: "columnheader", text: head }));
     }
@@ -130,7 +140,8 @@ class Atlas {
     const cut = (array, at) => array.values.subarray(at * rows * columns, (at + 1) * rows * columns);
     const pictures = new Array(this.buttons.length);
     if (thumbnails) {
-      for (let at = 0; at < pictures.length; at++) pictures[at] = { values: cut(thumbnails, at), rows, columns };
+      for (let at = 0; at < pictures.length; at++)
+        pictures[at] = { values: cut(thumbnails, at), rows, columns };
     } else {
       set.facts.heads.forEach(([layer, head], at) => {
         pictures[this.number(layer, head)] = { values: cut(pixels, at), rows, columns };
@@ -144,7 +155,10 @@ class Atlas {
     if (!this.root.isConnected || !this.data || room === 0) return;
     const started = performance.now();
     const { layers, heads, kind, dim } = this.data;
-    const cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / heads) / 10));
+    const cell = Math.max(
+      CELL.least,
+      Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / heads) / 10),
+    );
     const gap = cell < 30 ? 1 : 2;
     const width = heads * cell;
     const height = layers * cell;
@@ -152,8 +166,11 @@ class Atlas {
     this.root.style.setProperty("--gap", `${gap}px`);
     const pictures = this.pictures();
     this.root.toggleAttribute("data-waiting", !pictures);
-    if (!pictures) return;
     const ratio = window.devicePixelRatio || 1;
+    // A message that only moves the ring leaves the pictures as they are.
+    const drawing = [this.data.pixels, kind, dim, layers, cell, ratio, this.theme.background].join("|");
+    if (!pictures || drawing === this.drawing) return;
+    this.drawing = drawing;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.canvas.style.width = `${width}px`;

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 def component(name: str, *parts: str) -> ComponentRenderer:
     """The mounting function of the widget whose code is `<name>.js` and `<name>.css`.
 
-    The code goes to the browser as text, since serving files by path would need an installed package. There is no
-    build step: `shared.js`, then each of `parts`, are put in front of the widget's own code, in place of imports.
+    The code goes to the browser as text, since serving files by path would need an installed package.
+    There is no build step: `shared.js`, then each of `parts`, are put in front of the widget's own code,
+    in place of imports.
 
     Raises:
         FileNotFoundError: there is no such widget or part.

@@ -1,4 +1,4 @@
-/* head view: the chips that choose heads, the picture (lines or matrix), its numbers in words, and saving it. */
+/* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
 
 class HeadView {
   constructor(parent) {
@@ -7,7 +7,8 @@ class HeadView {
     this.pin = new Choice(); // { query, key }
     this.several = false;
     this.chips = element("div", { class: "chips", role: "group" });
-    const button = (text, attributes) => element("button", { type: "button", class: "tool", text, ...attributes });
+    const button = (text, attributes) =>
+      element("button", { type: "button", class: "tool", text, ...attributes });
     this.severalButton = button("Several", { title: "Show several heads of this layer together" });
     this.severalButton.onclick = () => this.toggleSeveral();
     this.allButton = button("All lines", { title: "Show the lines of every query token" });
@@ -17,7 +18,12 @@ class HeadView {
     png.onclick = () => this.save("png");
     svg.onclick = () => this.save("svg");
     const tools = element("div", { class: "tools" }, this.severalButton, this.allButton);
-    const files = element("div", { class: "files", role: "group", "aria-label": "Save this picture" }, png, svg);
+    const files = element(
+      "div",
+      { class: "files", role: "group", "aria-label": "Save this picture" },
+      png,
+      svg,
+    );
     this.stage = element("div", { class: "stage" });
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.note = element("p", { class: "note" });
@@ -30,7 +36,8 @@ class HeadView {
     this.observer = new ResizeObserver(() => this.data && this.picture.layout());
     this.observer.observe(this.root);
     this.stopListening = listen({
-      "attnviz:data": ({ detail }) => [this.data?.pixels, this.data?.exact].includes(detail.id) && this.draw(),
+      "attnviz:data": ({ detail }) =>
+        [this.data?.pixels, this.data?.exact].includes(detail.id) && this.draw(),
       "attnviz:heads": ({ detail }) => this.show(detail),
     });
   }
@@ -92,7 +99,7 @@ class HeadView {
     });
   }
 
-  /** One query's exact values in each chosen head: { number, values }, values null while they are on their way. */
+  /** One query's exact values in each chosen head: { number, values }; values null until they have come. */
   exactRows(query) {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.values ?? {};
@@ -119,7 +126,9 @@ class HeadView {
   /** Counters for tests and benchmarks. */
   drawn(started, lines) {
     const { dataset } = this.root;
-    dataset.head = this.shown().map((head) => `${this.layer}-${head.number}`).join(",");
+    dataset.head = this.shown()
+      .map((head) => `${this.layer}-${head.number}`)
+      .join(",");
     dataset.lines = lines;
     dataset.drawn = Number(dataset.drawn ?? 0) + 1;
     dataset.ms = (performance.now() - started).toFixed(1);
@@ -156,9 +165,11 @@ class HeadView {
   /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
   rowSentence(query) {
     const several = this.heads.length > 1;
-    const [verb, to] = { percent: ["looks", "at"], score: ["scores", ""], "signed percent": ["changes", "towards"] }[
-      this.data.unit
-    ];
+    const [verb, to] = {
+      percent: ["looks", "at"],
+      score: ["scores", ""],
+      "signed percent": ["changes", "towards"],
+    }[this.data.unit];
     const parts = [this.token("query", query), ` ${verb} `];
     this.exactRows(query)
       .slice(0, 4)
@@ -225,7 +236,9 @@ class HeadView {
   markChips() {
     const { heads_total: total } = this.data;
     if (this.buttons?.length !== total) {
-      this.buttons = Array.from({ length: total }, (_, at) => element("button", { type: "button", text: at + 1 }));
+      this.buttons = Array.from({ length: total }, (_, at) =>
+        element("button", { type: "button", text: at + 1 }),
+      );
       this.chips.replaceChildren(...this.buttons);
     }
     this.chips.setAttribute("aria-label", `Heads of layer ${this.layer}`);

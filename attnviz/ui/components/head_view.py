@@ -1,4 +1,4 @@
-"""One head, or several of a layer: lines between tokens, or a matrix, with every number of the row pointed at."""
+"""One head, or several of a layer, as lines between tokens or as a matrix, with the numbers pointed at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ _mount = component("head_view", *PARTS)
 
 
 class ShownToken(TypedDict):
-    """A token as the picture shows it: its label, what a pointer resting on it says, and whether it is special."""
+    """A token as the picture shows it.
+
+    Attributes:
+        label: what is written.
+        title: what a pointer resting on it is told.
+        special: whether the tokenizer added it ([CLS], [SEP]).
+    """
 
     label: str
     title: str
@@ -43,10 +49,10 @@ def head_view(
     on_pick: Callable[[int | None, int | None], None] | None = None,
     on_heads: Callable[[int, list[int]], None] | None = None,
 ) -> None:
-    """Draws the heads, and lets the visitor point at tokens, pin a pair, change the heads and save the picture.
+    """Draws the heads; the visitor points at tokens, pins a pair, changes the heads, saves the picture.
 
-    Colours and lines come from `pixels`, so that another head is drawn at once; every printed number comes from
-    `exact`, and stays blank until that has arrived.
+    Colours and lines come from `pixels`, so that another head is drawn at once; every printed number
+    comes from `exact`, and stays blank until that has arrived.
 
     Args:
         name: Streamlit's key of this widget (`key` is the token's).

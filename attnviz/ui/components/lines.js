@@ -5,7 +5,7 @@ const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
 const ROW = { roomy: 26, dense: 24, many: 40 };
 const TALLEST = 640;
 
-/** How strong a level's line is, 0–1; the square root in the levels is undone in part, so that weak links show. */
+/** How strong a level's line is, 0–1; the levels' square root is undone only in part: weak links show. */
 const strengths = {
   sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
   diverging: Float32Array.from({ length: 256 }, (_, level) =>
@@ -17,10 +17,10 @@ const strengths = {
  * Draws the curves, and tints the key tokens.
  *
  * @param pen CanvasPen or SvgPen
- * @param place { left, right, width, row, top, height }: the curves run from x = left to x = right, the tints from there
- *   to width; row height; what is scrolled away above; visible height
+ * @param place { left, right, width, row, top, height }: the curves run from x = left to x = right, the tints
+ *   from there to width; row height; what is scrolled away above; visible height
  * @param shown heads: { values, rows, columns, number }, all of one shape
- * @param from { query, key }: draw one query's lines, or one key's, or (both null) those of all queries in view
+ * @param from { query, key }: draw one query's lines, or one key's, or (both null) all of the queries in view
  * @returns how many curves were drawn, and how many there are
  */
 function drawLines(pen, { left, right, width, row, top, height }, shown, { query, key }, kind) {
@@ -56,7 +56,8 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
       pen.rect(right, y, 3, thick, { fill, alpha: 0.2 + 0.8 * strong, radius: 1.5 });
     }
   }
-  const most = all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow);
+  const most =
+    all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow);
   const total = shown.length * (query !== null ? columns : key !== null ? rows : (last - first) * columns);
   cells.sort((a, b) => a.strong - b.strong); // the strongest on top
   const kept = all || many ? cells.slice(-most) : cells;
@@ -90,13 +91,20 @@ class Lines {
     this.columns = element("div", { class: "columns" }, this.left, this.right);
     this.scroller = element("div", { class: "scroller" }, this.canvas, this.columns);
     const titles = element("div", { class: "titles" });
-    titles.append(element("span", { text: "query (looks)" }), element("span", { text: "key (is looked at)" }));
+    titles.append(
+      element("span", { text: "query (looks)" }),
+      element("span", { text: "key (is looked at)" }),
+    );
     this.root = element("div", { class: "lines" }, titles, this.scroller);
     this.hover = null;
     this.scroller.onscroll = () => this.draw();
-    for (const [side, column] of [["query", this.left], ["key", this.right]]) {
+    for (const [side, column] of [
+      ["query", this.left],
+      ["key", this.right],
+    ]) {
       const at = ({ target }) => this.buttons[side].indexOf(target.closest("button"));
-      column.onpointerover = (event) => event.pointerType !== "touch" && at(event) >= 0 && this.point(side, at(event));
+      column.onpointerover = (event) =>
+        event.pointerType !== "touch" && at(event) >= 0 && this.point(side, at(event));
       column.onpointerleave = () => this.release();
       column.addEventListener("focusin", (event) => {
         if (event.target.matches(":focus-visible")) this.point(side, at(event));
@@ -122,7 +130,11 @@ class Lines {
   build(column, tokens) {
     const buttons = tokens.map(({ label, title, special }) => {
       const name = element("span", { class: "label", dir: "auto", text: label });
-      const button = element("button", { type: "button", title, tabindex: -1, class: special ? "special" : null }, name);
+      const button = element(
+        "button",
+        { type: "button", title, tabindex: -1, class: special ? "special" : null },
+        name,
+      );
       if (column === this.right) button.append(element("span", { class: "numbers" }));
       return button;
     });
@@ -137,7 +149,8 @@ class Lines {
     if (!width) return;
     this.numbers = width >= 560 ? 4 : 2;
     const widest = (tokens) => Math.max(...tokens.map(({ label }) => textWidth(label, 14, theme.font, 600)));
-    const digits = 8 + 40 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
+    const digits =
+      8 + 40 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
     const least = textWidth("query (looks)", 12, theme.font) + 18;
     const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(data.query_tokens) + 20)));
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
@@ -225,7 +238,9 @@ class Lines {
     const { from } = this;
     const pen = CanvasPen.on(this.canvas, place.width, place.height, view.theme);
     const top = this.scroller.scrollTop;
-    const count = shown.length ? drawLines(pen, { ...place, top }, shown, from, view.data.kind) : { drawn: 0, total: 0 };
+    const count = shown.length
+      ? drawLines(pen, { ...place, top }, shown, from, view.data.kind)
+      : { drawn: 0, total: 0 };
     this.mark(from);
     this.number(from);
     view.drawn(started, count.drawn);
@@ -242,7 +257,8 @@ class Lines {
     };
     for (const side of ["query", "key"]) {
       const buttons = this.buttons[side];
-      const before = this.marked?.buttons === this.buttons ? this.marked.now[side] : { active: null, pinned: null };
+      const before =
+        this.marked?.buttons === this.buttons ? this.marked.now[side] : { active: null, pinned: null };
       for (const what of ["active", "pinned"]) {
         buttons[before[what]]?.classList.remove(what);
         buttons[now[side][what]]?.classList.add(what);
@@ -263,8 +279,12 @@ class Lines {
     const several = rows.length > 1;
     this.buttons.key.forEach((button, j) => {
       const nothing = several ? "·" : "";
-      const texts = rows.map(({ values }) => (values ? shortNumber(values[j], unit, several) || nothing : ""));
-      const text = texts.some((one) => one && one !== nothing) ? rows.map(({ number }, at) => `${number}:${texts[at]}`).join(" ") : "";
+      const texts = rows.map(({ values }) =>
+        values ? shortNumber(values[j], unit, several) || nothing : "",
+      );
+      const text = texts.some((one) => one && one !== nothing)
+        ? rows.map(({ number }, at) => `${number}:${texts[at]}`).join(" ")
+        : "";
       if (text === this.written[j]) return;
       this.written[j] = text;
       const place = button.lastChild;
@@ -313,7 +333,12 @@ class Lines {
       const chosen = i === query;
       const fill = chosen || query === null ? theme.text : theme.muted;
       const text = fitted(label, left - 16, 13, pen.font);
-      pen.text(left - 8, start + (i + 0.5) * row, text, { size: 13, fill, weight: chosen ? 700 : 400, anchor: "end" });
+      pen.text(left - 8, start + (i + 0.5) * row, text, {
+        size: 13,
+        fill,
+        weight: chosen ? 700 : 400,
+        anchor: "end",
+      });
     });
     const rows = query === null ? [] : view.exactRows(query).slice(0, 6);
     const column = rows.length > 1 ? 40 : 56;

@@ -4,12 +4,13 @@ const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
 const TALLEST_MATRIX = 720;
 
-/** Where everything goes in a picture of this width: margins, cell size, and every how many labels are written. */
+/** Where everything goes in a picture of this width: margins, cells, and how many labels go unwritten. */
 function matrixLayout(width, rowLabels, columnLabels, font) {
   const narrow = width < 420;
   const limit = narrow ? 76 : LABELS.widest;
   const size = narrow ? 11 : LABELS.size;
-  const widest = (labels) => Math.min(limit, Math.max(...labels.map((label) => textWidth(label, size, font))));
+  const widest = (labels) =>
+    Math.min(limit, Math.max(...labels.map((label) => textWidth(label, size, font))));
   const axis = 20;
   const left = Math.ceil(axis + widest(rowLabels) + 8);
   const across = widest(columnLabels);
@@ -115,7 +116,8 @@ class Panel {
     this.title.hidden = !several;
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
     const size = `${layout.rows} queries by ${layout.columns} keys`;
-    const name = `Layer ${view.layer}, head ${head.number}, ${size}: arrow keys move from cell to cell, Enter keeps one`;
+    const help = "arrow keys move from cell to cell, Enter keeps one";
+    const name = `Layer ${view.layer}, head ${head.number}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
     const pen = CanvasPen.on(this.picture, width, layout.total, view.theme);
     drawMatrix(pen, 0, 0, layout, head, queries, keys, view.data.kind);
@@ -171,7 +173,8 @@ class Panel {
     };
     const ring = (i, j, colour) => {
       const [x, y] = [left + j * cell, top + i * cellHeight];
-      const grow = Math.max(0, (7 - Math.min(cell, cellHeight)) / 2); // a ring that can be seen around any cell
+      // A ring that can be seen around the smallest cell.
+      const grow = Math.max(0, (7 - Math.min(cell, cellHeight)) / 2);
       const [w, h] = [cell + 2 * grow, cellHeight + 2 * grow];
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: theme.background, line: 4, radius: 3 });
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: colour, line: 2, radius: 3 });
@@ -224,7 +227,8 @@ class Matrix {
     if (!room || !this.queries || !this.root.isConnected) return;
     const started = performance.now();
     const shown = view.shown();
-    const across = shown.length === 1 || room < 520 ? 1 : shown.length === 2 || shown.length === 4 || room < 900 ? 2 : 3;
+    const across =
+      shown.length === 1 || room < 520 ? 1 : shown.length === 2 || shown.length === 4 || room < 900 ? 2 : 3;
     const width = Math.floor((room - 20 * (across - 1)) / across);
     while (this.panels.length < shown.length) {
       const panel = new Panel(this);
@@ -291,20 +295,24 @@ class Matrix {
   }
 }
 
-/** What stands at the low end, the middle and the high end of the colour scale, and whether cells are masked. */
+/** What stands at the ends and in the middle of the colour scale, and whether cells are masked. */
 function legendOf({ data }, shown) {
   const limits = shown.map(({ limits: [low, high] }) => JSON.stringify([low, high]));
   const same = new Set(limits).size === 1;
   const masked = shown.some(({ values }) => values.includes(255));
   if (!shown.length) return { ticks: ["", "", ""], masked: false };
-  const { limits: [low, high], curve } = shown[0];
+  const {
+    limits: [low, high],
+    curve,
+  } = shown[0];
   const value = (part) => {
     if (data.kind === "diverging") return high * Math.sign(part - 0.5) * Math.abs(2 * part - 1) ** curve;
     return low + (high - low) * part ** curve;
   };
   const text = (part) => (value(part) === 0 ? brief(0, data.unit) : written(value(part), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
-  if (data.kind === "diverging") return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
+  if (data.kind === "diverging")
+    return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
   const zero = shown.every(({ limits }) => limits[0] === 0);
   return { ticks: [zero ? brief(0, data.unit) : "each head’s lowest", "", "each head’s highest"], masked };
 }

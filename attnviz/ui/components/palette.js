@@ -43,14 +43,42 @@ const css = (rgb) => `rgb(${rgb.join(" ")})`;
 /** Lightness runs one way only in each scale, so that no kind of colour vision is needed to read it. */
 const SCALES = {
   light: {
-    sequential: [[0.9, 0.045, 262], [0.72, 0.115, 264], [0.53, 0.18, 270], [0.36, 0.16, 278], [0.2, 0.08, 285]],
-    below: [[0.82, 0.075, 250], [0.58, 0.14, 254], [0.34, 0.11, 260]],
-    above: [[0.84, 0.09, 68], [0.65, 0.155, 52], [0.4, 0.11, 42]],
+    sequential: [
+      [0.9, 0.045, 262],
+      [0.72, 0.115, 264],
+      [0.53, 0.18, 270],
+      [0.36, 0.16, 278],
+      [0.2, 0.08, 285],
+    ],
+    below: [
+      [0.82, 0.075, 250],
+      [0.58, 0.14, 254],
+      [0.34, 0.11, 260],
+    ],
+    above: [
+      [0.84, 0.09, 68],
+      [0.65, 0.155, 52],
+      [0.4, 0.11, 42],
+    ],
   },
   dark: {
-    sequential: [[0.31, 0.08, 278], [0.45, 0.14, 274], [0.61, 0.16, 270], [0.79, 0.1, 262], [0.96, 0.03, 250]],
-    below: [[0.4, 0.09, 258], [0.63, 0.14, 252], [0.9, 0.06, 240]],
-    above: [[0.42, 0.09, 48], [0.68, 0.155, 56], [0.93, 0.07, 82]],
+    sequential: [
+      [0.31, 0.08, 278],
+      [0.45, 0.14, 274],
+      [0.61, 0.16, 270],
+      [0.79, 0.1, 262],
+      [0.96, 0.03, 250],
+    ],
+    below: [
+      [0.4, 0.09, 258],
+      [0.63, 0.14, 252],
+      [0.9, 0.06, 240],
+    ],
+    above: [
+      [0.42, 0.09, 48],
+      [0.68, 0.155, 56],
+      [0.93, 0.07, 82],
+    ],
   },
 };
 
@@ -106,7 +134,9 @@ class Theme {
     const stops = [oklabFromRgb(this.background), ...this.scales[scale].map(oklab)];
     const along = position * (stops.length - 1);
     const from = Math.min(Math.floor(along), stops.length - 2);
-    return rgbFromOklab(stops[from].map((value, at) => value + (stops[from + 1][at] - value) * (along - from)));
+    return rgbFromOklab(
+      stops[from].map((value, at) => value + (stops[from + 1][at] - value) * (along - from)),
+    );
   }
 
   /** [r, g, b] of each level 0–254; 255 (masked) is left out. */
@@ -133,7 +163,9 @@ class Theme {
   head(number) {
     const hue = HEAD_HUES[(number - 1) % HEAD_HUES.length];
     const even = number % 2 === 0;
-    return rgbFromOklab(oklab(this.dark ? [even ? 0.82 : 0.74, 0.12, hue] : [even ? 0.46 : 0.52, 0.165, hue]));
+    return rgbFromOklab(
+      oklab(this.dark ? [even ? 0.82 : 0.74, 0.12, hue] : [even ? 0.46 : 0.52, 0.165, hue]),
+    );
   }
 
   /** The colour of a rise or a fall. */

@@ -134,13 +134,17 @@ class CanvasPen {
 const xml = (text) =>
   String(text)
     // What XML cannot hold at all, and what it holds only as an entity.
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])/gu, "\ufffd")
+    .replace(
+      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])/gu,
+      "\ufffd",
+    )
     .replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 const short = (number) => Number(number.toFixed(2));
 
 class SvgPen {
   #parts = [];
+  #hatching = false; // whether the file has the pattern of masked cells already
 
   constructor(theme) {
     this.theme = theme;
@@ -149,10 +153,11 @@ class SvgPen {
 
   rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
     const place = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
-    const paint = `fill="${fill ? hex(fill) : "none"}"${stroke ? ` stroke="${hex(stroke)}" stroke-width="${line}"` : ""}`;
-    this.#parts.push(
-      `<rect ${place} ${paint}${radius ? ` rx="${radius}"` : ""}${alpha < 1 ? ` opacity="${short(alpha)}"` : ""}/>`,
-    );
+    const paint = [`fill="${fill ? hex(fill) : "none"}"`];
+    if (stroke) paint.push(`stroke="${hex(stroke)}" stroke-width="${line}"`);
+    if (radius) paint.push(`rx="${radius}"`);
+    if (alpha < 1) paint.push(`opacity="${short(alpha)}"`);
+    this.#parts.push(`<rect ${place} ${paint.join(" ")}/>`);
   }
 
   curve(x0, y0, x1, y1, { stroke, width, alpha, dashed }) {
@@ -160,8 +165,8 @@ class SvgPen {
     const [a, b, c, d] = [x0, x0 + bend, x1 - bend, x1].map(short);
     const path = `M${a} ${short(y0)}C${b} ${short(y0)} ${c} ${short(y1)} ${d} ${short(y1)}`;
     const dash = dashed ? ' stroke-dasharray="5 4"' : "";
-    const paint = `fill="none" stroke="${hex(stroke)}" stroke-width="${short(width)}" opacity="${short(alpha)}"`;
-    this.#parts.push(`<path d="${path}" ${paint}${dash}/>`);
+    const paint = `stroke="${hex(stroke)}" stroke-width="${short(width)}" opacity="${short(alpha)}"`;
+    this.#parts.push(`<path d="${path}" fill="none" ${paint}${dash}/>`);
   }
 
   text(x, y, text, { size, fill, weight = 400, anchor = "start", turn = 0 }) {
@@ -172,19 +177,19 @@ class SvgPen {
   }
 
   levels(x, y, width, height, { values, rows, columns }, kind) {
+    const place = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
     if (values.includes(255)) {
-      this.#parts.push(
-        `<defs><pattern id="masked" width="6" height="6" patternUnits="userSpaceOnUse">` +
-          `<path d="M-1 7L7 -1M-1 1L1 -1M5 7L7 5" stroke="${hex(this.theme.hatch)}"/></pattern></defs>`,
-        `<rect x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" fill="url(#masked)"/>`,
-      );
+      const stripes = `<path d="M-1 7L7 -1M-1 1L1 -1M5 7L7 5" stroke="${hex(this.theme.hatch)}"/>`;
+      const tile = 'id="masked" width="6" height="6" patternUnits="userSpaceOnUse"';
+      if (!this.#hatching) this.#parts.push(`<defs><pattern ${tile}>${stripes}</pattern></defs>`);
+      this.#hatching = true;
+      this.#parts.push(`<rect ${place} fill="url(#masked)"/>`);
     }
     // A rectangle per cell can be edited in a drawing program; too many of them can only stall it.
     if (Math.max(rows, columns) > 128) {
       const image = levelsImage(values, rows, columns, this.theme.pixels(kind)).toDataURL("image/png");
       this.#parts.push(
-        `<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" ` +
-          `preserveAspectRatio="none" style="image-rendering:pixelated" href="${image}"/>`,
+        `<image ${place} preserveAspectRatio="none" style="image-rendering:pixelated" href="${image}"/>`,
       );
       return;
     }
@@ -194,8 +199,8 @@ class SvgPen {
     for (let at = 0; at < rows * columns; at++) {
       const colour = colours[values[at]];
       if (!colour) continue;
-      const place = `x="${short(x + (at % columns) * w)}" y="${short(y + Math.floor(at / columns) * h)}"`;
-      this.#parts.push(`<rect ${place} width="${short(w)}" height="${short(h)}" fill="${colour}"/>`);
+      const corner = `x="${short(x + (at % columns) * w)}" y="${short(y + Math.floor(at / columns) * h)}"`;
+      this.#parts.push(`<rect ${corner} width="${short(w)}" height="${short(h)}" fill="${colour}"/>`);
     }
     this.#parts.push("</g>");
   }

@@ -1,4 +1,4 @@
-"""Puts arrays into the visitor's browser, where the widgets draw from them without asking the server again."""
+"""Puts arrays into the visitor's browser, where the widgets draw from them without asking again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,13 @@ def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
             raise TypeError(f"{name} is {array.dtype.name}; a store holds {' or '.join(_DTYPES)}.")
         data = np.ascontiguousarray(array).tobytes()
         described.append(
-            {"name": name, "dtype": array.dtype.name, "shape": array.shape, "offset": offset, "length": len(data)}
+            {
+                "name": name,
+                "dtype": array.dtype.name,
+                "shape": array.shape,
+                "offset": offset,
+                "length": len(data),
+            }
         )
         contents.append(data)
         offset += len(data)

@@ -16,6 +16,7 @@ from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
 
 _MOST = 3  # tokens named in the sentence
+_CAPTION = 300  # characters of a sentence that a caption has room for
 
 
 def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
@@ -62,9 +63,14 @@ def explanation(view: View) -> str:
 
 def caption(view: View, heads: Heads) -> str:
     """What a picture that leaves the page must say about itself."""
-    sentence = f"“{view.text}”" if view.changed is None else f"“{view.text}” → “{view.changed}” (change)"
+    first, second = (f"“{_begin(text)}”" for text in (view.text, view.changed or ""))
+    sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
     return f"{sentence} · {view.model} · head {open_heads} · {view.stage} · {explanation(view)}"
+
+
+def _begin(text: str) -> str:
+    return text if len(text) <= _CAPTION else text[:_CAPTION] + "…"
 
 
 def file_name(view: View, heads: Heads) -> str:
@@ -126,7 +132,9 @@ def _heatmap(view: View, heads: Heads) -> None:
     if heads.also:
         st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several side by side.")
     st.plotly_chart(
-        heatmap(numbers, labels, labels, kind=drawn.kind, unit=view.unit, high=high),
+        heatmap(
+            numbers, labels, labels, kind=drawn.kind, unit=view.unit, high=high, caption=caption(view, heads)
+        ),
         theme="streamlit",
         config=config(file_name(view, heads)),
         alt=heatmap_alt(numbers, labels, labels, view.unit),
