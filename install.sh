@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the pinned packages into a Python: sh install.sh PYTHON REQUIREMENTS_FILE...
 set -eu
+cd "$(dirname "$0")"
 
 python=$1
 shift

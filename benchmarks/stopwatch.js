@@ -52,69 +52,68 @@ window.stopwatch = (() => {
     }
   }
 
-  let running; // what `begin` began
+  let settling; // of the click that `begin` waits for
 
   /**
-   * Times the next click: call it, click, then wait for `end`.
+   * Times the next click: call this, click, then wait for `end`.
    *
    * @param head "4-2": also time until the head view shows this head
    */
   function begin(head) {
     const app = document.querySelector('[data-testid="stApp"]');
-    const times = { start: null, drawn: null, settled: null };
-    let [changed, shown] = [0, 0];
+    const drawnBefore = widget("one-head")?.dataset.drawn;
     const seen = new WeakSet();
-    const noteFrame = async () => {
+    let [start, drawn, settled, changed, waiting] = [null, null, 0, 0, false];
+
+    // The page has settled with the frame after its last change, or after the server's last word.
+    const note = async () => {
+      if (start === null) return;
       changed = performance.now();
-      const until = changed;
-      times.settled = await frame();
-      shown = until;
+      if (waiting) return;
+      for (waiting = true; settled < changed; ) settled = await frame();
+      waiting = false;
     };
-    onMessage = () => times.start !== null && noteFrame();
+    const noteHead = () => {
+      const { dataset } = widget("one-head");
+      if (start === null || drawn || dataset.head !== head || dataset.drawn === drawnBefore) return;
+      drawn = frame();
+    };
     const observer = new MutationObserver((records) => {
-      if (times.start === null) return;
-      if (head && times.drawn === null) {
-        const { drawn, head: at } = widget("one-head").dataset;
-        if (at === head && drawn !== times.before) {
-          times.drawn = NaN; // once
-          frame().then((now) => (times.drawn = now));
-        }
-      }
-      if (!records.every(({ attributeName }) => FOLLOWS_THE_POINTER.includes(attributeName))) {
-        noteFrame();
-      }
-      watch();
+      if (head) noteHead();
+      if (records.every(({ attributeName }) => FOLLOWS_THE_POINTER.includes(attributeName))) return;
+      note();
+      if (records.some(({ type }) => type === "childList")) observeWidgets();
     });
     const observe = (node) => {
       if (seen.has(node)) return;
       seen.add(node);
       observer.observe(node, { subtree: true, childList: true, attributes: true, characterData: true });
     };
-    const watch = () => {
+    const observeWidgets = () => {
       for (const { shadowRoot } of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')) {
         if (shadowRoot) observe(shadowRoot);
       }
     };
-    times.before = widget("one-head")?.dataset.drawn;
     observer.observe(app, { attributeFilter: ["data-test-script-state"] });
     observe(document.querySelector('[data-testid="stMain"]'));
-    watch();
-    window.addEventListener("click", ({ timeStamp }) => (times.start = timeStamp), { capture: true, once: true });
-    running = async () => {
+    observeWidgets();
+    onMessage = note;
+    window.addEventListener("click", ({ timeStamp }) => (start = timeStamp), { capture: true, once: true });
+
+    settling = async () => {
       const begun = performance.now();
-      const answered = () => heard > times.start && app.dataset.testScriptState === "notRunning";
-      const quiet = () => shown >= changed && performance.now() - Math.max(changed, heard) > QUIET_MS;
-      while (times.start === null || !answered() || !quiet()) {
+      const answered = () => start !== null && heard > start && app.dataset.testScriptState === "notRunning";
+      while (!answered() || waiting || performance.now() - changed < QUIET_MS) {
         if (performance.now() - begun > PATIENCE_MS) throw new Error("The page did not settle.");
         await new Promise((done) => setTimeout(done, 25));
       }
       observer.disconnect();
-      return { drawn: head ? times.drawn - times.start : null, settled: times.settled - times.start };
+      return { drawn: drawn && (await drawn) - start, settled: settled - start };
     };
   }
 
   /** Resolves, once the page has settled, with the ms from the click to the drawn head and to the settled page. */
-  const end = () => running();
+  const end = () => settling();
 
   return { picture, begin, end, widget };
 })();

@@ -2,8 +2,10 @@
 
 import re
 import time
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -136,13 +138,21 @@ class Explore:
 
 def values(where: Locator, part: str) -> list[float]:
     """The unrounded numbers that stand beside the printed ones."""
-    return [float(value) for value in where.locator(f"[data-part={part}]").evaluate_all("a => a.map(x => x.dataset.value)")]
+    return [
+        float(value)
+        for value in where.locator(f"[data-part={part}]").evaluate_all("a => a.map(x => x.dataset.value)")
+    ]
 
 
 def value(where: Locator, part: str) -> float:
     """The one unrounded number that stands beside a printed one."""
     [number] = values(where, part)
     return number
+
+
+def svg(path: Path) -> ET.Element:
+    """A saved picture, which must be well-formed XML."""
+    return ET.fromstring(path.read_text("utf-8"))  # noqa: S314, our own file
 
 
 def assert_printed(text: str, exact: float) -> None:

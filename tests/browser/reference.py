@@ -41,7 +41,7 @@ class Forward:
     @property
     def scores(self) -> Array:
         """q · k / √d_head, [layer, head, query, key]."""
-        return self.dot_products / np.sqrt(self.query.shape[-1])
+        return self.dot_products / float(np.sqrt(self.query.shape[-1]))
 
     def shown(self, hide: bool = False, merge: bool = False) -> "Shown":
         """The weights with pieces merged (sum over keys, mean over queries), then special tokens left out."""
@@ -49,7 +49,9 @@ class Forward:
         for position, word in enumerate(self.words):
             together = merge and position > 0 and word is not None and word == self.words[position - 1]
             groups[-1:] = [[*groups[-1], position]] if together else [*groups[-1:], [position]]
-        members = np.array([[position in group for position in range(len(self.tokens))] for group in groups], float)
+        members = np.array(
+            [[position in group for position in range(len(self.tokens))] for group in groups], float
+        )
         mean = members / members.sum(axis=1, keepdims=True)
         weights = mean @ self.weights @ members.T
         kept = [at for at, group in enumerate(groups) if not (hide and self.special[group[0]])]
@@ -95,7 +97,8 @@ def _model() -> tuple[Any, Any]:
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = AutoTokenizer.from_pretrained(folder, **options)
     model = BertModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True, **options)
-    return tokenizer, model.eval()
+    model.train(False)
+    return tokenizer, model
 
 
 @cache

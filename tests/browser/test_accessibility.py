@@ -1,4 +1,4 @@
-"""The page can be seen, read and used by everybody: axe, the keyboard alone, a phone, and twice the letters."""
+"""The page can be read and used by everybody: axe, the keyboard alone, a phone, letters twice as large."""
 
 import re
 from typing import Any
@@ -31,7 +31,8 @@ _NUMBER_STOPS = """
             const { display, visibility } = getComputedStyle(one);
             const control = one.matches("a[href], button, input, select, textarea, summary, [tabindex]");
             const laid = one.getClientRects().length > 0 && display !== "none" && visibility !== "hidden";
-            if (control && laid && one.tabIndex >= 0 && !one.disabled && !one.closest("[inert]")) found.push(one);
+            const enabled = one.tabIndex >= 0 && !one.disabled && !one.closest("[inert]");
+            if (control && laid && enabled) found.push(one);
             if (one.shadowRoot) walk(one.shadowRoot);
         }
     };
@@ -61,7 +62,7 @@ _STOP = f"""
 _NAMED = f"() => {{ const at = ({_ACTIVE})(); return at.ariaLabel ?? at.textContent ?? ''; }}"
 
 _SIDEWAYS = """
-() => [document.documentElement, document.body, ...document.querySelectorAll('[data-testid="stMain"], .stApp')]
+() => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
     .filter((one) => one.scrollWidth > one.clientWidth + 1)
     .map((one) => `${one.tagName} ${one.scrollWidth} > ${one.clientWidth}`)
 """

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Dialog, Locator, Page, expect
 
 from tests.browser.explore import TIRED, Explore, eventually
 from tests.browser.reference import forward
@@ -23,13 +23,20 @@ HOSTILE = {
     "directives": ":red[x] :smile: :material/home: :blue-background[y] --> <- (c)",
     "quotes": "\"double\" 'single' `back` ``` fence \\ & &amp; &lt;b&gt; %20 + #x ?y=1",
 }
-PLACES = "img, .katex, iframe, object, a, script, style, em, del, h1, [data-testid=stMarkdownColoredBackground]"
+PLACES = (
+    "img, .katex, iframe, object, a, script, style, em, del, h1, [data-testid=stMarkdownColoredBackground]"
+)
 
 
 @pytest.fixture
 def explore(page: Page, server: Server) -> Iterator[Explore]:
     dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def note(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", note)
     yield Explore(page, server.url)
     assert dialogs == []
 
@@ -70,10 +77,10 @@ def test_hostile_texts_are_shown_as_typed(explore: Explore) -> None:
     for name, text in HOSTILE.items():
         explore.type("Sentence", text)
         tokens = forward(text).tokens
-        for query in (1, len(tokens) - 2):
-            explore.queries.nth(query).click()
-            explore.page.mouse.move(0, 0)
-            eventually(lambda: assert_shown_as_typed(explore, text, tokens, query))  # noqa: B023
+        query = len(tokens) // 2
+        explore.queries.nth(query).click()
+        explore.page.mouse.move(0, 0)
+        eventually(lambda: assert_shown_as_typed(explore, text, tokens, query))  # noqa: B023
         assert elements(explore) == usual, name
         assert "head=7" in explore.page.url
 
@@ -88,7 +95,10 @@ def test_hostile_texts_are_shown_as_typed_in_a_change(explore: Explore) -> None:
         explore.type("Compare with", second)
         explore.choose("Show", "change")
         expect(alerts(explore)).to_have_count(0)
-        notes = [note.replace("In “", "").removesuffix("”") for note in explore.arithmetic.locator("p bdi").all_text_contents()]
+        notes = [
+            note.replace("In “", "").removesuffix("”")
+            for note in explore.arithmetic.locator("p bdi").all_text_contents()
+        ]
         assert notes == [first, second], name
         assert explore.rows(explore.keys)[-2][0] == "cat → dog"
         # The one emphasis in the page's own words belongs to the example, which is no longer open.
@@ -138,7 +148,11 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_lost(explore: Explore) ->
     expect(explore.page.get_by_role("heading", name="Layer 2 · Head 9")).to_be_visible()
     expect(explore.matrix).to_have_count(2)
     expect(explore.page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
-    assert [explore.chosen(name) for name in ("Picture", "Stage", "Find heads")] == ["Matrix", "scaled", "next"]
+    assert [explore.chosen(name) for name in ("Picture", "Stage", "Find heads")] == [
+        "Matrix",
+        "scaled",
+        "next",
+    ]
     for part in ("layer=2", "head=9", "view=Matrix", "hide=true", "find=next", "also=4", "stage=scaled"):
         assert part in explore.page.url
 

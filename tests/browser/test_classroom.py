@@ -4,16 +4,15 @@ import csv
 import io
 import json
 import re
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
-from tests.browser.explore import NARROW, TIRED, Explore, assert_ranked, eventually
+from tests.browser.explore import NARROW, TIRED, Explore, assert_ranked, eventually, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, Faults, wait_idle
@@ -80,14 +79,18 @@ def test_copy_link_in_a_secure_place(explore: Explore) -> None:
     assert explore.page.evaluate("navigator.clipboard.readText()") == explore.page.url
 
 
-def test_two_visitors_do_not_disturb_each_other(context: BrowserContext, page: Page, server: Server) -> None:
+def test_two_visitors_do_not_disturb_each_other(explore: Explore, browser: Browser, faults: Faults) -> None:
     texts = [TIRED, "A bird in the hand is worth two in the bush."]
-    visitors = [Explore(page, server.url), Explore(context.new_page(), server.url)]
+    neighbour = browser.new_context(viewport=DESKTOP)
+    faults.watch(neighbour)
+    visitors = [explore, Explore(neighbour.new_page(), explore.url)]
     for visitor, text in zip(visitors, texts, strict=True):
         visitor.open(text=text, hide="true")
     for layer, head, query in ((6, 12, 2), (1, 3, 5), (4, 2, 7)):
         for visitor in visitors:
             visitor.head(layer, head).click()
+        for visitor in visitors:
+            wait_idle(visitor.page)
             visitor.queries.nth(query).click()
         for visitor, text in zip(visitors, texts, strict=True):
             shown = forward(text).shown(hide=True)
@@ -102,6 +105,24 @@ def test_two_visitors_do_not_disturb_each_other(context: BrowserContext, page: P
                 assert_ranked(named, largest)  # noqa: B023
 
             eventually(check)
+    neighbour.close()
+
+
+def test_two_quick_choices_are_both_kept(explore: Explore) -> None:
+    page = explore.page
+    explore.open(layer=1, head=1)
+    for gap, (layer, head, query) in zip(
+        (20, 40, 30, 20, 40, 30),
+        ((4, 2, 3), (3, 3, 4), (4, 2, 5), (6, 12, 6), (4, 2, 7), (2, 5, 8)),
+        strict=True,
+    ):
+        buttons = [explore.head(layer, head).element_handle(), explore.queries.nth(query).element_handle()]
+        page.evaluate("([a, b, gap]) => { a.click(); setTimeout(() => b.click(), gap); }", [*buttons, gap])
+        expect(explore.queries.nth(query)).to_have_attribute("aria-pressed", "true")
+        wait_idle(page)
+        name = f"Layer {layer} · Head {head}"
+        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        expect(explore.queries.nth(query)).to_have_attribute("aria-pressed", "true")
 
 
 def saved(page: Page, button: str) -> Path:
@@ -115,17 +136,25 @@ def saved(page: Page, button: str) -> Path:
 @pytest.mark.parametrize("view", ["Lines", "Matrix"])
 def test_pictures_as_files_say_what_they_show_and_run_nothing(explore: Explore, view: str) -> None:
     explore.open(text=HOSTILE, layer=3, head=7, hide="true", view=view)
-    svg, png = saved(explore.page, "^SVG$"), saved(explore.page, "^PNG$")
-    for path, ending in ((svg, ".svg"), (png, ".png")):
+    picture, png = saved(explore.page, "^SVG$"), saved(explore.page, "^PNG$")
+    for path, ending in ((picture, ".svg"), (png, ".png")):
         assert path.suffix == ending
         for part in ("minilm", "layer3", "head7", "hidden"):
             assert part in path.stem
-    root = ET.fromstring(svg.read_text("utf-8"))
+    root = svg(picture)
     names = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert names <= {"svg", "title", "g", "rect", "path", "text", "defs", "pattern", "image", "tspan", "desc"}
     assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
     said = " ".join(root.itertext())
-    for part in (HOSTILE, "minilm", "3-7", "weights", "without [CLS] and [SEP]", "rescaled", "Layer 3 · Head 7"):
+    for part in (
+        HOSTILE,
+        "minilm",
+        "3-7",
+        "weights",
+        "without [CLS] and [SEP]",
+        "rescaled",
+        "Layer 3 · Head 7",
+    ):
         assert part in said, part
     visible = " ".join(element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "rescaled" in visible
@@ -146,7 +175,7 @@ def test_the_heatmap_as_a_file_says_what_it_shows(explore: Explore) -> None:
         plot.locator("[data-title*=ownload]").click()
     for part in ("minilm", "layer3", "head7", "hidden", ".svg"):
         assert part in download.value.suggested_filename
-    root = ET.fromstring(Path(download.value.path()).read_text("utf-8"))
+    root = svg(download.value.path())
     assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
     said = " ".join(root.itertext())
     for part in ('<script>alert("1")</script>', "minilm", "3-7", "rescaled"):

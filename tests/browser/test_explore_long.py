@@ -1,18 +1,17 @@
 """Long texts: up to the model's own limit the page works, and the picture thins out until it can be read."""
 
 import re
-import xml.etree.ElementTree as ET
 from itertools import cycle, islice
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.explore import Explore, assert_printed, assert_ranked, eventually
+from tests.browser.explore import Explore, assert_printed, assert_ranked, eventually, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import wait_idle
 
-WORDS = "the quick brown fox jumps over a lazy dog while it rains in spain and birds sing their old songs again".split()
+WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "it", "rains", "again")
 
 # How many colours a picture has: a blank one has one, a drawn one many.
 _COLOURS = """
@@ -73,7 +72,7 @@ def test_lines_and_labels_thin_out(explore: Explore) -> None:
     explore.choose("Picture", "Matrix")
     with page.expect_download() as download:
         page.get_by_role("button", name="SVG").click()
-    picture = ET.fromstring(download.value.path().read_text("utf-8"))
+    picture = svg(download.value.path())
     labels = [text for text in picture.itertext() if text in WORDS]
     assert 16 < len(labels) < tokens
 

@@ -1,4 +1,4 @@
-"""A link opens exactly the view that it was copied from, on a server that nobody has visited, and forgives nonsense."""
+"""A link opens exactly the view it was copied from, on a server nobody has visited, and forgives nonsense."""
 
 import re
 from collections.abc import Callable
@@ -84,14 +84,25 @@ def test_the_link_of_a_view_made_by_clicking_opens_that_view(
     explore.open_head(5, 9)
     page.get_by_role("button", name="Several", exact=True).click()
     for head in ("4", "11"):
-        page.get_by_role("group", name="Heads of layer 5").get_by_role("button", name=head, exact=True).click()
+        page.get_by_role("group", name="Heads of layer 5").get_by_role(
+            "button", name=head, exact=True
+        ).click()
         wait_idle(page)
     explore.pick(query=4, key=7)
     explore.choose("Find heads", "itself")
     explore.toggle("Hide special tokens")
     explore.choose("Picture", "Matrix")
     explore.toggle("Colours per head")
-    for part in ("show=change", "layer=5", "head=", "also=", "query=5+not", "find=itself", "hide=true", "view=Matrix"):
+    for part in (
+        "show=change",
+        "layer=5",
+        "head=",
+        "also=",
+        "query=5+not",
+        "find=itself",
+        "hide=true",
+        "view=Matrix",
+    ):
         assert part in page.url
     assert_link_reproduces(page, browser, faults)
 
@@ -173,7 +184,12 @@ def assert_without(shown: str, usual: str) -> None:
 @pytest.mark.parametrize(
     "choices",
     [
-        {"layer": ["2", "3"], "view": ["Matrix", "Lines"], "hide": ["true", "false"], "text": [NARROW, TIRED]},
+        {
+            "layer": ["2", "3"],
+            "view": ["Matrix", "Lines"],
+            "hide": ["true", "false"],
+            "text": [NARROW, TIRED],
+        },
         {"layer": "", "head": "1.5", "view": "", "hide": "", "show": "", "model": "", "query": ""},
         {"layer": "-1", "head": "1e99", "query": "0", "key": "9" * 2000, "view": "matrix", "show": "Narrow"},
     ],

@@ -238,6 +238,19 @@ def test_lines_end_where_the_query_looks_and_nowhere_else(widgets: Widgets) -> N
     expect(root(widgets)).to_have_attribute("data-lines", "1")
 
 
+def test_two_heads_that_look_at_the_same_token_are_both_seen(widgets: Widgets) -> None:
+    weights = np.zeros((LAYERS, HEADS, QUERIES, KEYS), np.float32)
+    weights[..., 9] = 1
+    widgets.mount("head_view", message(publish(widgets, weights, heads=(2, 3)), heads=[2, 3]))
+    canvas, box = widgets.page.locator("canvas.curves").bounding_box(), keys(widgets).nth(9).bounding_box()
+    assert canvas
+    assert box
+    x, y = box["x"] - canvas["x"] - 2, box["y"] - canvas["y"]
+    upper, lower = (widgets.pixel("head_view", x, y + share * box["height"]) for share in (0.27, 0.73))
+    assert upper[0] > upper[1] + 80  # head 2 is orange, head 3 is green
+    assert lower[1] > lower[0] + 80
+
+
 def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at_it(widgets: Widgets) -> None:
     weights = random_weights()
     widgets.mount("head_view", message(publish(widgets, weights)))

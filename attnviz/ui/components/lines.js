@@ -46,8 +46,10 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
     else if (key !== null) for (let i = 0; i < rows; i++) add(i, key);
     else for (let i = first; i < last; i++) for (let j = 0; j < columns; j++) add(i, j);
   }
+  // Several heads: the key token's row is shared out in stripes, and each head's line ends at its own.
+  const thick = (row - 2) / shown.length;
+  const stripe = (head) => (query === null ? 0 : (shown.indexOf(head) - (shown.length - 1) / 2) * thick);
   if (query !== null) {
-    const thick = (row - 2) / shown.length;
     for (const { head, j, level, strong } of cells) {
       const y = j * row - top + 1 + shown.indexOf(head) * thick;
       if (y > height || y + row < 0) continue;
@@ -64,7 +66,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
   const middle = (at) => (at + 0.5) * row - top;
   const inView = (y) => y >= 0 && y <= height;
   for (const { head, i, j, level, strong } of kept) {
-    const [y0, y1] = [middle(i), middle(j)];
+    const [y0, y1] = [middle(i), middle(j) + stripe(head)];
     if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
     // What leads out of view is only hinted at.
     const alpha = (all ? 0.04 + 0.8 * strong : 0.1 + 0.9 * strong) * (inView(y0) && inView(y1) ? 1 : 0.4);
