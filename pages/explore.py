@@ -44,7 +44,7 @@ with linking_card:
 
 sent = published.send(view, heads)
 with atlas:
-    all_heads.draw(view, heads, sent)
+    all_heads.draw(view, heads, tokens, sent)
 with picture:
     title.subheader(f"Layer {heads.layer} · Head {heads.head}", anchor=False)
     one_head.draw(view, heads, tokens, style, sent)

@@ -99,9 +99,9 @@ def percent(share: float) -> str:
 
 
 def signed_percent(change: float) -> str:
-    """0.364 → "+36 %", −0.364 → "−36 %", with a real minus sign."""
-    size = f"{abs(100 * change):.0f} %"
-    return size if size == "0 %" else ("+" if change > 0 else "−") + size
+    """0.364 → "+36 pp", −0.364 → "−36 pp": percentage points, with a real minus sign."""
+    size = f"{abs(100 * change):.0f} pp"
+    return size if size == "0 pp" else ("+" if change > 0 else "−") + size
 
 
 def points(change: float) -> str:

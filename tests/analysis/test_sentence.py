@@ -54,7 +54,7 @@ def test_numbers_as_people_write_them() -> None:
     shares = (0, 0.0004, 0.005, 0.006, 0.664, 1)
     assert [percent(share) for share in shares] == ["0 %", "<1 %", "<1 %", "1 %", "66 %", "100 %"]
     changes = (0.364, -0.364, -0.001, 0)
-    assert [signed_percent(change) for change in changes] == ["+36 %", "−36 %", "0 %", "0 %"]
+    assert [signed_percent(change) for change in changes] == ["+36 pp", "−36 pp", "0 pp", "0 pp"]
     assert [points(x) for x in (-0.0149, 0.364)] == ["1 percentage point", "36 percentage points"]
     assert [name_of(n, GROUPS) for n in range(5)] == ["the (token 1)", "dog", "saw", "the (token 4)", "<b>"]
 

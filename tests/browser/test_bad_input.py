@@ -113,7 +113,8 @@ def test_hostile_texts_in_a_second_sentence_that_cannot_be_read(explore: Explore
         explore.type("Compare with", text)
         expect(box(explore, "Compare with")).to_have_value(text)
         expect(alerts(explore)).to_have_count(1)
-        said = alerts(explore).locator("code").first.text_content() or ""
+        # An invisible joiner keeps Streamlit from taking a part of the text for the name of an icon.
+        said = (alerts(explore).locator("code").first.text_content() or "").replace("\u2060", "")
         assert said
         assert text.startswith(said.rstrip("…"))
         assert elements(explore) <= usual, name

@@ -53,7 +53,9 @@ def test_where_both_are_refused_the_link_waits_selected_for_copying_by_hand(widg
     field = widget.get_by_label("Link to this view")
     expect(field).to_be_focused()
     expect(widget.get_by_text("Press Ctrl+C").last).to_be_visible()
-    assert field.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)") == widget.url
+    assert (
+        field.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)") == widget.url
+    )
     field.press("Escape")
     expect(field).to_be_hidden()
     expect(widget.get_by_role("button", name="Copy link")).to_be_focused()

@@ -28,7 +28,7 @@ RANKED = 8
 
 def close(exact: object) -> Any:
     """As near as two orders of adding up float32 numbers come."""
-    return close(exact, rel=1e-4, abs=2e-5)
+    return pytest.approx(exact, rel=1e-4, abs=2e-5)
 
 
 @pytest.fixture

@@ -124,8 +124,8 @@ def test_the_pinned_query_has_its_row_and_another_has_its_own_while_pointed_at(w
         ("percent", 0.0049, "", "0.5 %"),
         ("score", -3.14159, "−3.14", "−3.14"),
         ("score", 0.0, "0.00", "0.00"),
-        ("signed percent", 0.1234, "+12 %", "+12.3 %"),
-        ("signed percent", -0.4, "−40 %", "−40.0 %"),
+        ("signed percent", 0.1234, "+12 pp", "+12.3 pp"),
+        ("signed percent", -0.4, "−40 pp", "−40.0 pp"),
     ],
 )
 def test_a_number_is_written_in_its_unit(

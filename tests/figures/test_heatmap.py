@@ -84,7 +84,7 @@ def test_a_change_is_drawn_around_zero() -> None:
     values = np.array([[0.1, -0.36], [0.0, 0.2]], dtype=np.float32)
     trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
     assert (trace.zmin, trace.zmid, trace.zmax) == pytest.approx((-36, 0, 36), rel=1e-6)
-    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:+.1f} %</b><extra></extra>"
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:+.1f} pp</b><extra></extra>"
     assert trace.colorscale == DIVERGING
 
 
@@ -116,7 +116,7 @@ def test_the_alternative_text_names_the_strongest_cell() -> None:
     values = np.array([[0.1, -0.36], [-np.inf, 0.2]], dtype=np.float32)
     assert heatmap_alt(values, ["a", "<b>"], ["c", "d"], "signed percent") == (
         "Heatmap of the changes of the weights between 2 queries and 2 keys. "
-        "The largest: “a” looks at “d”, −36 %."
+        "The largest: “a” looks at “d”, −36 percentage points."
     )
     weight, score = np.array([[[0.664]], [[-2.804]]], dtype=np.float32)
     assert heatmap_alt(weight, ["it"], ["dog"]).endswith("“it” looks at “dog”, 66 %.")

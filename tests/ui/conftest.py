@@ -19,7 +19,7 @@ def visit() -> Visit:
         parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
     ) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=120)
-        for name, value in ((parameters or {}) | more).items():
+        for name, value in {**(parameters or {}), **more}.items():
             app.query_params[name] = value
         return app.run()
 

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz.analysis.sentence import percent
 from attnviz.ui.examples import EXAMPLES, OPENING
 from tests.ui.conftest import Visit
 
@@ -124,9 +125,8 @@ def test_the_heads_that_link_two_tokens_are_ranked(visit: Visit) -> None:
     clean(app)
     weights = attnviz.trace(OPENING.text).stack("encoder")[:, :, 9, 2]
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
-    best = app.get("button_group")
-    names = [option for group in best for option in group.options]
-    assert any(option.startswith(f"{layer + 1}-{head + 1} · {weights.max():.0%}"[:6]) for option in names)
+    best = app.pills(key="ranking").options[0]
+    assert best == f"{layer + 1}-{head + 1} · {percent(float(weights.max()))}"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -134,7 +134,7 @@ def test_every_example_opens_and_begins_with_its_word(visit: Visit, example: Any
     app = visit(text=example.text, other=example.other)
     clean(app)
     assert not app.warning
-    assert app.selectbox(key="query").value.split(" ", 1)[1] == example.query
+    assert str(app.selectbox(key="query").value).split(" ", 1)[1] == example.query
     if example.other:
         app.segmented_control(key="show").set_value("change").run()
         clean(app)

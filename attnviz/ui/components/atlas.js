@@ -128,7 +128,7 @@ class Atlas {
     const head = (at % this.data.heads) + 1;
     // First the widgets of this page, in this very frame; then Python.
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: { layer, heads: [head] } }));
-    this.trigger("pick", { layer, head });
+    this.trigger("pick", { layer, head, ...unanswered("heads") });
   }
 
   /** The picture of each head, [layer × head]: { values, rows, columns } or undefined. */

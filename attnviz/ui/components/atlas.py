@@ -32,6 +32,7 @@ def atlas(
     dim: Sequence[int] = (),
     kind: Literal["sequential", "diverging"] = "sequential",
     on_pick: Callable[[int, int], None] | None = None,
+    on_tokens: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
     """Draws the atlas; a click, Enter or Space on a head picks it.
 
@@ -47,11 +48,17 @@ def atlas(
         dim: the heads to draw faintly because a filter left them out; numbered layer by layer from 0.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         on_pick: called with layer and head, from 1.
+        on_tokens: called with query and key if a head view's pick of them is not answered yet: a message
+            comes together with older values of Streamlit's own controls, which would undo it.
     """
 
     def picked() -> None:
         pick = st.session_state[key].get("pick")
-        if on_pick and pick:
+        if not pick:
+            return
+        if on_tokens and (also := pick.get("also")):
+            on_tokens(also["query"], also["key"])
+        if on_pick:
             on_pick(int(pick["layer"]), int(pick["head"]))
 
     _mount(

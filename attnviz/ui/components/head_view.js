@@ -3,8 +3,8 @@
 class HeadView {
   constructor(parent) {
     this.host = parent.host ?? parent;
-    this.chosen = new Choice(); // { layer, heads }
-    this.pin = new Choice(); // { query, key }
+    this.chosen = new Choice("heads"); // { layer, heads }
+    this.pin = new Choice("tokens"); // { query, key }
     this.several = false;
     this.chips = element("div", { class: "chips", role: "group" });
     const button = (text, attributes) =>
@@ -168,7 +168,7 @@ class HeadView {
     const [verb, to] = {
       percent: ["looks", "at"],
       score: ["scores", ""],
-      "signed percent": ["changes", "towards"],
+      "signed percent": ["changes by", ""],
     }[this.data.unit];
     const parts = [this.token("query", query), ` ${verb} `];
     this.exactRows(query)
@@ -208,7 +208,7 @@ class HeadView {
   choose(heads) {
     const choice = { layer: this.layer, heads };
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: choice }));
-    this.trigger("heads", choice);
+    this.trigger("heads", { ...choice, ...unanswered("heads") });
   }
 
   chip(head) {
@@ -253,7 +253,7 @@ class HeadView {
 
   pick(query, key) {
     this.pin.choose({ query, key });
-    this.trigger("pick", { query, key });
+    this.trigger("pick", { query, key, ...unanswered("tokens") });
     this.draw();
   }
 

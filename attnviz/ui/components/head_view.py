@@ -73,14 +73,24 @@ def head_view(
         on_heads: called with layer and heads, from 1.
     """
 
+    # A message repeats what was chosen just before and is not answered yet ("also"): it comes together
+    # with older values of Streamlit's own controls, which would undo that choice.
     def picked() -> None:
         pick = st.session_state[name].get("pick")
-        if on_pick and pick:
+        if not pick:
+            return
+        if on_heads and (also := pick.get("also")):
+            on_heads(int(also["layer"]), [int(head) for head in also["heads"]])
+        if on_pick:
             on_pick(pick["query"], pick["key"])
 
     def chosen() -> None:
         chosen = st.session_state[name].get("heads")
-        if on_heads and chosen:
+        if not chosen:
+            return
+        if on_pick and (also := chosen.get("also")):
+            on_pick(also["query"], also["key"])
+        if on_heads:
             on_heads(int(chosen["layer"]), [int(head) for head in chosen["heads"]])
 
     _mount(

@@ -77,6 +77,12 @@ class Choice {
   #told;
   value;
 
+  /** @param name under which other widgets on the page know it, if they do. */
+  constructor(name) {
+    window.attnvizChoices ??= {};
+    if (name) window.attnvizChoices[name] = this;
+  }
+
   choose(value) {
     this.value = value;
     this.#asked.push({ text: JSON.stringify(value), at: performance.now() });
@@ -100,13 +106,24 @@ class Choice {
   }
 }
 
-/** 0.664 as "66.4 %", "0.66" or "+66.4 %". */
+/**
+ * { also: … }, what was chosen in other widgets and Python has not answered yet; {} if there is nothing.
+ * A message to Python also brings back what Streamlit's own controls showed when it was sent, and would undo it.
+ *
+ * @param own the name of the choice that the message is about.
+ */
+function unanswered(own) {
+  const open = Object.entries(window.attnvizChoices ?? {}).filter(([name, choice]) => name !== own && !choice.answered);
+  return open.length ? { also: Object.assign({}, ...open.map(([, choice]) => choice.value)) } : {};
+}
+
+/** 0.664 as "66.4 %", "0.66" or, of a change, "+66.4 pp": percentage points. */
 function written(value, unit, digits = 1) {
   const minus = value < 0 ? "−" : "";
   const size = Math.abs(value);
   if (unit === "score") return minus + size.toFixed(digits + 1);
   const sign = unit === "signed percent" && value > 0 ? "+" : minus;
-  return `${sign}${(100 * size).toFixed(digits)} %`;
+  return `${sign}${(100 * size).toFixed(digits)} ${unit === "signed percent" ? "pp" : "%"}`;
 }
 
 /** The same for places with little room: whole percents. */

@@ -11,6 +11,7 @@ from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.components.atlas import atlas
 from attnviz.ui.explore.choices import Heads, choose_heads
+from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
 
 
@@ -24,7 +25,7 @@ def choose(view: View) -> tuple[Heads, DeltaGenerator]:
     return choose_heads(layers, heads), place
 
 
-def draw(view: View, heads: Heads, sent: Sent) -> None:
+def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
     """Draw the rule of the chosen filter, and the atlas."""
     layers, heads_total = caches.values(view).shape[:2]
     dimmed: list[int] = []
@@ -43,6 +44,7 @@ def draw(view: View, heads: Heads, sent: Sent) -> None:
         facts=caches.facts(view),
         kind=caches.drawn(view).picture.kind,
         on_pick=_open,
+        on_tokens=tokens.choose,
     )
 
 

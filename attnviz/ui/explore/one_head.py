@@ -57,8 +57,13 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 
 def explanation(view: View) -> str:
     """How the numbers in the picture were made from the model's, in plain words."""
-    tokens = caches.shown(view.model, view.text, view.hide, view.merge)
-    return tokens.explanation if view.stage == WEIGHTS else tokens.explanation_of_scores
+    told = []
+    for text in filter(None, (view.text, view.changed)):
+        tokens = caches.shown(view.model, text, view.hide, view.merge)
+        told.append(tokens.explanation if view.stage == WEIGHTS else tokens.explanation_of_scores)
+    # Of two sentences, only one may have pieces to merge.
+    whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
+    return f"{whole}; pp: percentage points" if view.unit == "signed percent" else whole
 
 
 def caption(view: View, heads: Heads) -> str:

@@ -39,9 +39,9 @@ def draw(view: View, heads: Heads) -> None:
 
 
 def csv_of(view: View, heads: Heads) -> str:
-    """The shown numbers of the open head."""
+    """The shown numbers of the open head; spreadsheets know by the first character that it is UTF-8."""
     groups = caches.groups(view)
-    return head_table(
+    return "\ufeff" + head_table(
         caches.values(view)[heads.layer - 1, heads.head - 1],
         groups,
         groups,
