@@ -54,6 +54,6 @@ with linking_card:
 with arithmetic:
     why.draw(view, heads, tokens)
 with tasks_card:
-    tasks.draw()
+    tasks.draw(view.model)
 with notices:
     links.draw(choices.parameters())

@@ -168,7 +168,8 @@ def facts(view: View) -> tuple[str, ...]:
     """One short sentence for each head, [layer × head]: what it looks at, or what changed most in it."""
     if view.changed is not None:
         return tuple(
-            f"{query} → {key}: {written(view, move)}" for query, key, move in largest_moves(comparison(view))
+            f"changes most where {query} looks at {key}, {written(view, move)}"
+            for query, key, move in largest_moves(comparison(view))
         )
     tokens = shown(view.model, view.text, view.hide, view.merge)
     described = describe(weights(view.model, view.text, view.hide, view.merge), tokens)

@@ -158,6 +158,7 @@ def test_pictures_as_files_say_what_they_show_and_run_nothing(explore: Explore, 
         assert part in said, part
     visible = " ".join(element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "rescaled" in visible
+    assert "colour scale" in visible
     assert '<script>alert("1")</script>' in visible
     content = png.read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.analysis.sentence import percent
 from attnviz.ui.examples import EXAMPLES, OPENING
+from attnviz.ui.explore.tasks import TASKS
 from tests.ui.conftest import Visit
 
 
@@ -258,3 +259,21 @@ def test_a_link_without_a_sentence_is_not_mentioned_once_there_is_one(visit: Vis
     clean(app)
     assert not app.warning
     assert app.number_input(key="layer").value == 2
+
+
+@pytest.mark.parametrize(("word", "guess"), [("narrow", "dog"), ("narrow", "road"), ("small", "suitcase")])
+def test_a_guess_opens_its_picture_and_the_weights_judge_it(visit: Visit, word: str, guess: str) -> None:
+    app = visit(layer="2", head="7")
+    app.pills(key=f"guess {word}").set_value(guess).run()
+    clean(app)
+    task = next(task for task in TASKS if task.word == word)
+    assert app.text_input(key="other").value == task.example.other
+    assert app.segmented_control(key="show").value == word
+    assert (sent(app, "head_view")["layer"], sent(app, "head_view")["heads"]) == (4, [2])
+    block = attnviz.trace(task.example.other).block("encoder", 3)
+    tokens = [token.text for token in block.key_tokens]
+    weight = {answer: block.weights[1, tokens.index("it"), tokens.index(answer)] for answer in task.answers}
+    right = max(weight, key=weight.__getitem__)
+    told = next(m.value for m in app.markdown if m.value.startswith(("**Yes", "**No")))
+    assert told.startswith("**Yes" if guess == right else "**No")
+    assert all(percent(float(weight[answer])) in told for answer in task.answers)
