@@ -119,7 +119,7 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
 
     Returns:
         layer × head strings: "looks at the previous token (87 %)", "looks at [CLS] (54 %)",
-        "looks at itself (61 %)", "spreads widely (entropy 3.1 of 3.9 bits)", …; each share is the mean over
+        "looks at itself (61 %)", "spreads widely (like 9 of 15 tokens sharing equally)", …; each share is the mean over
         all shown queries.
     """
     named: list[tuple[str, Floats]] = []
@@ -135,7 +135,9 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
     shares = np.stack([share for _, share in named])
     strongest, best = shares.argmax(axis=0), shares.max(axis=0)
     entropy, largest = _entropy(weights)
-    bits, of_bits, even = entropy.mean(axis=-1), largest.mean(axis=-1), _evenness(entropy, largest)
+    # An entropy of H bits is that of 2^H tokens with equal shares: the perplexity of the row.
+    equal, of_all = (np.exp2(bits.mean(axis=-1)) for bits in (entropy, largest))
+    even = _evenness(entropy, largest)
     told = []
     for layer, head in np.ndindex(best.shape):
         here = layer, head
@@ -143,7 +145,7 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
             told.append(f"{named[strongest[here]][0]} ({percent(float(best[here]))})")
         else:
             how = "spreads widely" if even[here] >= _WIDE else "looks at no fixed place"
-            told.append(f"{how} (entropy {bits[here]:.1f} of {of_bits[here]:.1f} bits)")
+            told.append(f"{how} (like {equal[here]:.0f} of {of_all[here]:.0f} tokens sharing equally)")
     return tuple(told)
 
 

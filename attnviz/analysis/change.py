@@ -44,11 +44,9 @@ def change(first_weights: Floats, first: Shown, second_weights: Floats, second: 
         AttnvizError: the sentences show different numbers of tokens.
     """
     if len(first) != len(second):
-        merged = first.merge_words and second.merge_words
-        remedy = "Change" if merged else "Merge word pieces into words, or change"
         raise AttnvizError(
             f"The first sentence shows {len(first)} tokens and the second {len(second)}, so they cannot be "
-            f"compared token by token. {remedy} just one word."
+            f"compared token by token. {_remedy(first, second)}"
         )
     pairs = list(zip(first.groups, second.groups, strict=True))
     differing = tuple(index for index, (one, other) in enumerate(pairs) if one.label != other.label)
@@ -67,6 +65,23 @@ def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
         (changed.labels[query], changed.labels[key], float(head[query, key]))
         for head, query, key in zip(heads, queries, keys, strict=True)
     )
+
+
+def _remedy(first: Shown, second: Shown) -> str:
+    """What to do about different numbers of tokens: merge the pieces of a word that only one sentence has."""
+    longest = max(_split_words(first) ^ _split_words(second), key=len, default=())
+    if not longest:
+        return "Compare sentences with equally many words."
+    return f"The model reads a word as {len(longest)} pieces, {' '.join(longest)}: Merge pieces mends that."
+
+
+def _split_words(shown: Shown) -> set[tuple[str, ...]]:
+    """The words that are shown as several pieces, each as its pieces."""
+    if shown.merge_words:
+        return set()
+    words = dict.fromkeys(token.word for token in shown.tokens if token.word is not None)
+    pieces = (tuple(token.text for token in shown.tokens if token.word == word) for word in words)
+    return {word for word in pieces if len(word) > 1}
 
 
 def _both(one: Group, other: Group) -> Group:

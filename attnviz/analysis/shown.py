@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats, Mask, Token
 
+_UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
+_MOST_QUOTED = 12
+
 Index = slice | NDArray[np.intp]
 Value = TypeVar("Value", bound=np.generic)
 
@@ -22,7 +25,8 @@ class Group:
     """One row or column of a picture: a token, or the pieces of one word.
 
     Attributes:
-        label: the token as the tokenizer spells it; for merged pieces, the word.
+        label: the token as the tokenizer spells it, and what was typed if it does not know that; for merged
+            pieces, the word.
         title: one line of plain text: which token it is, what was typed, and where.
         special: True if the tokenizer added it.
         number: the position of its first token, from 1.
@@ -102,12 +106,12 @@ class Shown:
     def explanation(self) -> str:
         """How the weights in the picture were made from the model's, in words."""
         rescaled = ("each row rescaled to sum to 100 %",) if self.hides else ()
-        return "; ".join((*self._choices(), *rescaled)) or "every token, as the model computed it"
+        return "; ".join((*self._choices(), *rescaled)) or "nothing hidden, merged or rescaled"
 
     @property
     def explanation_of_scores(self) -> str:
         """The same for scores, which are only left out, never rescaled or merged."""
-        return "; ".join(self._choices()) or "every token, as the model computed it"
+        return "; ".join(self._choices()) or "nothing hidden, merged or rescaled"
 
     def index_of(self, position: int) -> int | None:
         """Where the token at `position` (from 0) is shown, from 0; None if it is hidden or does not exist."""
@@ -150,7 +154,13 @@ class Shown:
             where = f"character {end}" if end == start + 1 else f"characters {start + 1}–{end}"
             title = f'{number}: "{visible_text(typed)}", {where}{read}'
         label = spelled if self.merge_words and not pieces[0].special else pieces[0].text
+        if label in _UNKNOWN:
+            label = f"{label} {_beginning(visible_text(self.text[start:end]))}".rstrip()
         return Group(label, title, pieces[0].special, first, positions)
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
 def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:

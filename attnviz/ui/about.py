@@ -64,7 +64,7 @@ def limits() -> None:
 - Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
   is asked.
 - Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
-- Letters that the model does not know become [UNK]; the picture says what was typed there.
+- Letters that the model does not know become [UNK], with what was typed beside it. The bundled model knows English.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """
     )

@@ -138,7 +138,7 @@ def test_between_two_texts_position_means_nothing() -> None:
     target, source = Shown(tokens(5), text(5)), Shown(tokens(7), text(7))
     weights = np.full((2, 3, 5, 7), 1 / 7, dtype=np.float32)
     assert [b.name for b in behaviours(weights, target, source)] == ["first", "separator", "focused", "broad"]
-    assert set(facts(weights, target, source)) == {"spreads widely (entropy 2.8 of 2.8 bits)"}
+    assert set(facts(weights, target, source)) == {"spreads widely (like 7 of 7 tokens sharing equally)"}
 
 
 def test_in_short_texts_an_even_share_is_no_pattern() -> None:
@@ -171,8 +171,8 @@ def test_facts_name_what_stands_out() -> None:
         "looks at itself (61 %)",
         "looks at [CLS] (54 %)",
         "looks at “w4”, token 5 (45 %)",
-        "spreads widely (entropy 3.7 of 3.7 bits)",
-        "looks at no fixed place (entropy 0.5 of 3.7 bits)",
+        "spreads widely (like 13 of 13 tokens sharing equally)",
+        "looks at no fixed place (like 1 of 13 tokens sharing equally)",
     )
 
 

@@ -51,13 +51,19 @@ def test_largest_move_of_each_head_whichever_its_sign() -> None:
     assert largest_moves(Change(values, groups, ())) == (("a", "b", -0.5), ("b", "a", 0.375))
 
 
+def word(number: int, *pieces: str) -> list[Token]:
+    return [Token(piece, number, number, number + 1, number, False) for piece in pieces]
+
+
 @pytest.mark.parametrize(
-    ("merge", "remedy"), [(False, "Merge word pieces"), (True, r"\. Change just one word\.")]
+    ("merge", "remedy"),
+    [(False, "3 pieces, un ##break ##able: Merge pieces"), (True, "equally many words")],
 )
 def test_different_lengths_get_both_counts_and_a_remedy(merge: bool, remedy: str) -> None:
-    def text(size: int) -> Shown:
-        tokens = tuple(Token("w", n, n, n + 1, n, False) for n in range(size))
-        return Shown(tokens, "x" * size, merge_words=merge)
-
-    with pytest.raises(AttnvizError, match=f"shows 3 tokens and the second 5.*{remedy}"):
-        change(np.ones((3, 3), np.float32), text(3), np.ones((5, 5), np.float32), text(5))
+    first = Shown((*word(0, "dog"), *word(1, "em", "##bed")), "ab", merge_words=merge)
+    both = (*word(0, "em", "##bed"), *word(1, "un", "##break", "##able"), *word(2, "it"))
+    second = Shown(both, "abc", merge_words=merge)
+    with pytest.raises(
+        AttnvizError, match=f"shows {len(first)} tokens and the second {len(second)},.*{remedy}"
+    ):
+        change(np.eye(len(first), dtype=np.float32), first, np.eye(len(second), dtype=np.float32), second)

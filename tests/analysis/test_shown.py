@@ -39,7 +39,7 @@ def random_weights(size: int, seed: int) -> Floats:
 def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
     text, tokens = word_pieces
     shown = Shown(tokens, text)
-    assert shown.labels == ("[CLS]", "un", "##break", "##able", "dog", "[UNK]", "[SEP]")
+    assert shown.labels == ("[CLS]", "un", "##break", "##able", "dog", "[UNK] 🦄", "[SEP]")
     assert [group.number for group in shown.groups] == [1, 2, 3, 4, 5, 6, 7]
     assert [group.special for group in shown.groups] == [True, False, False, False, False, False, True]
     assert shown.titles == (
@@ -51,13 +51,13 @@ def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
         'token 6: "🦄", character 17, read as [UNK]',
         "token 7: [SEP], added by the tokenizer",
     )
-    assert shown.explanation == shown.explanation_of_scores == "every token, as the model computed it"
+    assert shown.explanation == shown.explanation_of_scores == "nothing hidden, merged or rescaled"
 
 
 def test_merged_and_hidden(word_pieces: Text) -> None:
     text, tokens = word_pieces
     shown = Shown(tokens, text, hide_special=True, merge_words=True)
-    assert shown.labels == ("unbreakable", "dog", "[UNK]")
+    assert shown.labels == ("unbreakable", "dog", "[UNK] 🦄")
     assert [group.number for group in shown.groups] == [2, 5, 6]
     assert shown.groups[0].positions == (1, 2, 3)
     assert shown.titles[0] == 'tokens 2–4: "Unbreakable", characters 1–11'
@@ -152,7 +152,7 @@ def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> N
     part = weights[..., 1:-1, 1:-1]
     shown = Shown(plain, tired.text, hide_special=True)
     assert np.array_equal(shown_weights(part, shown), part)
-    assert shown.explanation == "every token, as the model computed it"
+    assert shown.explanation == "nothing hidden, merged or rescaled"
     assert left_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
 
 
