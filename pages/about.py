@@ -8,6 +8,7 @@ from attnviz.ui.about import limits, models, reading_a_picture, what_a_weight_sa
 frame.require()
 with st.container(width=800):
     st.title("About", anchor=False)
+    st.header("How to read a picture", anchor=False)
     reading_a_picture()
     what_a_weight_says()
     models()

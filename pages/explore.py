@@ -26,17 +26,14 @@ with st.container(horizontal=True, vertical_alignment="center"):
 read = reading.read(chosen, switch)
 notices = st.container()
 
-narrow, wide = st.columns([5, 7], gap="medium")
-overview, tasks_card = (narrow.container(border=True) for _ in range(2))
-picture = wide.container(border=True)
+with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
+    narrow, wide = st.columns([5, 7], gap="medium")
+overview, linking_card = (narrow.container(border=True) for _ in range(2))
+picture, tasks_card = (wide.container(border=True) for _ in range(2))
+arithmetic = st.container(border=True)
+
 with picture:
     view, style, title = choices.choose_view(read)
-
-narrow, wide = st.columns([5, 7], gap="medium")
-linking_card = narrow.container(border=True)
-# A change is worked out twice, side by side, and needs the whole width.
-arithmetic = (st if view.changed else wide).container(border=True)
-
 with overview:
     heads, atlas = all_heads.choose(view)
 with linking_card:
@@ -46,11 +43,11 @@ sent = published.send(view, heads)
 with atlas:
     all_heads.draw(view, heads, tokens, sent)
 with picture:
-    title.subheader(f"Layer {heads.layer} · Head {heads.head}", anchor=False)
+    title.subheader(heads.title, anchor=False)
     one_head.draw(view, heads, tokens, style, sent)
     saving.draw(view, heads)
 with linking_card:
-    linking.draw(view, heads, tokens)
+    linking.draw(read, view, heads, tokens)
 with arithmetic:
     why.draw(view, heads, tokens)
 with tasks_card:

@@ -119,8 +119,8 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
 
     Returns:
         layer × head strings: "looks at the previous token (87 %)", "looks at [CLS] (54 %)",
-        "looks at itself (61 %)", "spreads widely (like 9 of 15 tokens sharing equally)", …; each share is the mean over
-        all shown queries.
+        "looks at itself (61 %)", "spreads widely (like 9 of 15 tokens sharing equally)", …; each
+        share is the mean over all shown queries.
     """
     named: list[tuple[str, Floats]] = []
     if keys is None:

@@ -7,13 +7,15 @@ from attnviz.capture import catalogue
 
 def reading_a_picture() -> None:
     """How to read a head."""
-    st.header("How to read a picture", anchor=False)
     st.markdown(
         """
 A transformer reads a text as **tokens**: words, or pieces of them. In every **layer**, every **head**
 lets each token look at all the tokens and take something from each. *How much* it takes is the **weight**.
 
+- Every head makes two lists of numbers from every token: a :blue[query], what the token looks for, and a
+  :red[key], what it offers to be found by. The better they match, the larger the weight.
 - A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
+- [CLS] and [SEP] are added at the beginning and the end; many heads look there when they find nothing else.
 - The weights of one row are between 0 and 100 % and sum to 100 %.
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
 - A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
@@ -64,7 +66,8 @@ def limits() -> None:
 - Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
   is asked.
 - Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
-- Letters that the model does not know become [UNK], with what was typed beside it. The bundled model knows English.
+- Letters that the model does not know become [UNK], with what was typed beside it; the bundled model
+  knows English.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """
     )

@@ -52,7 +52,7 @@ EXAMPLES = (
     Example(
         "keys / cabinet",
         "The keys to the old cabinet are on the table.",
-        "The key to the old cabinets is on the table.",
+        "The keys to the old cabinets are on the table.",
         "Which head ties *are* to *keys*, past the nearer *cabinet*?",
         "are",
     ),

@@ -6,10 +6,17 @@ from streamlit.navigation.page import StreamlitPage
 _FRAMED = "frame has run"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
+# On a phone the picture comes before the overview: what a tap changes is then in sight.
+PICTURE_FIRST_ON_PHONES = "picture-first"
+
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
+@media (max-width: 640px) {
+  .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
+  .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
+}
 </style>
 """
 

@@ -190,7 +190,7 @@ def test_numbers_as_files_are_those_of_the_page(explore: Explore) -> None:
 
     table = saved(explore.page, "^CSV")
     assert re.fullmatch(r"attnviz-minilm-layer3-head7-.*hidden.*\.csv", table.name)
-    lines = list(csv.reader(io.StringIO(table.read_text("utf-8"))))
+    lines = list(csv.reader(io.StringIO(table.read_text("utf-8-sig"))))
     facts = {line[0]: line[1] for line in lines if line[0].startswith("# ")}
     said = " ".join([*facts, *facts.values()])
     for part in (HOSTILE, "minilm", "without [CLS] and [SEP]", "rescaled"):
@@ -218,7 +218,7 @@ def test_the_numbers_of_a_change_as_a_file(explore: Explore) -> None:
     explore.open(show="change", layer=4, head=2)
     table = saved(explore.page, "^CSV")
     assert "change" in table.name
-    lines = list(csv.reader(io.StringIO(table.read_text("utf-8"))))
+    lines = list(csv.reader(io.StringIO(table.read_text("utf-8-sig"))))
     said = " ".join(" ".join(line) for line in lines if line[0].startswith("# "))
     assert TIRED in said
     assert NARROW in said

@@ -144,7 +144,7 @@ class HeadView {
 
   /** A token inside a sentence: right-to-left script must not turn the numbers around. */
   token(side, at) {
-    return element("bdi", { text: this.data[`${side}_tokens`][at].label });
+    return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
   number(value) {
@@ -165,16 +165,12 @@ class HeadView {
   /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
   rowSentence(query) {
     const several = this.heads.length > 1;
-    const [verb, to] = {
-      percent: ["looks", "at"],
-      score: ["scores", ""],
-      "signed percent": ["changes by", ""],
-    }[this.data.unit];
+    const verb = { percent: "looks at", score: "scores highest with", "signed percent": "looks" }[this.data.unit];
     const parts = [this.token("query", query), ` ${verb} `];
     this.exactRows(query)
       .slice(0, 4)
       .forEach(({ number, values }, at) => {
-        parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
+        parts.push(at ? "; " : "", several ? `in head ${number} ` : "");
         parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key") : ["…"]));
       });
     return parts;
@@ -190,9 +186,16 @@ class HeadView {
 
   #largest(values, count, side) {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
-    order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+    const size = this.data.unit === "score" ? (value) => value : Math.abs;
+    order.sort((a, b) => size(values[b]) - size(values[a]));
     const several = order.slice(0, count);
-    return several.flatMap((at, n) => [n ? ", " : "", this.token(side, at), ` ${this.number(values[at])}`]);
+    const how = (value) => (this.data.unit !== "signed percent" ? "" : value < 0 ? "less at " : "more at ");
+    return several.flatMap((at, n) => [
+      n ? ", " : "",
+      side === "key" ? how(values[at]) : "",
+      this.token(side, at),
+      ` ${this.number(values[at])}`,
+    ]);
   }
 
   // Choosing --------------------------------------------------------------------------------------------

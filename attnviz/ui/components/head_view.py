@@ -18,11 +18,13 @@ class ShownToken(TypedDict):
 
     Attributes:
         label: what is written.
+        name: what sentences call it; with its number where the text has the same label twice.
         title: what a pointer resting on it is told.
         special: whether the tokenizer added it ([CLS], [SEP]).
     """
 
     label: str
+    name: str
     title: str
     special: bool
 

@@ -33,7 +33,8 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
         if behaviour.name == st.session_state["find"]:
             found = behaviour.found
             dimmed = np.flatnonzero(~found.ravel()).tolist()
-            st.markdown(f":small[**{found.sum()} of {found.size} heads.** {behaviour.rule}]")
+            counted = f"**{found.sum()} of {found.size} heads.**"
+            st.markdown(f":small[{counted} {behaviour.rule}{_note(view, behaviour.name)}]")
     atlas(
         "atlas",
         pixels=sent.pixels,
@@ -46,6 +47,16 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
         on_pick=_open,
         on_tokens=tokens.choose,
     )
+
+
+def _note(view: View, name: str) -> str:
+    """What one must know to see in the picture what the filter found."""
+    notes = []
+    if view.changed is not None:
+        notes.append("This is about the first sentence.")
+    if not view.hide and name not in ("first", "separator"):
+        notes.append("*Hide special tokens* shows it clearly.")
+    return " ".join(["", *notes])
 
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:

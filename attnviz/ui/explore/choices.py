@@ -13,7 +13,8 @@ from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import STAGES
 from attnviz.errors import AttnvizError
 from attnviz.ui import caches
-from attnviz.ui.caches import WEIGHTS, View
+from attnviz.ui.about import reading_a_picture
+from attnviz.ui.caches import KIND, WEIGHTS, View
 from attnviz.ui.explore.reading import Reading
 
 STYLES = ("Lines", "Matrix", "Heatmap")
@@ -44,6 +45,12 @@ class Heads:
         return [self.head, *self.also]
 
     @property
+    def title(self) -> str:
+        """What is open: "Layer 4 · Head 2", "Layer 4 · Heads 2, 5"."""
+        numbers = ", ".join(str(head) for head in self.all)
+        return f"Layer {self.layer} · {'Heads' if self.also else 'Head'} {numbers}"
+
+    @property
     def name(self) -> str:
         """The head's name as in Clark et al. 2019: "4-2"."""
         return f"{self.layer}-{self.head}"
@@ -67,7 +74,7 @@ def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
             "from a word the mean (Clark et al. 2019).",
         )
         per_head = st.toggle(
-            "Colours per head",
+            "Scale colours per head",
             key="scale",
             bind="query-params",
             help="Off: a colour means the same number in every head. "
@@ -77,12 +84,18 @@ def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
         style = _one_of("Picture", STYLES, STYLES[0], "view")
         names = [stage.name for stage in STAGES]
         stage = _one_of("Stage", names, WEIGHTS, "stage")
+        with st.popover("Help"):
+            reading_a_picture()
     if stage != WEIGHTS:
-        st.markdown(f":small[**{stage}**: {next(s for s in STAGES if s.name == stage).explanation}.]")
+        explained = next(s for s in STAGES if s.name == stage).explanation
+        unmasked = stage == "masked" and caches.trace(read.model, read.text).of_kind(KIND)[0].mask.all()
+        nothing = " In this model every token may look everywhere: nothing is masked." if unmasked else ""
+        st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
     if merge and stage != WEIGHTS:
         st.info("Scores belong to single word pieces, so pieces are merged only at the stage “weights”.")
         merge = False
-    scale: Scale = "per head" if per_head else "shared"
+    # Scores differ in size from head to head: on one scale the largest would leave the others blank.
+    scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
     view = View(read.model, read.text, read.changed, stage, scale, hide, merge)
     if view.changed is not None:
         try:

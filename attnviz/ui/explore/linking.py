@@ -15,6 +15,7 @@ from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.examples import Example, example_of
 from attnviz.ui.explore.choices import Heads, choose_token
+from attnviz.ui.explore.reading import Reading
 
 STRONGEST = "the strongest"
 EVERY = "every token"
@@ -84,7 +85,7 @@ def choose(view: View, heads: Heads) -> Tokens:
     return Tokens(options, Pair(options.index(query), options.index(key) if chosen else strongest, chosen))
 
 
-def draw(view: View, heads: Heads, tokens: Tokens) -> None:
+def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the ranking of all heads; a click opens a head."""
     if tokens.pair is None:
         st.markdown("Choose a query token to see which heads link it to another.")
@@ -106,10 +107,24 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
         args=(names,),
         label_visibility="collapsed",
     )
+    if moved := _who_moves_most(read, view, query, key):
+        st.markdown(f":small[{moved}]")
     place = [name for name, _ in ranked].index(heads.name) + 1
     st.markdown(
         f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
     )
+
+
+def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | None:
+    """Which head's link differs most between the two sentences; None if they cannot be compared."""
+    if read.pair is None or view.changed is not None:
+        return None
+    both = [caches.weights(view.model, trace.text, view.hide, view.merge) for trace in read.pair]
+    if both[0].shape != both[1].shape:
+        return None
+    most = rank_changes(both[0], both[1], query, key)[0]
+    name = f"{most.layer + 1}-{most.head + 1}"
+    return f"From the first sentence to the second, **{name}** moves most: {signed_percent(most.change)}."
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:

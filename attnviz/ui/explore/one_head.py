@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import WEIGHTS, View
@@ -16,6 +17,10 @@ from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
 
 _MOST = 3  # tokens named in the sentence
+_SCALES: dict[Scale, str] = {
+    "shared": "one colour scale for all heads",
+    "per head": "each head has its own colour scale",
+}
 _CAPTION = 300  # characters of a sentence that a caption has room for
 
 
@@ -71,7 +76,7 @@ def caption(view: View, heads: Heads) -> str:
     first, second = (f"“{_begin(text)}”" for text in (view.text, view.changed or ""))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
-    return f"{sentence} · {view.model} · head {open_heads} · {view.stage} · {explanation(view)}"
+    return f"{sentence} · {view.model} · head {open_heads} · {view.stage}"
 
 
 def _begin(text: str) -> str:
@@ -95,9 +100,15 @@ def file_name(view: View, heads: Heads) -> str:
 
 
 def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+    groups = caches.groups(view)
     named: list[ShownToken] = [
-        {"label": group.label, "title": group.title, "special": group.special}
-        for group in caches.groups(view)
+        {
+            "label": group.label,
+            "name": name_of(index, groups),
+            "title": group.title,
+            "special": group.special,
+        }
+        for index, group in enumerate(groups)
     ]
 
     def open_heads(layer: int, picked: list[int]) -> None:
@@ -118,9 +129,9 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) ->
         key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
         kind=caches.drawn(view).picture.kind,
         unit=view.unit,
-        note=f"{view.scale} colour scale; {explanation(view)}",
+        note=f"{_SCALES[view.scale]}; {explanation(view)}",
         caption=caption(view, heads),
-        filename=file_name(view, heads),
+        filename=f"{file_name(view, heads)}-{style.lower()}",
         on_pick=tokens.choose,
         on_heads=open_heads,
     )
@@ -138,7 +149,13 @@ def _heatmap(view: View, heads: Heads) -> None:
         st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several side by side.")
     st.plotly_chart(
         heatmap(
-            numbers, labels, labels, kind=drawn.kind, unit=view.unit, high=high, caption=caption(view, heads)
+            numbers,
+            labels,
+            labels,
+            kind=drawn.kind,
+            unit=view.unit,
+            high=high,
+            caption=f"{caption(view, heads)} · {explanation(view)}",
         ),
         theme="streamlit",
         config=config(file_name(view, heads)),

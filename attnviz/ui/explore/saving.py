@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import streamlit as st
 
@@ -22,19 +23,19 @@ def draw(view: View, heads: Heads) -> None:
         st.download_button(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
-            file_name=f"{file_name(view, heads)}.csv",
+            file_name=f"{file_name(view, replace(heads, also=()))}.csv",
             mime="text/csv",
             on_click="ignore",
             help="The numbers of the open head as they are shown, with a header that says what they are.",
         )
         st.download_button(
-            "NPZ of all heads",
+            "All heads (NPZ)",
             lambda: npz_of(view),
             file_name=f"attnviz-{view.model}.npz",
             mime="application/zip",
             on_click="ignore",
             help="Every query, key, value, score and weight of this sentence as the model computed them, "
-            "nothing hidden, merged or rescaled, for numpy.load.",
+            "nothing hidden, merged or rescaled: for Python, numpy.load.",
         )
 
 

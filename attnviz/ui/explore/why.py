@@ -40,7 +40,7 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, text: str)
         if index is not None:
             tokens.choose_key(index)
 
-    note = f"In “{text}”" if view.changed else ""
+    note = f"Head {heads.name}" + (f", in “{text}”" if view.changed else "")
     content = message(worked, block, shown) | {
         "query_word": shown.labels[pair.query],
         "key_word": shown.labels[pair.key],
@@ -91,11 +91,7 @@ def _last_steps(worked: Why, shown: Shown) -> list[list[Any]]:
     """What merging and hiding did to the weight, with the numbers."""
     steps: list[list[Any]] = []
     if worked.piece_weights.size > 1:
-        queries, keys = worked.piece_weights.shape
-        how = f"the sum over {keys} pieces that are looked at"
-        if queries > 1:
-            how += f", the mean over {queries} pieces that look"
-        steps.append([f"Merged into words ({how}): ", _percent(worked.merged_weight)])
+        steps.append(_merging(worked))
     if shown.hides:
         steps.append(
             [
@@ -108,6 +104,16 @@ def _last_steps(worked: Why, shown: Shown) -> list[list[Any]]:
             ]
         )
     return steps
+
+
+def _merging(worked: Why) -> list[Any]:
+    """(a + b + c + d) ÷ 2 = …: the sum over the key's pieces, the mean over the query's."""
+    step: list[Any] = ["Merged into words: ("]
+    for number, weight in enumerate(worked.piece_weights.ravel()):
+        step += [" + " if number else "", _percent(float(weight))]
+    queries = len(worked.piece_weights)
+    step += [f") ÷ {queries} = " if queries > 1 else ") = ", _percent(worked.merged_weight)]
+    return step
 
 
 def _percent(value: float) -> dict[str, Any]:
