@@ -1,6 +1,7 @@
 /* copy_link: the page's address, which holds the whole view, to the clipboard. */
 
 const COPIED_FOR = 2000; // milliseconds
+const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 class CopyLink {
   constructor(parent) {
@@ -31,6 +32,7 @@ class CopyLink {
     const inField = this.root.getRootNode().activeElement === this.field;
     this.button.textContent = "Copy link";
     this.status.textContent = "";
+    this.status.classList.add("hidden");
     this.byHand.hidden = true;
     if (inField) this.button.focus();
   }
@@ -45,6 +47,12 @@ class CopyLink {
     this.rest();
     this.button.focus({ preventScroll: true });
     this.button.textContent = "Copied ✓";
+    if (HERE_ONLY.has(location.hostname)) {
+      this.status.textContent = "Copied. This link opens on this computer only: for others, replace " +
+        `“${location.hostname}” in it by this computer's address in the network.`;
+      this.status.classList.remove("hidden");
+      return;
+    }
     this.status.textContent = "Link copied";
     this.timer = setTimeout(() => this.rest(), COPIED_FOR);
   }

@@ -205,6 +205,15 @@ class HeadView {
     if (heads.length > 1) this.several = true;
     this.markChips();
     this.draw();
+    this.comeIntoSight();
+  }
+
+  /** On a phone the atlas and this picture are not on the screen together. */
+  comeIntoSight() {
+    const { top, bottom } = this.root.getBoundingClientRect();
+    if (bottom > 0 && top < window.innerHeight) return;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.root.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
   }
 
   /** First the widgets of this page, in this very frame; then Python. */

@@ -8,6 +8,8 @@ from attnviz.capture import catalogue
 from attnviz.ui import links
 from attnviz.ui.examples import EXAMPLES, OPENING, Example, example_of
 
+_EMPTIED = "the visitor emptied both boxes"
+
 
 @dataclass(frozen=True)
 class Sentences:
@@ -31,7 +33,7 @@ class Sentences:
 
 def choose() -> Sentences:
     """Draw the sentences and the model; return the choice."""
-    if "text" not in st.session_state and not links.asked("text") and not links.asked("other"):
+    if _left_without_a_sentence(st.session_state.get("text", ""), st.session_state.get("other", "")):
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
         st.session_state["text"], st.session_state["other"] = OPENING.text, OPENING.other
     sentence, comparison, model_choice = st.columns([5, 5, 2])
@@ -54,6 +56,8 @@ def choose() -> Sentences:
             bind="query-params",
             help="\n\n".join(f"**{name}**: {catalogue.entry(name).description}" for name in names),
         )
+    if _left_without_a_sentence(text, other):
+        st.rerun()
     return Sentences(model, text, other)
 
 
@@ -85,3 +89,11 @@ def _edited() -> None:
     if from_example and len(text.split()) != len(other.split()):
         other = ""
     st.session_state["text"], st.session_state["other"] = text, other
+    st.session_state[_EMPTIED] = not text and not other
+
+
+def _left_without_a_sentence(text: str, other: str) -> bool:
+    """True where the address names no sentence: at "/", and when the Back button has returned there."""
+    first_visit = "text" not in st.session_state
+    asked = first_visit and (links.asked("text") or links.asked("other"))
+    return not text and not other and not asked and not st.session_state.get(_EMPTIED)
