@@ -33,7 +33,7 @@ picture, tasks_card = (wide.container(border=True) for _ in range(2))
 arithmetic = st.container(border=True)
 
 with picture:
-    view, style, title = choices.choose_view(read)
+    view, style, card = choices.choose_view(read)
 with overview:
     heads, atlas = all_heads.choose(view)
 with linking_card:
@@ -42,9 +42,10 @@ with linking_card:
 sent = published.send(view, heads)
 with atlas:
     all_heads.draw(view, heads, tokens, sent)
-with picture:
-    title.subheader(heads.title, anchor=False)
+card.title.subheader(heads.title, anchor=False)
+with card.body:
     one_head.draw(view, heads, tokens, style, sent)
+with card.foot:
     saving.draw(view, heads)
 with linking_card:
     linking.draw(read, view, heads, tokens)

@@ -17,3 +17,8 @@ def code(text: str) -> str:
     # A code span loses one space at each end if both are there, and must not begin or end with its fence.
     padding = " " if text[0] in "` " or text[-1] in "` " else ""
     return f"{fence}{padding}{text}{padding}{fence}"
+
+
+def plain(text: str) -> str:
+    """A message as Markdown without formatting, whatever words of the visitor it quotes."""
+    return re.sub(r"([\\`*_{}\[\]<>#$~|!:])", r"\\\1", text)

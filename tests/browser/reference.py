@@ -1,5 +1,7 @@
 """The numbers that the page should show, from transformers' own BERT and nothing of attnviz."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -78,9 +80,21 @@ class Shown:
     weights: Array
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What a sentence calls them."""
+        return names(self.labels, self.positions)
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The names in the lists to choose from: "10 it"."""
         return tuple(f"{at + 1} {label}" for at, label in zip(self.positions, self.labels, strict=True))
+
+
+def names(labels: Sequence[str], positions: Sequence[int] | None = None) -> tuple[str, ...]:
+    """What a sentence calls the tokens: those with the same label also by their number, "the (token 2)"."""
+    count = Counter(labels)
+    numbered = zip(labels, range(len(labels)) if positions is None else positions, strict=True)
+    return tuple(f"{label} (token {at + 1})" if count[label] > 1 else label for label, at in numbered)
 
 
 def forward(text: str) -> Forward:

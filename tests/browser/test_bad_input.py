@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from tests.browser.explore import TIRED, Explore, eventually
-from tests.browser.reference import forward
+from tests.browser.reference import forward, names
 from tests.browser.server import Server
 
 HOSTILE = {
@@ -61,7 +61,7 @@ def assert_shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], 
     expect(explore.page.get_by_test_id("stException")).to_have_count(0)
     for side in (explore.queries, explore.keys):
         assert [label for label, _ in explore.rows(side)] == list(tokens)
-    assert explore.sentence()[0][0] == tokens[query]
+    assert explore.sentence()[0][0] == names(tokens)[query]
     ranking = explore.page.get_by_text(re.compile("^Heads (with|whose)")).locator("code").first
     assert ranking.text_content() == tokens[query]
     expect(explore.page.get_by_role("combobox", name="Query")).to_have_value(f"{query + 1} {tokens[query]}")

@@ -1,6 +1,7 @@
 """Every number on the page is the model's own: compared with a forward pass without attnviz."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.browser.explore import (
     value,
     values,
 )
-from tests.browser.reference import Array, Forward, Shown, forward
+from tests.browser.reference import Array, Forward, Shown, forward, names
 from tests.browser.server import Server
 
 PIECES = "The unbelievable tokenization was unhappier than the tokenization, 1234567 times."
@@ -36,9 +37,8 @@ def explore(page: Page, server: Server) -> Explore:
     return Explore(page, server.url)
 
 
-def strongest(row: Array, labels: tuple[str, ...], most: int) -> list[tuple[str, float]]:
-    order = np.argsort(-np.abs(row), kind="stable")[:most]
-    return [(labels[key], float(row[key])) for key in order]
+def strongest(row: Array, called: Sequence[str], most: int = 3) -> list[tuple[str, float]]:
+    return [(called[key], float(row[key])) for key in np.argsort(-row, kind="stable")[:most]]
 
 
 def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: float = 0.005) -> None:
@@ -52,11 +52,11 @@ def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: fl
             assert abs(exact) < least + 1e-6
 
 
-def check_sentence(explore: Explore, query: str, row: Array, labels: tuple[str, ...]) -> None:
+def check_sentence(explore: Explore, query: str, largest: Sequence[tuple[str, float]]) -> None:
     """ "it looks at dog 65.8 %, road 12.4 %, the 5.4 %": the largest, and their numbers."""
     [(name, _), *named] = explore.sentence()
     assert name == query
-    assert_ranked(named, strongest(row, labels, 3))
+    assert_ranked(named, largest)
 
 
 def check_ranking(explore: Explore, link: Array, open_head: str) -> None:
@@ -111,7 +111,7 @@ def check_all(
     def check() -> None:
         explore.page.mouse.move(0, 0)  # so that no token is pointed at
         check_lines(explore, shown.labels, weights[query])
-        check_sentence(explore, shown.labels[query], weights[query], shown.labels)
+        check_sentence(explore, shown.names[query], strongest(weights[query], shown.names))
         check_ranking(explore, shown.weights[:, :, query, key], f"{layer}-{head}")
         pair = shown.positions[query], shown.positions[key]
         check_arithmetic(explore, read, layer, head, *pair, weights[query, key])
@@ -178,7 +178,8 @@ def test_the_readout_of_the_matrix(explore: Explore) -> None:
         x, y = (key + 0.5) * box["width"] / count, (query + 0.5) * box["height"] / count
         panel.hover(position={"x": x, "y": y})
         [looks, (looked_at, numbers)] = explore.sentence()
-        assert (looks[0], looked_at) == (read.tokens[query], read.tokens[key])
+        called = names(read.tokens)
+        assert (looks[0], looked_at) == (called[query], called[key])
         assert [head for head, _ in re.findall(r"head (\d+) (.*? %)", numbers)] == ["5", "9"]
         for head, text in re.findall(r"head (\d+) (.*? %)", numbers):
             assert_printed(text, read.weights[2, int(head) - 1, query, key])
@@ -195,7 +196,8 @@ def test_the_change_is_the_second_sentence_minus_the_first(explore: Explore) -> 
         explore.page.mouse.move(0, 0)
         row = change[3, 1, query]
         check_lines(explore, labels, row)
-        check_sentence(explore, "it", row, labels)
+        largest = sorted(zip(names(labels), row, strict=True), key=lambda named: -abs(named[1]))[:3]
+        check_sentence(explore, "it", largest)
         check_ranking(explore, change[:, :, query, key], "4-2")
         for nth, read in enumerate((before, after)):
             check_arithmetic(explore, read, 4, 2, query, key, read.weights[3, 1, query, key], nth)
@@ -210,13 +212,14 @@ def test_the_stages(explore: Explore, hide: bool) -> None:
     read = forward(TIRED)
     kept = [at for at, special in enumerate(read.special) if not (hide and special)]
     labels = tuple(read.tokens[at] for at in kept)
+    called = names(labels, kept)
     query = labels.index("it")
     explore.open(stage="dot product", layer=6, head=1, hide=str(hide).lower())
 
     def check(numbers: Array) -> None:
         row = numbers[5, 0, kept[query], kept]
         check_lines(explore, labels, row)
-        check_sentence(explore, "it", row, labels)
+        check_sentence(explore, "it", strongest(row, called))
         check_arithmetic(
             explore,
             read,
@@ -239,12 +242,12 @@ def test_the_sentence_beside_the_heatmap(explore: Explore) -> None:
     explore.open(view="Heatmap", layer=4, head=8)
     read = forward(TIRED)
     said = explore.page.get_by_text(re.compile("In head 4-8,"))
-    names = [name.split(" (token")[0] for name in said.locator("code").all_inner_texts()]
+    named = said.locator("code").all_inner_texts()
     numbers = said.locator("strong").all_inner_texts()
     row = read.weights[3, 7, read.tokens.index("it")]
-    expected = strongest(row, read.tokens, 3)
-    assert names[0] == "it"
-    assert_ranked(list(zip(names[1:], numbers, strict=True)), expected[: len(numbers)])
+    expected = strongest(row, names(read.tokens))
+    assert named[0] == "it"
+    assert_ranked(list(zip(named[1:], numbers, strict=True)), expected[: len(numbers)])
     assert all(weight < 0.05 + 1e-6 for _, weight in expected[len(numbers) :])
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from attnviz.ui.markdown import code
+from attnviz.ui.markdown import code, plain
 
 SHOWN_AS_TYPED = [
     "dog",
@@ -41,3 +41,11 @@ def test_any_text_is_one_code_span(text: str) -> None:
 
 def test_blank_text_is_still_a_code_span() -> None:
     assert code("  \n ") == "`   `"
+
+
+@pytest.mark.parametrize("text", SHOWN_AS_TYPED)
+def test_a_message_that_quotes_text_has_no_formatting(text: str) -> None:
+    tokens = MarkdownIt().parseInline(plain(f"It says {text} here."))[0].children
+    assert tokens is not None
+    assert "".join(token.content for token in tokens) == f"It says {text} here."
+    assert {token.type for token in tokens} <= {"text", "text_special"}

@@ -6,7 +6,7 @@ const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 class CopyLink {
   constructor(parent) {
     this.button = element("button", { type: "button", class: "copy", onclick: () => this.copy() });
-    this.status = element("span", { class: "hidden", "aria-live": "polite" });
+    this.status = element("span", { class: "status hidden", "aria-live": "polite" });
     this.field = element("input", {
       type: "text",
       readonly: true,

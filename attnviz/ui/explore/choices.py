@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import STAGES
 from attnviz.errors import AttnvizError
-from attnviz.ui import caches
+from attnviz.ui import caches, markdown
 from attnviz.ui.about import reading_a_picture
 from attnviz.ui.caches import KIND, WEIGHTS, View
 from attnviz.ui.explore.reading import Reading
@@ -56,8 +56,17 @@ class Heads:
         return f"{self.layer}-{self.head}"
 
 
-def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
-    """Draw how the numbers are shown; return the choice, the style of picture, and a place for its title."""
+@dataclass(frozen=True)
+class Places:
+    """Where the card of the open head is filled in once everything is chosen: title, picture, and buttons."""
+
+    title: DeltaGenerator
+    body: DeltaGenerator
+    foot: DeltaGenerator
+
+
+def choose_view(read: Reading) -> tuple[View, str, Places]:
+    """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.empty()
         hide = st.toggle(
@@ -73,6 +82,14 @@ def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
             help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
             "from a word the mean (Clark et al. 2019).",
         )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        style = _one_of("Picture", STYLES, STYLES[0], "view")
+        stage = _one_of("Stage", [stage.name for stage in STAGES], WEIGHTS, "stage")
+    body = st.container()
+    foot = st.container(horizontal=True, vertical_alignment="center")
+    with foot:
+        with st.popover("Help"):
+            reading_a_picture()
         per_head = st.toggle(
             "Scale colours per head",
             key="scale",
@@ -80,30 +97,35 @@ def choose_view(read: Reading) -> tuple[View, str, DeltaGenerator]:
             help="Off: a colour means the same number in every head. "
             "On: each head's largest number has the strongest colour.",
         )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        style = _one_of("Picture", STYLES, STYLES[0], "view")
-        names = [stage.name for stage in STAGES]
-        stage = _one_of("Stage", names, WEIGHTS, "stage")
-        with st.popover("Help"):
-            reading_a_picture()
-    if stage != WEIGHTS:
-        explained = next(s for s in STAGES if s.name == stage).explanation
-        unmasked = stage == "masked" and caches.trace(read.model, read.text).of_kind(KIND)[0].mask.all()
-        nothing = " In this model every token may look everywhere: nothing is masked." if unmasked else ""
-        st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
-    if merge and stage != WEIGHTS:
-        st.info("Scores belong to single word pieces, so pieces are merged only at the stage “weights”.")
-        merge = False
-    # Scores differ in size from head to head: on one scale the largest would leave the others blank.
-    scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
-    view = View(read.model, read.text, read.changed, stage, scale, hide, merge)
-    if view.changed is not None:
-        try:
-            caches.comparison(view)
-        except AttnvizError as error:
-            st.warning(f"{error} Until then, here is the first sentence.")
-            view = replace(view, changed=None)
-    return view, style, title
+    with body:
+        if stage != WEIGHTS:
+            _explain(stage, read)
+        if merge and stage != WEIGHTS:
+            st.info("Scores belong to single word pieces, so pieces are merged only at the stage “weights”.")
+            merge = False
+        # Scores differ in size from head to head: on one scale the largest would leave the others blank.
+        scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
+        view = _comparable(View(read.model, read.text, read.changed, stage, scale, hide, merge))
+    return view, style, Places(title, body, foot)
+
+
+def _explain(stage: str, read: Reading) -> None:
+    explained = next(s for s in STAGES if s.name == stage).explanation
+    unmasked = stage == "masked" and caches.trace(read.model, read.text).of_kind(KIND)[0].mask.all()
+    nothing = " In this model every token may look everywhere: nothing is masked." if unmasked else ""
+    st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
+
+
+def _comparable(view: View) -> View:
+    """The view, or that of the first sentence alone if the two cannot be subtracted."""
+    if view.changed is None:
+        return view
+    try:
+        caches.comparison(view)
+    except AttnvizError as error:
+        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
+        return replace(view, changed=None)
+    return view
 
 
 def choose_heads(layers: int, heads: int) -> Heads:

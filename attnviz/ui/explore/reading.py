@@ -45,7 +45,7 @@ def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
         first = caches.trace(sentences.model, sentences.text)
     except AttnvizError as error:
         links.forget()
-        st.error(str(error), icon=":material/edit:")
+        st.error(markdown.plain(str(error)), icon=":material/edit:")
         st.stop()
     second = _second(sentences)
     if second is None:
@@ -91,5 +91,7 @@ def _second(sentences: Sentences) -> Trace | None:
     try:
         return caches.trace(sentences.model, sentences.other)
     except AttnvizError as error:
-        st.warning(f"The sentence to compare with, {markdown.code(sentences.other[:60])}: {error}")
+        st.warning(
+            f"The sentence to compare with, {markdown.code(sentences.other[:60])}: {markdown.plain(str(error))}"
+        )
         return None

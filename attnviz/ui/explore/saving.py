@@ -18,25 +18,24 @@ from attnviz.ui.explore.one_head import explanation, file_name
 
 def draw(view: View, heads: Heads) -> None:
     """Draw the buttons."""
-    with st.container(horizontal=True):
-        copy_link("link")
-        st.download_button(
-            f"CSV of head {heads.name}",
-            lambda: csv_of(view, heads),
-            file_name=f"{file_name(view, replace(heads, also=()))}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="The numbers of the open head as they are shown, with a header that says what they are.",
-        )
-        st.download_button(
-            "All heads (NPZ)",
-            lambda: npz_of(view),
-            file_name=f"attnviz-{view.model}.npz",
-            mime="application/zip",
-            on_click="ignore",
-            help="Every query, key, value, score and weight of this sentence as the model computed them, "
-            "nothing hidden, merged or rescaled: for Python, numpy.load.",
-        )
+    copy_link("link")
+    st.download_button(
+        f"CSV of head {heads.name}",
+        lambda: csv_of(view, heads),
+        file_name=f"{file_name(view, replace(heads, also=()))}.csv",
+        mime="text/csv",
+        on_click="ignore",
+        help="The numbers of the open head as they are shown, with a header that says what they are.",
+    )
+    st.download_button(
+        "All heads (NPZ)",
+        lambda: npz_of(view),
+        file_name=f"attnviz-{view.model}.npz",
+        mime="application/zip",
+        on_click="ignore",
+        help="Every query, key, value, score and weight of this sentence as the model computed them, "
+        "nothing hidden, merged or rescaled: for Python, numpy.load.",
+    )
 
 
 def csv_of(view: View, heads: Heads) -> str:
