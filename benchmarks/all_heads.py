@@ -261,7 +261,7 @@ def compare(report: Report, folder: Path, tokens: int) -> None:
     atlas_page = ours(folder, weights)
     plotly_page = plotly(folder, weights)
     bertviz_page = bertviz(folder, weights, names)
-    rounds = {atlas_page: ROUNDS, plotly_page: ROUNDS, bertviz_page: BERTVIZ_ROUNDS[tokens]}
+    rounds = {atlas_page: ROUNDS, plotly_page: ROUNDS, bertviz_page: BERTVIZ_ROUNDS.get(tokens, 1)}
     times: dict[Rival, list[Drawn]] = {rival: [] for rival in rounds}
     for number in range(ROUNDS):
         for rival, most in rounds.items():

@@ -49,7 +49,7 @@ def seconds(values: Iterable[float]) -> str:
 def milliseconds(values: Iterable[float]) -> str:
     """The median, and the quartiles."""
     low, middle, high = statistics.quantiles(values, n=4)
-    return f"{middle:.0f} ms ({low:.0f} to {high:.0f})"
+    return f"{middle:.1f} ms ({low:.1f} to {high:.1f})"
 
 
 # From the start of the server -----------------------------------------------------------------------------

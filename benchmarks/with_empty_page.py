@@ -1,15 +1,13 @@
 """The app with one page more, empty but for a switch: what a click on this very server costs at least."""
 
-import sys
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT))  # Streamlit names only the folder of the script that it runs
+from attnviz.ui import frame, warm_up
 
-from attnviz.ui import frame, warm_up  # noqa: E402
+ROOT = Path(__file__).parents[1]
 
 
 def pages() -> list[StreamlitPage]:

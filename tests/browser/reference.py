@@ -24,6 +24,7 @@ class Forward:
         tokens: the word pieces, special tokens included.
         special: whether the tokenizer added a token.
         words: the number of the word that a piece belongs to; None for special tokens.
+        typed: the characters of the text that a token stands for.
         weights: [layer, head, query, key].
         query, key: [layer, head, token, d_head], after the projection.
     """
@@ -31,9 +32,16 @@ class Forward:
     tokens: tuple[str, ...]
     special: tuple[bool, ...]
     words: tuple[int | None, ...]
+    typed: tuple[str, ...]
     weights: Array
     query: Array
     key: Array
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the picture calls the tokens: letters that the model does not know as they were typed."""
+        pairs = zip(self.tokens, self.typed, strict=True)
+        return tuple(f"{token} {typed}" if token == "[UNK]" else token for token, typed in pairs)
 
     @property
     def dot_products(self) -> Array:
@@ -118,7 +126,10 @@ def _model() -> tuple[Any, Any]:
 @cache
 def _forward(text: str) -> Forward:
     tokenizer, model = _model()
-    inputs = tokenizer(text, return_tensors="pt", return_special_tokens_mask=True)
+    inputs = tokenizer(
+        text, return_tensors="pt", return_special_tokens_mask=True, return_offsets_mapping=True
+    )
+    typed = [text[start:end] for start, end in inputs.pop("offset_mapping")[0].tolist()]
     special = inputs.pop("special_tokens_mask")[0].tolist()
     with torch.inference_mode():
         outputs = model(**inputs, output_attentions=True, output_hidden_states=True)
@@ -132,6 +143,7 @@ def _forward(text: str) -> Forward:
         tuple(tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())),
         tuple(bool(flag) for flag in special),
         tuple(inputs.word_ids(0)),
+        tuple(typed),
         np.stack([_array(weights[0]) for weights in outputs.attentions]),
         np.stack(projected["query"]),
         np.stack(projected["key"]),

@@ -9,7 +9,8 @@ FOLDER = Path(__file__).parents[2] / "attnviz" / "ui" / "components"
 
 _MOUNT = """
 async ([script, style]) => {
-    const parentElement = document.body.appendChild(document.createElement("div")).attachShadow({ mode: "open" });
+    const host = document.body.appendChild(document.createElement("div"));
+    const parentElement = host.attachShadow({ mode: "open" });
     parentElement.appendChild(document.createElement("style")).textContent = style;
     const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
     module.default({ parentElement });

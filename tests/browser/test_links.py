@@ -92,7 +92,7 @@ def test_the_link_of_a_view_made_by_clicking_opens_that_view(
     explore.choose("Find heads", "itself")
     explore.toggle("Hide special tokens")
     explore.choose("Picture", "Matrix")
-    explore.toggle("Colours per head")
+    explore.toggle("Scale colours per head")
     for part in (
         "show=change",
         "layer=5",
@@ -206,10 +206,9 @@ def test_any_link_opens_a_page_that_works_and_says_what_it_left_out(
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
 
 
-def test_a_link_without_a_sentence_asks_for_one(explore: Explore) -> None:
+def test_a_link_without_a_sentence_is_not_left_without_a_word(explore: Explore) -> None:
     explore.open(text="", layer=2)
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(1)
-    expect(explore.page.get_by_test_id("stAlert")).to_contain_text("Type a sentence")
     explore.type("Sentence", "Here it is.")
     expect(explore.page.get_by_role("heading", name=re.compile("^Layer 2 · "))).to_be_visible()
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)

@@ -32,7 +32,7 @@ def mount(
     scores = np.exp(np.random.default_rng(0).standard_normal((len(heads), size, size)))
     weights = (scores / scores.sum(-1, keepdims=True)).astype(np.float32)
     pixels = changes.pop("pixels", levels(weights))
-    tokens = [{"label": f"t{i}", "title": "", "special": False} for i in range(size)]
+    tokens = [{"label": f"t{i}", "name": f"t{i}", "title": "", "special": False} for i in range(size)]
     names = [[4, head] for head in heads]
     whole = {
         "pixels": widgets.publish("pixels", {"pixels": pixels}, heads=names),
@@ -137,7 +137,7 @@ def test_a_file_stays_well_formed_whatever_the_tokens_say(
     widgets: Widgets, tmp_path: Path, view: str
 ) -> None:
     labels = ["<script>1", "a\x00b", "\ud83d", "שלום", "👩", "&amp;", "]]>"]
-    shown = [{"label": label, "title": "", "special": False} for label in labels]
+    shown = [{"label": label, "name": label, "title": "", "special": False} for label in labels]
     mount(widgets, view, 7, [2], query_tokens=shown, key_tokens=shown)
     svg = ET.parse(save(widgets, "svg", tmp_path)).getroot()  # noqa: S314
     assert not list(svg.iter(f"{SVG}script"))

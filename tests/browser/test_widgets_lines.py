@@ -25,7 +25,10 @@ def random_weights(queries: int = QUERIES, keys: int = KEYS, seed: int = 0) -> N
 
 
 def tokens(name: str, count: int) -> list[dict[str, Any]]:
-    return [{"label": f"{name}{i}", "title": f"token {i + 1}", "special": i == 0} for i in range(count)]
+    return [
+        {"label": f"{name}{i}", "name": f"{name}{i}", "title": f"token {i + 1}", "special": i == 0}
+        for i in range(count)
+    ]
 
 
 def publish(
@@ -327,7 +330,7 @@ def test_tokens_are_reached_by_keyboard_and_escape_returns_to_the_pinned_one(wid
 def test_a_token_is_text_in_its_own_direction_whatever_it_says(widgets: Widgets) -> None:
     markup = '<img src=x onerror="window.said.push(1)">'
     labels = [markup, "שלום", "![x](http://nowhere.invalid/)", "a\u0301", "x" * 90]
-    shown = [{"label": label, "title": label, "special": False} for label in labels]
+    shown = [{"label": label, "name": label, "title": label, "special": False} for label in labels]
     weights = random_weights(5, 5)
     ids = publish(widgets, weights)
     widgets.mount("head_view", message(ids, query_tokens=shown, key_tokens=shown, query=0))

@@ -24,7 +24,9 @@ def random_weights(heads: int = 1, queries: int = QUERIES, keys: int = KEYS) -> 
 
 
 def tokens(name: str, count: int) -> list[dict[str, Any]]:
-    return [{"label": f"{name}{i}", "title": "", "special": False} for i in range(count)]
+    return [
+        {"label": f"{name}{i}", "name": f"{name}{i}", "title": "", "special": False} for i in range(count)
+    ]
 
 
 def show(

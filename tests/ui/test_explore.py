@@ -277,3 +277,13 @@ def test_a_guess_opens_its_picture_and_the_weights_judge_it(visit: Visit, word: 
     told = next(m.value for m in app.markdown if m.value.startswith(("**Yes", "**No")))
     assert told.startswith("**Yes" if guess == right else "**No")
     assert all(percent(float(weight[answer])) in told for answer in task.answers)
+
+
+@pytest.mark.parametrize(
+    "name", ["view", "stage", "show", "layer", "head", "also", "query", "key", "model", "find"]
+)
+def test_a_link_that_leaves_a_choice_empty_gets_the_default(visit: Visit, name: str) -> None:
+    app = visit({name: ""})
+    clean(app)
+    assert not app.error
+    assert (sent(app, "head_view")["view"], sent(app, "head_view")["layer"]) == ("lines", 4)

@@ -165,12 +165,16 @@ class HeadView {
   /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
   rowSentence(query) {
     const several = this.heads.length > 1;
-    const verb = { percent: "looks at", score: "scores highest with", "signed percent": "looks" }[this.data.unit];
+    const [verb, to] = {
+      percent: ["looks", "at"],
+      score: ["scores highest", "with"],
+      "signed percent": ["looks", ""],
+    }[this.data.unit];
     const parts = [this.token("query", query), ` ${verb} `];
     this.exactRows(query)
       .slice(0, 4)
       .forEach(({ number, values }, at) => {
-        parts.push(at ? "; " : "", several ? `in head ${number} ` : "");
+        parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
         parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key") : ["…"]));
       });
     return parts;

@@ -15,6 +15,7 @@ from attnviz.errors import AttnvizError
 from attnviz.ui import caches, markdown
 from attnviz.ui.about import reading_a_picture
 from attnviz.ui.caches import KIND, WEIGHTS, View
+from attnviz.ui.controls import one_of
 from attnviz.ui.explore.reading import Reading
 
 STYLES = ("Lines", "Matrix", "Heatmap")
@@ -83,8 +84,8 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
             "from a word the mean (Clark et al. 2019).",
         )
     with st.container(horizontal=True, vertical_alignment="center"):
-        style = _one_of("Picture", STYLES, STYLES[0], "view")
-        stage = _one_of("Stage", [stage.name for stage in STAGES], WEIGHTS, "stage")
+        style = one_of("Picture", STYLES, STYLES[0], "view")
+        stage = one_of("Stage", [stage.name for stage in STAGES], WEIGHTS, "stage")
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
     with foot:
@@ -168,18 +169,6 @@ def choose_token(key: str, label: str, options: Sequence[str], default: str, sen
 def parameters() -> dict[str, list[str]]:
     """Every parameter that a link can hold, with its value now, as a link writes it."""
     return {name: _written(st.session_state[name]) for name in _PARAMETERS if name in st.session_state}
-
-
-def _one_of(label: str, options: Sequence[str], default: str, key: str) -> str:
-    return st.segmented_control(
-        label,
-        options,
-        default=default,
-        key=key,
-        bind="query-params",
-        required=True,
-        label_visibility="collapsed",
-    )
 
 
 def _written(value: Any) -> list[str]:

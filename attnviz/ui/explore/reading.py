@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
 from attnviz.ui import caches, links, markdown
+from attnviz.ui.controls import one_of
 from attnviz.ui.explore.sentences import Sentences
 
 CHANGE = "change"
@@ -55,16 +56,7 @@ def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
     if st.session_state.get("show", CHANGE) not in options:
         # The words of other sentences: the link must not keep them.
         st.session_state["show"] = labels[0]
-    shown = switch.segmented_control(
-        "Show",
-        options,
-        default=labels[0],
-        key="show",
-        bind="query-params",
-        required=True,
-        label_visibility="collapsed",
-        help=f"One sentence, the other, or the **{CHANGE}**: the second's weights minus the first's.",
-    )
+    shown = one_of("Show", options, labels[0], "show", switch)
     pair = (first, second)
     if shown == labels[1]:
         return Reading(sentences.model, sentences.other, second, pair=pair)
@@ -91,7 +83,6 @@ def _second(sentences: Sentences) -> Trace | None:
     try:
         return caches.trace(sentences.model, sentences.other)
     except AttnvizError as error:
-        st.warning(
-            f"The sentence to compare with, {markdown.code(sentences.other[:60])}: {markdown.plain(str(error))}"
-        )
+        asked = markdown.code(sentences.other[:60])
+        st.warning(f"The sentence to compare with, {asked}: {markdown.plain(str(error))}")
         return None
