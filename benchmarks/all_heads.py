@@ -29,7 +29,6 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import numpy as np
-import streamlit as st
 from playwright.sync_api import Route
 from playwright.sync_api import TimeoutError as TooSlow
 
@@ -96,9 +95,7 @@ def weights_of(tokens: int) -> tuple[Floats, list[str]]:
 
 def code_of(name: str, *parts: str) -> tuple[str, str]:
     """The JavaScript and CSS that the app sends for one of its widgets."""
-    with patch.object(st.components.v2, "component") as register:
-        component.component(name, *parts)
-    return register.call_args.kwargs["js"], register.call_args.kwargs["css"]
+    return component.source("js", "shared", *parts, name), component.source("css", "shared", name)
 
 
 def ours(folder: Path, weights: Floats) -> Rival:

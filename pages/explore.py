@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attnviz.ui import frame, links
+from attnviz.ui.components.component import send_code
 from attnviz.ui.explore import (
     all_heads,
     choices,
@@ -39,6 +40,7 @@ with overview:
 with linking_card:
     tokens = linking.choose(view, heads)
 
+send_code()
 sent = published.send(view, heads)
 with atlas:
     all_heads.draw(view, heads, tokens, sent)

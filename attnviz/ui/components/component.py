@@ -1,7 +1,9 @@
-"""Registers one of our browser widgets from the JS and CSS files that lie beside this one."""
+"""Registers our browser widgets from the JS and CSS files beside this one, and brings their code once."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,22 +12,53 @@ import streamlit as st
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
+_HERE = Path(__file__).parent
+_scripts: dict[str, str] = {}
+
 
 def component(name: str, *parts: str) -> ComponentRenderer:
     """The mounting function of the widget whose code is `<name>.js` and `<name>.css`.
 
     The code goes to the browser as text, since serving files by path would need an installed package.
     There is no build step: `shared.js`, then each of `parts`, are put in front of the widget's own code,
-    in place of imports.
+    in place of imports. Streamlit sends a widget's script with each of its messages, so that script is
+    only `stub.js`: it hands over to the code that `send_code` brought.
 
     Raises:
         FileNotFoundError: there is no such widget or part.
     """
-    script, style = source("js", "shared", *parts, name), source("css", "shared", name)
-    return st.components.v2.component(f"attnviz.{name}", js=script, css=style)
+    _scripts[name] = source("js", "shared", *parts, name)
+    stub = source("js", "stub").replace('"NAME"', json.dumps(name))
+    return st.components.v2.component(f"attnviz.{name}", js=stub, css=source("css", "shared", name))
+
+
+def send_code() -> None:
+    """Bring the code of all widgets to the browser; every page with widgets calls it once, anywhere."""
+    _code()(key="code")
 
 
 def source(kind: Literal["js", "css"], *names: str) -> str:
     """The text of these files, one after the other."""
-    here = Path(__file__).parent
-    return "\n".join((here / f"{name}.{kind}").read_text("utf-8") for name in names)
+    return "\n".join((_HERE / f"{name}.{kind}").read_text("utf-8") for name in names)
+
+
+def library() -> str:
+    """One script that puts every widget's code into `window.attnvizCode`, each in a scope of its own."""
+    widgets = [
+        f"window.attnvizCode[{json.dumps(name)}] ??= (() => {{\n"
+        f"{script.replace('export default ', 'return ')}\n}})();"
+        for name, script in _scripts.items()
+    ]
+    return "\n".join(
+        [
+            "window.attnvizCode ??= {};",
+            *widgets,
+            'window.dispatchEvent(new CustomEvent("attnviz:code"));',
+            "export default () => {};",
+        ]
+    )
+
+
+@cache
+def _code() -> ComponentRenderer:
+    return st.components.v2.component("attnviz.code", js=library())

@@ -52,9 +52,11 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, text: str)
 def message(worked: Why, block: Block, shown: Shown) -> dict[str, Any]:
     """The worked-out number as the browser widget wants it: plain numbers, to the last bit."""
     hidden = {p for group in shown.all_groups if group not in shown.groups for p in group.positions}
+    # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
+    names = {g.positions[0]: g.label for g in shown.all_groups if len(g.positions) == 1}
     row = [
         {
-            "label": token.text,
+            "label": names.get(position, token.text),
             "score": float(score),
             "exponential": float(exponential),
             "weight": float(exponential / worked.total),
