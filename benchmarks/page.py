@@ -11,10 +11,12 @@ import base64
 import random
 import re
 import statistics
+import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -23,8 +25,8 @@ from playwright.sync_api import Browser, Page
 from attnviz.ui.examples import OPENING
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report
-from benchmarks.server import serving
 from benchmarks.texts import text_of
+from tests.browser.server import running
 from tests.browser.visit import visit, wait_idle
 
 STARTS = 3
@@ -33,6 +35,13 @@ LENGTHS = (16, 64, 128)
 HEADS = 12
 OWN_SENTENCE = "My zebra sleeps because it is tired."
 OWN_WORD = "zebra"
+
+
+@contextmanager
+def fresh_server(script: str = "app.py") -> Iterator[str]:
+    """The address of a new server of this script, which nobody has visited; it ends with the block."""
+    with tempfile.TemporaryDirectory() as home, running(Path(home), script) as server:
+        yield server.url
 
 
 def link(text: str, **choices: str) -> str:
@@ -59,7 +68,7 @@ def first_picture(browser: Browser) -> tuple[float, float]:
     """Seconds from the start of a server to the first picture, and to that of a sentence typed at once."""
     with visitor(browser) as page:
         begun = time.time()
-        with serving() as url:
+        with fresh_server() as url:
             page.goto(url, wait_until="commit")
             opening = painted(page, "dog") - begun
             sentence = page.get_by_label("Sentence", exact=True)
@@ -72,7 +81,7 @@ def own_sentence(browser: Browser) -> float:
     """Seconds from the start of a server to the picture of a link's own sentence, which needs the model."""
     with visitor(browser) as page:
         begun = time.time()
-        with serving() as url:
+        with fresh_server() as url:
             page.goto(url + link(OWN_SENTENCE), wait_until="commit")
             return painted(page, OWN_WORD) - begun
 
@@ -250,7 +259,7 @@ def main() -> None:
     with launched() as browser:
         report = Report("The Explore page", browser.version)
         from_the_start(report, browser)
-        with serving("benchmarks/with_empty_page.py") as url:
+        with fresh_server("benchmarks/with_empty_page.py") as url:
             with visitor(browser) as page:
                 visit(page, url + link(OWN_SENTENCE))  # the model is loaded from here on
             changes_of_head(report, browser, url)

@@ -6,7 +6,7 @@ import re
 from itertools import cycle, islice
 
 from attnviz.capture import loading
-from benchmarks.server import ROOT
+from tests.browser.server import ROOT
 
 
 def text_of(tokens: int, skip: int = 0) -> str:

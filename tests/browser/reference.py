@@ -41,7 +41,7 @@ class Forward:
     def labels(self) -> tuple[str, ...]:
         """What the picture calls the tokens: letters that the model does not know as they were typed."""
         pairs = zip(self.tokens, self.typed, strict=True)
-        return tuple(f"{token} {typed}" if token == "[UNK]" else token for token, typed in pairs)
+        return tuple(f"{piece} {typed}" if piece == "[UNK]" else piece for piece, typed in pairs)
 
     @property
     def dot_products(self) -> Array:

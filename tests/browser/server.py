@@ -38,12 +38,12 @@ class Server:
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Server]:
-    """Serve the app on a free port, with an empty `home`, for as long as the block lasts."""
+def running(home: Path, script: str = "app.py") -> Iterator[Server]:
+    """Serve the app (or another script) on a free port, with an empty `home`, as long as the block lasts."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
     options = ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     log = home / "server.log"
     with log.open("wb") as output:

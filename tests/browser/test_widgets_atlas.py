@@ -7,10 +7,30 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, ViewportSize, expect
 
+from attnviz.analysis.picture import MASKED, Kind, Levels, thumbnails
+from attnviz.ui.components.atlas import PARTS
+from attnviz.ui.components.component import source
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 
 LAYERS, HEADS = 3, 5
+
+_POOLED = """
+async ([script, values, shape, kind]) => {
+    const blob = new Blob([script, "export { pooled };"], { type: "text/javascript" });
+    const { pooled } = await import(URL.createObjectURL(blob));
+    const small = pooled({ values: Uint8Array.from(values), shape }, kind);
+    return [[...small.values], small.shape];
+}
+"""
+_DRAWN = """
+() => {
+    const canvas = window.mounted.atlas.parentElement.querySelector("canvas");
+    const drawn = canvas.toDataURL();
+    canvas.getContext("2d").clearRect(0, 0, canvas.width, canvas.height);
+    return drawn;
+}
+"""
 
 
 @pytest.fixture
@@ -63,6 +83,73 @@ def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_back
     widgets.mount("atlas", message(widgets.publish("p", arrays, heads=shuffled)))
     shown = brightness(widgets)
     assert np.all(runs(shown[1:], shown[:-1])), shown
+
+
+def any_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
+    """Every level somewhere; masked after the diagonal, or in whole blocks and single cells, or nowhere."""
+    generator = np.random.default_rng(1)
+    levels = generator.integers(0, MASKED, shape, dtype=np.uint8)
+    if masked == "after the diagonal":
+        levels[:, *np.triu_indices(n=shape[1], k=1, m=shape[2])] = MASKED
+    elif masked == "in places":
+        levels[:, :7, :9] = MASKED
+        levels[generator.random(shape) < 0.3] = MASKED
+    return levels
+
+
+@pytest.mark.parametrize("masked", ["nowhere", "after the diagonal", "in places"])
+@pytest.mark.parametrize("kind", ["sequential", "diverging"])
+@pytest.mark.parametrize("size", [(47, 61), (31, 67), (37, 29), (128, 128), (32, 32)])
+def test_pooled_pictures_are_the_thumbnails(
+    widgets: Widgets, size: tuple[int, int], kind: Kind, masked: str
+) -> None:
+    levels = any_levels((2, *size), masked)
+    script = source("js", "shared", *PARTS, "atlas")
+    small, shape = widgets.page.evaluate(_POOLED, [script, levels.ravel().tolist(), levels.shape, kind])
+    expected = thumbnails(levels, kind)
+    assert shape == list(expected.shape)
+    assert np.array_equal(np.reshape(small, shape), expected)
+
+
+@pytest.mark.parametrize(
+    ("cells", "strongest"),
+    [((127, 128, 126), 128), ((127, 254, 0), 254), ((130, 123, 255), 123), ((255, 127, 255), 127)],
+)
+def test_of_a_change_the_largest_either_way_survives(
+    widgets: Widgets, cells: tuple[int, ...], strongest: int
+) -> None:
+    script = source("js", "shared", *PARTS, "atlas")
+    levels = [*cells] * (33 * 32)  # 33 × 96 cells, in blocks of 3 columns
+    small, shape = widgets.page.evaluate(_POOLED, [script, levels, [1, 33, 96], "diverging"])
+    assert shape == [1, 32, 32]
+    assert set(small) == {strongest}
+
+
+@pytest.mark.parametrize("kind", ["sequential", "diverging"])
+def test_pictures_are_drawn_as_their_thumbnails_would_be(widgets: Widgets, kind: Kind) -> None:
+    levels = any_levels((LAYERS * HEADS, 47, 61), "in places")
+    order = np.random.default_rng(2).permutation(LAYERS * HEADS)
+    heads = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
+    small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])
+    whole = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
+    widgets.mount("atlas", message(small, kind=kind, dim=[3, 8]))
+    expected = widgets.page.evaluate(_DRAWN)
+    widgets.show("atlas", message(whole, kind=kind, dim=[3, 8]))
+    assert widgets.page.evaluate(_DRAWN) == expected
+
+
+def test_pictures_are_pooled_once(widgets: Widgets) -> None:
+    levels = any_levels((LAYERS * HEADS, 47, 61))
+    heads = [[at // HEADS + 1, at % HEADS + 1] for at in range(LAYERS * HEADS)]
+    pixels = widgets.publish("p", {"pixels": levels}, heads=heads)
+    widgets.mount("atlas", message(pixels))
+    expected = widgets.page.evaluate(_DRAWN)
+    widgets.page.evaluate("id => window.attnviz.get(id).arrays.pixels.values.fill(0)", pixels)
+    widgets.show("atlas", message(pixels, dim=[4]))
+    assert widgets.page.evaluate(_DRAWN) != expected
+    widgets.show("atlas", message(pixels))
+    assert widgets.page.evaluate(_DRAWN) == expected
+    expect(widgets.page.locator("[data-drawn='3']")).to_have_count(1)
 
 
 def test_it_waits_for_its_pictures(widgets: Widgets) -> None:

@@ -3,6 +3,47 @@
 const CELL = { least: 24, most: 56 };
 const LABEL = 24; // the width of the row labels
 const MARGIN = 4; // at the right, for the rings of the last column
+const SIDE = 32; // the most pixels of a head's picture along a side
+
+/** How strong each level of a kind of picture is; all differ, and masked (255) is the weakest. */
+function strengths(kind) {
+  return Uint16Array.from({ length: 256 }, (_, level) => {
+    if (level === 255) return 0;
+    if (kind === "sequential") return level + 1;
+    return 2 * Math.abs(level - 127) + (level < 127 ? 1 : 2);
+  });
+}
+
+/** Where each of `count` nearly equal blocks of `length` cells starts, and where the last one ends. */
+const edges = (length, count) =>
+  Array.from({ length: count + 1 }, (_, at) => Math.floor((at * length) / count));
+
+/**
+ * Pictures [head, query, key] with at most 32 × 32 pixels each: every pixel is the strongest level of its
+ * block, as in `thumbnails` of analysis/picture.py.
+ */
+function pooled(pictures, kind) {
+  const { values, shape } = pictures;
+  const [heads, rows, columns] = shape;
+  const [height, width] = [Math.min(rows, SIDE), Math.min(columns, SIDE)];
+  if (height === rows && width === columns) return pictures;
+  const strength = strengths(kind);
+  const [tops, lefts] = [edges(rows, height), edges(columns, width)];
+  const small = new Uint8Array(heads * height * width);
+  for (let to = 0; to < small.length; to++) {
+    const first = Math.floor(to / (height * width)) * rows;
+    const i = Math.floor(to / width) % height;
+    const j = to % width;
+    let strongest = 255;
+    for (let row = first + tops[i]; row < first + tops[i + 1]; row++) {
+      for (let at = row * columns + lefts[j]; at < row * columns + lefts[j + 1]; at++) {
+        if (strength[values[at]] > strength[strongest]) strongest = values[at];
+      }
+    }
+    small[to] = strongest;
+  }
+  return { values: small, shape: [heads, height, width] };
+}
 
 class Atlas {
   constructor(parent) {
@@ -131,23 +172,22 @@ class Atlas {
     this.trigger("pick", { layer, head, ...unanswered("heads") });
   }
 
-  /** The picture of each head, [layer × head]: { values, rows, columns } or undefined. */
+  /** { values, shape: [picture, row, column], places: whose each picture is }; null before they come. */
   pictures() {
-    const set = allData().get(this.data.pixels);
+    const { pixels: id, kind } = this.data;
+    const set = allData().get(id);
     if (!set) return null;
-    const { thumbnails, pixels } = set.arrays;
-    const [, rows, columns] = (thumbnails ?? pixels).shape;
-    const cut = (array, at) => array.values.subarray(at * rows * columns, (at + 1) * rows * columns);
-    const pictures = new Array(this.buttons.length);
-    if (thumbnails) {
-      for (let at = 0; at < pictures.length; at++)
-        pictures[at] = { values: cut(thumbnails, at), rows, columns };
-    } else {
-      set.facts.heads.forEach(([layer, head], at) => {
-        pictures[this.number(layer, head)] = { values: cut(pixels, at), rows, columns };
-      });
+    const name = `${id} ${kind}`;
+    // Dimming and a new width draw again, but need not pool again.
+    if (this.small?.name !== name) {
+      const { thumbnails, pixels } = set.arrays;
+      const { values, shape } = thumbnails ?? pooled(pixels, kind);
+      const places = thumbnails
+        ? this.buttons.map((_, at) => at)
+        : set.facts.heads.map(([layer, head]) => this.number(layer, head));
+      this.small = { name, values, shape, places };
     }
-    return pictures;
+    return this.small;
   }
 
   draw() {
@@ -181,15 +221,17 @@ class Atlas {
     // Whole device pixels, so that no picture is blurred at its edges.
     const edge = (at) => Math.round(at * cell * ratio);
     const inset = Math.round((gap / 2) * ratio);
-    pictures.forEach((picture, at) => {
-      if (!picture) return;
+    // One image of all pictures, one below the other: a canvas for each of them takes ten times as long.
+    const [count, rows, columns] = pictures.shape;
+    const image = levelsImage(pictures.values, count * rows, columns, palette);
+    pictures.places.forEach((at, picture) => {
       const x = edge(at % heads) + inset;
       const y = edge(Math.floor(at / heads)) + inset;
       const w = edge((at % heads) + 1) - inset - x;
       const h = edge(Math.floor(at / heads) + 1) - inset - y;
-      context.imageSmoothingEnabled = picture.columns > w || picture.rows > h;
+      context.imageSmoothingEnabled = columns > w || rows > h;
       context.globalAlpha = faint.has(at) ? 0.14 : 1;
-      context.drawImage(levelsImage(picture.values, picture.rows, picture.columns, palette), x, y, w, h);
+      context.drawImage(image, 0, picture * rows, columns, rows, x, y, w, h);
     });
     context.globalAlpha = 1;
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;

@@ -15,8 +15,6 @@ from attnviz.ui.explore.choices import Heads
 MOST_TOKENS = 128
 """Up to here every head of the model is in the browser, and heads change without the server."""
 
-_SMALL = 32  # up to here the pictures of the heads are their own thumbnails
-
 
 @dataclass(frozen=True)
 class Sent:
@@ -32,16 +30,17 @@ def send(view: View, heads: Heads) -> Sent:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """The pictures of all heads; for long texts, of the open ones."""
+    """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
     drawn = caches.drawn(view)
     levels = drawn.picture.levels
     layer_count, head_count, queries, keys = levels.shape
-    if max(queries, keys) <= MOST_TOKENS:
+    whole = max(queries, keys) <= MOST_TOKENS
+    if whole:
         sent = [(layer, head) for layer in range(layer_count) for head in range(head_count)]
     else:
         sent = [(heads.layer - 1, head - 1) for head in heads.all]
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
-    if max(queries, keys) > _SMALL:
+    if not whole:  # from the pictures of all heads, the atlas makes its thumbnails itself
         arrays["thumbnails"] = drawn.thumbnails
     kind = drawn.picture.kind
     return store.publish(
