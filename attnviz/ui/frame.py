@@ -16,6 +16,8 @@ _STYLE = """
 @media (max-width: 640px) {
   .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
+  .st-key-picture-first .stColumn { flex: none; width: 100%; }
+  .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
 }
 </style>
 """

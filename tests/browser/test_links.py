@@ -212,3 +212,16 @@ def test_a_link_without_a_sentence_is_not_left_without_a_word(explore: Explore) 
     explore.type("Sentence", "Here it is.")
     expect(explore.page.get_by_role("heading", name=re.compile("^Layer 2 · "))).to_be_visible()
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_the_back_button_returns_to_the_opening_sentence(explore: Explore) -> None:
+    page = explore.page
+    explore.open()
+    opening = page.get_by_role("textbox", name="Sentence").input_value()
+    page.get_by_role("link", name="About").click()
+    expect(page.get_by_role("heading", name="About")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(opening)
+    wait_idle(page)
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    expect(explore.keys.first).to_be_visible()
