@@ -350,7 +350,7 @@ class Arithmetic {
       );
     const item = step(
       "Softmax: a share of the row",
-      "e to the power of each score, divided by the sum of all. Pick another token to see its numbers.",
+      "e to the power of each score (less the row’s largest, max), divided by the sum of all. Pick another token to see its numbers.",
       element("div", { class: long && this.showAll ? "scroll tall" : "" }, table),
       ...(long ? [more] : []),
       this.conclusion(),
