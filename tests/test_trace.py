@@ -148,9 +148,9 @@ def test_no_array_can_be_written_to(name: str) -> None:
 
 def test_no_field_can_be_set() -> None:
     with pytest.raises(FrozenInstanceError):
-        block().scale = 1.0  # type: ignore[misc]
+        block().scale = 1.0  # type: ignore[misc]  # frozen: this is what must fail
     with pytest.raises(FrozenInstanceError):
-        trace().model = "another"  # type: ignore[misc]
+        trace().model = "another"  # type: ignore[misc]  # frozen: this is what must fail
 
 
 def test_what_the_caller_writes_later_stays_outside() -> None:

@@ -15,7 +15,7 @@ import streamlit as st
 from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.behaviour import facts as describe
 from attnviz.analysis.change import Change, change, largest_moves
-from attnviz.analysis.picture import Picture, Scale, diverging, sequential, thumbnails
+from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group, Shown, shown_mask, shown_scores, shown_weights
 from attnviz.analysis.stages import at_stage
@@ -63,19 +63,6 @@ class View:
         return "signed percent" if self.changed is not None else "percent"
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """All heads of a view as bytes for the browser.
-
-    Attributes:
-        picture: levels [layer, head, query, key] and what they mean.
-        thumbnails: uint8 [layer × head, size, size].
-    """
-
-    picture: Picture
-    thumbnails: np.ndarray
-
-
 @st.cache_resource(max_entries=64, show_spinner="Reading the sentence with the model …")
 def trace(model: str, text: str) -> Trace:
     """The forward pass of `model` over `text`.
@@ -113,10 +100,7 @@ def found(model: str, text: str, merge: bool) -> tuple[Behaviour, ...]:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def values(view: View) -> Floats:
     """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
-    first = _values(view, view.text)
-    if view.changed is None:
-        return first
-    return comparison(view).values
+    return _values(view, view.text) if view.changed is None else comparison(view).values
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -136,13 +120,17 @@ def comparison(view: View) -> Change:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def drawn(view: View) -> Drawn:
-    """A view's numbers as bytes for the browser."""
-    numbers, mask = values(view), _mask(view)
+def drawn(view: View) -> Picture:
+    """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
-    picture = draw(numbers, view.scale, mask)
-    flat = picture.levels.reshape(-1, *picture.levels.shape[2:])
-    return Drawn(picture, thumbnails(flat, picture.kind))
+    return draw(values(view), view.scale, _mask(view))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def small(view: View) -> Levels:
+    """All heads in small, uint8 [layer × head, size, size]; only long texts need it."""
+    picture = drawn(view)
+    return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
 def _values(view: View, text: str) -> Floats:

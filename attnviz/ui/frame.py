@@ -5,10 +5,10 @@ from streamlit.navigation.page import StreamlitPage
 
 _FRAMED = "frame has run"
 
-# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
 # On a phone the picture comes before the overview: what a tap changes is then in sight.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
+# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }

@@ -5,9 +5,7 @@ import logging
 import os
 import threading
 
-from attnviz.capture import loading
-
-DEFAULT_MODEL = "minilm"
+from attnviz.capture import catalogue, loading
 
 # Enough for one visitor's sentence; more threads wait for each other when several visitors come at once.
 # Torch reads it when it is first imported, which nothing has done yet.
@@ -47,7 +45,7 @@ def model(name: str) -> loading.Model:
 
 def _warm_up() -> None:
     try:
-        model(DEFAULT_MODEL)
+        model(catalogue.names()[0])
     except Exception:
         # The visitor is told by the page as soon as the model is needed; here nobody is listening.
         logging.getLogger(__name__).exception("The default model could not be loaded in the background.")

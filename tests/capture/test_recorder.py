@@ -169,7 +169,7 @@ def test_a_mask_that_is_more_than_a_mask_is_refused() -> None:
             model(input_ids, attention_mask=torch.full((1, 1, 7, 7), -0.5))
 
     with pytest.raises(ModelNotSupported, match="more than a mask"):
-        blocks(Leaning(), TOKENS, (None,) * 3)  # type: ignore[arg-type]
+        blocks(Leaning(), TOKENS, (None,) * 3)  # type: ignore[arg-type]  # a stand-in model
 
 
 def test_outside_of_a_recording_nothing_is_kept() -> None:

@@ -10,7 +10,7 @@ from attnviz.analysis.behaviour import Behaviour
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.components.atlas import atlas
-from attnviz.ui.explore.choices import Heads, choose_heads
+from attnviz.ui.explore.choices import Heads, choose_heads, open_heads
 from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
 
@@ -43,8 +43,8 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
         selected={"layer": heads.layer, "heads": heads.all},
         dim=dimmed,
         facts=caches.facts(view),
-        kind=caches.drawn(view).picture.kind,
-        on_pick=_open,
+        kind=caches.drawn(view).kind,
+        on_pick=lambda layer, head: open_heads(layer, [head]),
         on_tokens=tokens.choose,
     )
 
@@ -61,8 +61,3 @@ def _note(view: View, name: str) -> str:
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:
     return caches.found(view.model, view.text, view.merge)
-
-
-def _open(layer: int, head: int) -> None:
-    st.session_state["layer"], st.session_state["head"] = layer, head
-    st.session_state["also"] = []

@@ -146,6 +146,12 @@ def choose_heads(layers: int, heads: int) -> Heads:
     return Heads(layer, head, tuple(h for h in also if h != head))
 
 
+def open_heads(layer: int, heads: Sequence[int]) -> None:
+    """Open these heads of a layer (from 1), from a picture or a button; the first one is worked out."""
+    st.session_state["layer"], st.session_state["head"] = layer, heads[0]
+    st.session_state["also"] = list(heads[1:])
+
+
 def choose_token(key: str, label: str, options: Sequence[str], default: str, sentences: object) -> str:
     """Draw the choice of one token; it keeps its place when the same sentences are shown in another way.
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.linking import rank_changes, rank_links
+from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
+from attnviz.trace import Floats
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.examples import Example, example_of
-from attnviz.ui.explore.choices import Heads, choose_token
+from attnviz.ui.explore.choices import Heads, choose_token, open_heads
 from attnviz.ui.explore.reading import Reading
 
 STRONGEST = "the strongest"
@@ -119,30 +120,36 @@ def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | No
     """Which head's link differs most between the two sentences; None if they cannot be compared."""
     if read.pair is None or view.changed is not None:
         return None
-    both = [caches.weights(view.model, trace.text, view.hide, view.merge) for trace in read.pair]
-    if both[0].shape != both[1].shape:
+    before, after = (caches.weights(view.model, trace.text, view.hide, view.merge) for trace in read.pair)
+    if before.shape != after.shape:
         return None
-    most = rank_changes(both[0], both[1], query, key)[0]
-    name = f"{most.layer + 1}-{most.head + 1}"
-    return f"From the first sentence to the second, **{name}** moves most: {signed_percent(most.change)}."
+    name, moved = _moves(before, after, query, key)[0]
+    return f"From the first sentence to the second, **{name}** moves most: {moved}."
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
     """Every head's name and number, strongest first."""
     if view.changed is None:
         links = rank_links(caches.weights(view.model, view.text, view.hide, view.merge), query, key)
-        return [(f"{link.layer + 1}-{link.head + 1}", percent(link.weight)) for link in links]
+        return [(_name(link), percent(link.weight)) for link in links]
     before, after = (caches.weights(view.model, t, view.hide, view.merge) for t in (view.text, view.changed))
-    moves = rank_changes(before, after, query, key)
-    return [(f"{move.layer + 1}-{move.head + 1}", signed_percent(move.change)) for move in moves]
+    return _moves(before, after, query, key)
+
+
+def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:
+    """Every head's name and change, largest first."""
+    return [(_name(move), signed_percent(move.change)) for move in rank_changes(before, after, query, key)]
+
+
+def _name(link: Link | LinkChange) -> str:
+    return f"{link.layer + 1}-{link.head + 1}"
 
 
 def _open(names: dict[str, str]) -> None:
     picked = st.session_state["ranking"]
     if picked:
         layer, head = names[picked].split("-")
-        st.session_state["layer"], st.session_state["head"] = int(layer), int(head)
-        st.session_state["also"] = []
+        open_heads(int(layer), [int(head)])
 
 
 def _begin(groups: Sequence[Group], example: Example | None) -> int:

@@ -12,7 +12,7 @@ from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import WEIGHTS, View
 from attnviz.ui.components.head_view import ShownToken, head_view
-from attnviz.ui.explore.choices import Heads
+from attnviz.ui.explore.choices import Heads, open_heads
 from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
 
@@ -111,10 +111,6 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) ->
         for index, group in enumerate(groups)
     ]
 
-    def open_heads(layer: int, picked: list[int]) -> None:
-        st.session_state["layer"], st.session_state["head"] = layer, picked[0]
-        st.session_state["also"] = picked[1:]
-
     head_view(
         "one head",
         pixels=sent.pixels,
@@ -127,7 +123,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) ->
         key_tokens=named,
         query=tokens.pair.query if tokens.pair else None,
         key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
-        kind=caches.drawn(view).picture.kind,
+        kind=caches.drawn(view).kind,
         unit=view.unit,
         note=f"{_SCALES[view.scale]}; {explanation(view)}",
         caption=caption(view, heads),
@@ -143,7 +139,7 @@ def _heatmap(view: View, heads: Heads) -> None:
 
     labels = [group.label for group in caches.groups(view)]
     numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
-    drawn = caches.drawn(view).picture
+    drawn = caches.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
         st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several side by side.")

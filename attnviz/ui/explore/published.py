@@ -31,8 +31,8 @@ def send(view: View, heads: Heads) -> Sent:
 
 def _pixels(view: View, heads: Heads) -> str:
     """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
-    drawn = caches.drawn(view)
-    levels = drawn.picture.levels
+    picture = caches.drawn(view)
+    levels, kind = picture.levels, picture.kind
     layer_count, head_count, queries, keys = levels.shape
     whole = max(queries, keys) <= MOST_TOKENS
     if whole:
@@ -41,15 +41,13 @@ def _pixels(view: View, heads: Heads) -> str:
         sent = [(heads.layer - 1, head - 1) for head in heads.all]
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
     if not whole:  # from the pictures of all heads, the atlas makes its thumbnails itself
-        arrays["thumbnails"] = drawn.thumbnails
-    kind = drawn.picture.kind
+        arrays["thumbnails"] = caches.small(view)
     return store.publish(
         "pixels",
         arrays,
         heads=[[layer + 1, head + 1] for layer, head in sent],
         limits=[
-            [value_of(level, kind, drawn.picture.high[layer, head]) for level in (0, 254)]
-            for layer, head in sent
+            [value_of(level, kind, picture.high[layer, head]) for level in (0, 254)] for layer, head in sent
         ],
         curve="linear" if kind == "diverging" else "sqrt",
     )

@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.sentence import percent
 from attnviz.ui import caches
 from attnviz.ui.examples import Example, example_named
+from attnviz.ui.explore.choices import open_heads
 
 _LAYER, _HEAD, _QUERY = 4, 2, "it"
 
@@ -47,18 +48,19 @@ def draw(model: str) -> None:
         guess = st.pills(task.question, task.answers, key=key, on_change=_open, args=(task, key))
         if guess:
             st.markdown(_outcome(task, guess, model))
-    st.button("Show me a head that looks one word back", on_click=st.session_state.update, args=(_PREVIOUS,))
+    st.button("Show me a head that looks one word back", on_click=_previous)
 
 
-_PREVIOUS = {"layer": 1, "head": 3, "also": [], "find": "previous"}
+def _previous() -> None:
+    st.session_state["find"] = "previous"
+    open_heads(1, [3])
 
 
 def _open(task: Task, key: str) -> None:
     if st.session_state[key]:
         chosen = {"text": task.example.text, "other": task.example.other, "show": task.word}
-        st.session_state.update(
-            chosen | {"layer": _LAYER, "head": _HEAD, "also": [], "stage": caches.WEIGHTS}
-        )
+        st.session_state.update(chosen | {"stage": caches.WEIGHTS})
+        open_heads(_LAYER, [_HEAD])
 
 
 def _outcome(task: Task, guess: str, model: str) -> str:
