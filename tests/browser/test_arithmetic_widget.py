@@ -2,36 +2,19 @@
 
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-FOLDER = Path(__file__).parents[2] / "attnviz" / "ui" / "components"
-
-_MOUNT = """
-async ([script, style]) => {
-    const host = document.body.appendChild(document.createElement("div"));
-    const parentElement = host.attachShadow({ mode: "open" });
-    parentElement.appendChild(document.createElement("style")).textContent = style;
-    const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-    window.events = [];
-    const setTriggerValue = (name, value) => window.events.push([name, value]);
-    window.show = (data) => module.default({ parentElement, data, setTriggerValue });
-}
-"""
+from tests.browser.widgets import alone
 
 
 @pytest.fixture
 def widget(context: BrowserContext) -> Page:
     """An empty page that holds the widget and nothing else; `show` gives it a message."""
-    page = context.new_page()
-    page.set_content("<!doctype html><title>widget</title>")
-    files = [[FOLDER / f"{name}.{kind}" for name in ("shared", "arithmetic")] for kind in ("js", "css")]
-    page.evaluate(_MOUNT, ["\n".join(path.read_text("utf-8") for path in paths) for paths in files])
-    return page
+    return alone(context.new_page(), "arithmetic")
 
 
 def show(page: Page, message: dict[str, Any]) -> None:

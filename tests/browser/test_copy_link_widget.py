@@ -1,30 +1,16 @@
 """The button "Copy link" by itself: the clipboard, the older way, and by hand."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-FOLDER = Path(__file__).parents[2] / "attnviz" / "ui" / "components"
-
-_MOUNT = """
-async ([script, style]) => {
-    const host = document.body.appendChild(document.createElement("div"));
-    const parentElement = host.attachShadow({ mode: "open" });
-    parentElement.appendChild(document.createElement("style")).textContent = style;
-    const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-    module.default({ parentElement });
-}
-"""
+from tests.browser.widgets import alone
 
 
 @pytest.fixture
 def widget(context: BrowserContext) -> Page:
     """An empty page, without a secure context as on plain http, that holds the button and nothing else."""
-    page = context.new_page()
-    page.set_content("<!doctype html><title>widget</title>")
-    files = [[FOLDER / f"{name}.{kind}" for name in ("shared", "copy_link")] for kind in ("js", "css")]
-    page.evaluate(_MOUNT, ["\n".join(path.read_text("utf-8") for path in paths) for paths in files])
+    page = alone(context.new_page(), "copy_link")
+    page.evaluate("() => window.show()")
     return page
 
 

@@ -55,6 +55,26 @@ _PIXEL = """
 """
 
 
+_ALONE = """
+async ([script, style]) => {
+    const host = document.body.appendChild(document.createElement("div"));
+    const parentElement = host.attachShadow({ mode: "open" });
+    parentElement.appendChild(document.createElement("style")).textContent = style;
+    const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+    window.events = [];
+    const setTriggerValue = (name, value) => window.events.push([name, value]);
+    window.show = (data) => module.default({ parentElement, data, setTriggerValue });
+}
+"""
+
+
+def alone(page: Page, widget: str) -> Page:
+    """The page with one widget and nothing else; `window.show` gives it a message."""
+    page.set_content("<!doctype html><title>widget</title>")
+    page.evaluate(_ALONE, [source("js", "shared", widget), source("css", "shared", widget)])
+    return page
+
+
 @dataclass
 class Widgets:
     """Widgets on an empty page.
