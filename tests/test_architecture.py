@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[1]
 
 # Who stands on whom: a part may import the parts on lower steps, and none on its own step but itself.
 STEPS = {
-    "app": 7,
-    "pages": 6,
-    "ui": 5,
-    "attnviz": 4,  # the public API
+    "app": 8,
+    "pages": 7,
+    "ui": 6,
+    "attnviz": 5,  # the public API
+    "lessons": 4,
     "capture": 3,
     "analysis": 3,
     "figures": 3,
@@ -29,7 +30,7 @@ STEPS = {
 DOORS = {
     "streamlit": {"app", "pages", "ui"},
     "plotly": {"figures"},
-    "torch": {"transformer", "capture"},
+    "torch": {"transformer", "capture", "lessons"},
     "transformers": {"capture"},
 }
 

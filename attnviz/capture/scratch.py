@@ -21,11 +21,11 @@ class ScratchModel:
     def __init__(self, name: str, folder: Path, reader: Reader) -> None:
         self.name = name
         self._reader = reader
-        self._bert = Bert.from_folder(folder)
+        self.bert = Bert.from_folder(folder)
         # Made once: every trace of this model shares them.
         self._projections = [
             owned(module.output_projections().detach())
-            for module in self._bert.encoder.modules()
+            for module in self.bert.encoder.modules()
             if isinstance(module, MultiHeadAttention)
         ]
 
@@ -41,7 +41,7 @@ class ScratchModel:
         """
         tokens = self.tokens(text)
         with torch.inference_mode():
-            steps = self._bert(torch.tensor([token.id for token in tokens]))
+            steps = self.bert(torch.tensor([token.id for token in tokens]))
         everywhere = np.ones((len(tokens), len(tokens)), dtype=np.bool_)
         everywhere.setflags(write=False)
         return Trace(

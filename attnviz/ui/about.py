@@ -19,7 +19,8 @@ lets each token look at all the tokens and take something from each. *How much* 
 - The weights of one row are between 0 and 100 % and sum to 100 %.
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
 - A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
-  The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors.
+  The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors; the
+  **Learn** pages explain every step.
 """
     )
 

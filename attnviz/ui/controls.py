@@ -24,3 +24,23 @@ def one_of(
     if chosen is None:
         st.rerun()
     return chosen
+
+
+def choose_token(key: str, label: str, options: Sequence[str], default: str, sentences: object) -> str:
+    """Draw the choice of one token; it keeps its place when the same sentences are shown in another way.
+
+    Args:
+        key: the parameter's name.
+        label: what the choice is called.
+        options: "11 it": number and token, in order.
+        default: one of the options.
+        sentences: while this stays the same, a token that changed its name is found again by its number.
+    """
+    memory = f"{key} was chosen in"
+    chosen = st.session_state.get(key)
+    if memory in st.session_state and chosen not in options:
+        number = str(chosen).split(" ", 1)[0] if st.session_state[memory] == sentences else None
+        same_place = [option for option in options if option.split(" ", 1)[0] == number]
+        st.session_state[key] = same_place[0] if same_place else default
+    st.session_state[memory] = sentences
+    return st.selectbox(label, options, options.index(default), key=key, bind="query-params")

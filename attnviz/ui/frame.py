@@ -3,6 +3,8 @@
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from attnviz.ui.learn.lesson import LESSONS
+
 _FRAMED = "frame has run"
 
 # On a phone the picture comes before the overview: what a tap changes is then in sight.
@@ -24,10 +26,16 @@ _STYLE = """
 
 
 def pages() -> list[StreamlitPage]:
-    """Every page; a page's file name is its address, and the first one lives at "/"."""
+    """Every page; a page's file name is its address, and the first one lives at "/".
+
+    The menu leads to the lessons by way of their table of contents: of a menu with sections, Streamlit makes
+    a list on phones that screen readers cannot read.
+    """
     return [
         st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
+        st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
         st.Page("pages/about.py", title="About", icon=":material/info:"),
+        *(st.Page(f"pages/{lesson.name}.py", title=lesson.title, visibility="hidden") for lesson in LESSONS),
     ]
 
 

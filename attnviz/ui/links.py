@@ -1,6 +1,7 @@
 """What a link asked for, and a kind word where it could not be had."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -20,6 +21,19 @@ def asked(name: str) -> list[str]:
     """What the link that opened the page asked of this parameter; empty if it did not name it."""
     values: list[str] = st.session_state.get(_ASKED, {}).get(name, [])
     return values
+
+
+def given(names: Iterable[str]) -> dict[str, list[str]]:
+    """The parameters of these names that the page has, with their values now, as a link writes them."""
+    return {name: _written(st.session_state[name]) for name in names if name in st.session_state}
+
+
+def _written(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(item) for item in value]
+    if isinstance(value, bool):
+        return [str(value).lower()]
+    return [] if value is None else [str(value)]
 
 
 def notices(given: Mapping[str, list[str]]) -> list[str]:

@@ -31,7 +31,7 @@ def test_the_blocks_numbers_are_the_steps_that_the_encoder_returned() -> None:
     assert isinstance(model, ScratchModel)
     trace = model.trace(sentence(17))
     with torch.inference_mode():
-        steps = model._bert(torch.tensor([token.id for token in trace.blocks[0].query_tokens]))
+        steps = model.bert(torch.tensor([token.id for token in trace.blocks[0].query_tokens]))
     for block, layer in zip(trace.blocks, steps.layers, strict=True):
         assert np.array_equal(block.weights, layer.attention.attention.weights.numpy())
         assert np.array_equal(block.scores, layer.attention.attention.scores.numpy())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -61,4 +63,7 @@ def library() -> str:
 
 @cache
 def _code() -> ComponentRenderer:
+    # The code is registered once for all pages, so every widget must have given its own by now.
+    for module in pkgutil.iter_modules([str(_HERE)], f"{__package__}."):
+        import_module(module.name)
     return st.components.v2.component("attnviz.code", js=library())

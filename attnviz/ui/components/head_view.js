@@ -251,6 +251,8 @@ class HeadView {
 
   markChips() {
     const { heads_total: total } = this.data;
+    // A picture of one attention, which has no heads to choose from.
+    this.chips.hidden = this.severalButton.hidden = total === 0;
     if (this.buttons?.length !== total) {
       this.buttons = Array.from({ length: total }, (_, at) =>
         element("button", { type: "button", text: at + 1 }),
@@ -290,7 +292,7 @@ class HeadView {
     const pen = new SvgPen(theme);
     const [margin, width] = [24, 760];
     const heads = this.heads.join(", ");
-    const title = `Layer ${this.layer} · Head${this.heads.length > 1 ? "s" : ""} ${heads}`;
+    const title = this.data.heading || `Layer ${this.layer} · Head${this.heads.length > 1 ? "s" : ""} ${heads}`;
     const inner = new SvgPen(theme);
     inner.text(0, 10, title, { size: 16, weight: 700, fill: theme.text });
     if (this.heads.length > 1) {

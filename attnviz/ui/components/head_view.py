@@ -43,6 +43,7 @@ def head_view(
     key_tokens: Sequence[ShownToken],
     query: int | None,
     key: int | None,
+    heading: str = "",
     kind: Literal["sequential", "diverging"] = "sequential",
     unit: Literal["percent", "score", "signed percent"] = "percent",
     note: str = "",
@@ -63,9 +64,10 @@ def head_view(
             lowest and highest level) and `curve` ("sqrt" or "linear").
         exact: the same for the array `values`, float32 [head, query, key]; None while there are none.
         view: "lines" or "matrix".
-        layer, heads, heads_total: which heads to show, from 1, and how many the layer has.
+        layer, heads, heads_total: which heads to show, from 1, and how many the layer has; 0: no choice.
         query_tokens, key_tokens: the rows and columns, in order.
         query, key: the pinned pair, as numbers into these tokens; None for none.
+        heading: what the picture is called; "" for "Layer 4 · Head 2".
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         unit: how numbers are written: 0.664 as "66.4 %", "0.66" or "+66.4 %".
         note: what the colours mean, below the picture.
@@ -108,6 +110,7 @@ def head_view(
             "key_tokens": list(key_tokens),
             "query": query,
             "key": key,
+            "heading": heading,
             "kind": kind,
             "unit": unit,
             "note": note,

@@ -117,7 +117,8 @@ class Panel {
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
     const size = `${layout.rows} queries by ${layout.columns} keys`;
     const help = "arrow keys move from cell to cell, Enter keeps one";
-    const name = `Layer ${view.layer}, head ${head.number}, ${size}: ${help}`;
+    const which = view.data.heading || `Layer ${view.layer}, head ${head.number}`;
+    const name = `${which}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
     const pen = CanvasPen.on(this.picture, width, layout.total, view.theme);
     drawMatrix(pen, 0, 0, layout, head, queries, keys, view.data.kind);

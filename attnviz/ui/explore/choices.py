@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import STAGES
 from attnviz.errors import AttnvizError
-from attnviz.ui import caches, markdown
+from attnviz.ui import caches, links, markdown
 from attnviz.ui.about import reading_a_picture
 from attnviz.ui.caches import KIND, WEIGHTS, View
 from attnviz.ui.controls import one_of
@@ -152,34 +151,6 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
     st.session_state["also"] = list(heads[1:])
 
 
-def choose_token(key: str, label: str, options: Sequence[str], default: str, sentences: object) -> str:
-    """Draw the choice of one token; it keeps its place when the same sentences are shown in another way.
-
-    Args:
-        key: the parameter's name.
-        label: what the choice is called.
-        options: "11 it": number and token, in order.
-        default: one of the options.
-        sentences: while this stays the same, a token that changed its name is found again by its number.
-    """
-    memory = f"{key} was chosen in"
-    chosen = st.session_state.get(key)
-    if memory in st.session_state and chosen not in options:
-        number = str(chosen).split(" ", 1)[0] if st.session_state[memory] == sentences else None
-        same_place = [option for option in options if option.split(" ", 1)[0] == number]
-        st.session_state[key] = same_place[0] if same_place else default
-    st.session_state[memory] = sentences
-    return st.selectbox(label, options, options.index(default), key=key, bind="query-params")
-
-
 def parameters() -> dict[str, list[str]]:
     """Every parameter that a link can hold, with its value now, as a link writes it."""
-    return {name: _written(st.session_state[name]) for name in _PARAMETERS if name in st.session_state}
-
-
-def _written(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [str(item) for item in value]
-    if isinstance(value, bool):
-        return [str(value).lower()]
-    return [] if value is None else [str(value)]
+    return links.given(_PARAMETERS)

@@ -14,8 +14,9 @@ from attnviz.analysis.shown import Group
 from attnviz.trace import Floats
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
+from attnviz.ui.controls import choose_token
 from attnviz.ui.examples import Example, example_of
-from attnviz.ui.explore.choices import Heads, choose_token, open_heads
+from attnviz.ui.explore.choices import Heads, open_heads
 from attnviz.ui.explore.reading import Reading
 
 STRONGEST = "the strongest"

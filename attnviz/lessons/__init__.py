@@ -1,0 +1,1 @@
+"""What the Learn pages compute: a text and choices in, read-only arrays out."""

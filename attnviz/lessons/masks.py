@@ -1,0 +1,187 @@
+"""Who may look at whom: the model run again under a mask, and which outputs one changed word reaches."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attnviz.capture.arrays import owned
+from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.lessons import bert
+from attnviz.trace import Floats, Mask
+from attnviz.transformer.masks import (
+    causal_mask,
+    explicit_mask,
+    no_mask,
+    padding_mask,
+    prefix_mask,
+    window_mask,
+)
+
+BY_HAND = "by hand"
+KINDS = ("none", "causal", "padding", "prefix", "window", BY_HAND)
+
+
+def cells(kind: str, tokens: int, size: int = 0, after: int = 0, drawn: str = "") -> Mask:
+    """The cells of a mask, [query, key], True where a query may look; a row may be without any.
+
+    Args:
+        kind: one of `KINDS`.
+        tokens: how many the sentence has.
+        size: how many tokens at the end are padding, how many at the beginning are the prefix, or how many
+            before it a query sees through its window.
+        after: how many tokens after it a query sees through its window.
+        drawn: what `written` made of the cells of a mask drawn by hand; "" opens all.
+
+    Raises:
+        InvalidTrace: `drawn` is no mask for so many tokens, or all tokens are padding.
+    """
+    if kind == BY_HAND and drawn:
+        return read(drawn, tokens)
+    masks = {
+        "none": lambda: no_mask(tokens, tokens),
+        "causal": lambda: causal_mask(tokens),
+        "padding": lambda: padding_mask(torch.arange(tokens) < tokens - size, tokens),
+        "prefix": lambda: prefix_mask(tokens, size),
+        "window": lambda: window_mask(tokens, size, after),
+        BY_HAND: lambda: no_mask(tokens, tokens),
+    }
+    mask: Mask = owned(masks[kind]())
+    return mask
+
+
+def weights(text: str, mask: Mask, layer: int, head: int) -> Floats:
+    """One head's weights, [query, key], after the whole model was run with the mask in every layer.
+
+    Args:
+        text: what is read.
+        mask: [query, key], True where a token may look.
+        layer, head: from 0.
+
+    Raises:
+        InvalidTrace: the mask has another size, or lets a token look nowhere: this is refused before the
+            softmax, which would give a row of NaN.
+    """
+    steps = bert.run(text, explicit_mask(torch.tensor(mask)))
+    found: Floats = owned(steps.layers[layer].attention.attention.weights[head])
+    return found
+
+
+def written(mask: Mask) -> str:
+    """A mask as text for a link: "8-c-e" for a causal mask of three tokens.
+
+    Each row is one group of hexadecimal digits. A digit holds four cells, 8 the first and 1 the fourth;
+    zeros fill up the last one.
+    """
+    digits = math.ceil(mask.shape[1] / 4)
+    rows = np.pad(mask, ((0, 0), (0, 4 * digits - mask.shape[1])))
+    return "-".join(
+        "".join(f"{int(digit):x}" for digit in row.reshape(-1, 4) @ (8, 4, 2, 1)) for row in rows.astype(int)
+    )
+
+
+def read(text: str, tokens: int) -> Mask:
+    """`written` undone.
+
+    Raises:
+        InvalidTrace: the text is no mask, or one for another number of tokens.
+    """
+    digits = math.ceil(tokens / 4)
+    rows = text.lower().split("-")
+    if not all(re.fullmatch("[0-9a-f]+", row) for row in rows):
+        raise InvalidTrace("The drawn mask cannot be read.")
+    if len(rows) != tokens:
+        raise InvalidTrace(f"The mask was drawn for {len(rows)} tokens, and this sentence has {tokens}.")
+    if any(len(row) != digits for row in rows):
+        raise InvalidTrace("The drawn mask cannot be read: its rows are too short or too long.")
+    bits = np.array([[bit == "1" for digit in row for bit in f"{int(digit, 16):04b}"] for row in rows])
+    if bits[:, tokens:].any():
+        raise InvalidTrace("The drawn mask cannot be read: its rows are too long.")
+    mask = np.ascontiguousarray(bits[:, :tokens])
+    mask.setflags(write=False)
+    return mask
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """What became of each token's output, the vector that the last layer gives it.
+
+    Attributes:
+        unchanged: [token], True where every number of the output is the same to the bit.
+        distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 unrelated.
+    """
+
+    unchanged: NDArray[np.bool_]
+    distance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Which outputs an edit reaches.
+
+    Attributes:
+        edited: [token], True where the two sentences have different tokens.
+        encoder: with no mask.
+        decoder: with a causal mask, as the same model would run in a decoder.
+    """
+
+    edited: NDArray[np.bool_]
+    encoder: Moved
+    decoder: Moved
+
+
+def replaced(text: str, place: int, replacement: str) -> str:
+    """The text with the characters of one token replaced.
+
+    Args:
+        text: what is read.
+        place: the token's place, from 0.
+        replacement: what to write there.
+
+    Raises:
+        AttnvizError: the token stands for no characters, or the new text has another number of tokens.
+    """
+    tokens = bert.tokens(text)
+    token = tokens[place]
+    if token.start == token.end:
+        raise AttnvizError(f"{token.text} is added by the tokenizer and cannot be replaced. Choose a word.")
+    edited = text[: token.start] + replacement + text[token.end :]
+    count = len(bert.tokens(edited))
+    if count != len(tokens):
+        raise AttnvizError(
+            f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
+            "compared one by one. Choose a word that is one token, like: narrow, old, red."
+        )
+    return edited
+
+
+def reach(text: str, edited: str) -> Reach:
+    """Run both texts, first with no mask, then with a causal one, and compare the outputs token by token.
+
+    Raises:
+        AttnvizError: the texts do not have equally many tokens.
+    """
+    before, after = (bert.token_ids(bert.tokens(each)) for each in (text, edited))
+    if len(before) != len(after):
+        raise AttnvizError(f"One text has {len(before)} tokens, the other {len(after)}.")
+    causal = causal_mask(len(before))
+    encoder, decoder = (
+        moved(bert.run(text, mask).hidden_states[-1], bert.run(edited, mask).hidden_states[-1])
+        for mask in (None, causal)
+    )
+    return Reach(owned(before != after), encoder, decoder)
+
+
+def moved(before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]) -> Moved:
+    """Compare two runs' outputs, token by token."""
+    # As whole numbers: also what equals but is not the same, 0 and −0, would be noticed.
+    same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
+    similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)
+    return Moved(owned(same), owned(1 - similarity))

@@ -1,0 +1,301 @@
+/* average: a weighted average as a sum of vectors; average.py describes the message. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const FAINTEST = 0.12; // of a vector of which next to nothing is taken
+
+const percent = (weight) => {
+  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
+  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
+  return `${(100 * weight).toFixed(1)}\u202f%`;
+};
+
+const fixed = (value, digits) => {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+};
+
+const bracketed = (text) => (text.startsWith("−") ? `(${text})` : text);
+
+function drawing(tag, attributes) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+const number = (part, value, text, role = "") =>
+  element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
+
+/** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
+class Strip {
+  constructor(length) {
+    this.svg = drawing("svg", {
+      class: "strip",
+      viewBox: `0 0 ${length} 2`,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    });
+    this.pointed = drawing("rect", { class: "pointed", y: 0, width: 1, height: 2 });
+    this.bars = Array.from({ length }, (_, at) => drawing("rect", { x: at + 0.12, width: 0.76 }));
+    this.gifts = Array.from({ length }, (_, at) => drawing("rect", { x: at + 0.3, width: 0.4, class: "gift" }));
+    const middle = drawing("line", { x1: 0, x2: length, y1: 1, y2: 1 });
+    this.svg.append(this.pointed, ...this.bars, ...this.gifts, middle);
+  }
+
+  static #draw(rects, vector, most) {
+    rects.forEach((rect, at) => {
+      const height = Math.abs(vector?.[at] ?? 0) / most;
+      rect.setAttribute("y", vector?.[at] > 0 ? 1 - height : 1);
+      rect.setAttribute("height", height);
+    });
+  }
+
+  show(vector, most) {
+    Strip.#draw(this.bars, vector, most);
+  }
+
+  /** What one part gives to this sum; null for none. */
+  give(vector, most) {
+    Strip.#draw(this.gifts, vector, most);
+  }
+
+  point(at) {
+    this.pointed.setAttribute("x", at);
+  }
+}
+
+class Average {
+  constructor(parent) {
+    this.parent = parent;
+    this.chosen = new Choice();
+    this.row = -1; // the part pointed at
+    this.focusedRow = -1;
+    this.at = 0; // the number pointed at
+    this.sentence = element("div", {
+      class: "sentence",
+      role: "group",
+      "aria-label": "Which token looks",
+      onclick: ({ target }) => this.pick(target.closest("button")),
+      onkeydown: (event) => this.onWordKey(event),
+    });
+    this.body = element("tbody", { onkeydown: (event) => this.onRowKey(event) });
+    this.foot = element("tfoot");
+    this.productHead = element("th", { scope: "col", class: "product" });
+    this.shownHead = element("th", { scope: "col" });
+    const heads = [
+      element("th", { scope: "col", class: "key" }, "looks at"),
+      element("th", { scope: "col", class: "weights" }, "weight w"),
+      this.shownHead,
+      this.productHead,
+    ];
+    this.table = element(
+      "table",
+      { onpointerleave: () => this.pointAtRow(this.focusedRow) },
+      element("thead", {}, element("tr", {}, ...heads)),
+      this.body,
+      this.foot,
+    );
+    this.table.addEventListener("focusin", ({ target }) => {
+      this.focusedRow = this.buttons.indexOf(target);
+      this.pointAtRow(this.focusedRow);
+    });
+    this.table.addEventListener("focusout", () => {
+      this.focusedRow = -1;
+      this.pointAtRow(-1);
+    });
+    this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    this.root = element("div", { class: "root average" }, this.sentence, this.table, this.readout);
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    this.chosen.tell(data.query);
+    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    if (this.data === data) return; // only the theme changed
+    const before = this.data;
+    this.data = data;
+    this.at = Math.min(this.at, data.mixed.length - 1);
+    const words = JSON.stringify(data.words);
+    if (this.words !== words) this.buildSentence();
+    this.words = words;
+    // The same lines stay, so that their bars move from the old weights to the new ones.
+    const lines = JSON.stringify([data.parts.map((part) => part.name), data.mixed.length]);
+    if (this.lines !== lines || !before) this.buildLines();
+    this.lines = lines;
+    this.mark();
+    this.draw();
+  }
+
+  // ------------------------------------------------------------ the sentence
+
+  buildSentence() {
+    this.wordButtons = this.data.words.map(({ label, name }) =>
+      element("button", { type: "button", class: "word", "aria-label": name }, element("bdi", { text: label })),
+    );
+    this.sentence.replaceChildren(...this.wordButtons);
+  }
+
+  mark() {
+    const chosen = this.chosen.value;
+    this.wordButtons.forEach((button, at) => button.setAttribute("aria-pressed", at === chosen));
+    const focused = this.wordButtons.indexOf(this.parent.activeElement);
+    tabStop(this.wordButtons, focused >= 0 ? focused : chosen);
+  }
+
+  pick(button) {
+    const query = this.wordButtons.indexOf(button);
+    if (query < 0 || query === this.chosen.value) return;
+    this.chosen.choose(query);
+    this.mark();
+    this.trigger("pick", { query });
+  }
+
+  onWordKey(event) {
+    const to = destination(event, this.wordButtons.indexOf(event.target), this.wordButtons.length, this.wordButtons.length);
+    if (to === null) return;
+    event.preventDefault();
+    tabStop(this.wordButtons, to);
+    this.wordButtons[to].focus();
+  }
+
+  // ------------------------------------------------------------ the sum
+
+  buildLines() {
+    const { parts, mixed } = this.data;
+    this.row = this.focusedRow = -1;
+    this.strips = parts.map(() => new Strip(mixed.length));
+    this.bars = parts.map(() => element("span", { class: "bar" }));
+    this.shares = parts.map(() => element("span", { class: "share" }));
+    this.products = parts.map(() => element("td", { class: "product" }));
+    this.buttons = parts.map((_, at) =>
+      element("button", { type: "button", class: "weight" }, element("span", { class: "track" }, this.bars[at]), this.shares[at]),
+    );
+    this.rows = parts.map(({ label, name }, at) =>
+      element(
+        "tr",
+        { onpointerenter: () => this.pointAtRow(at) },
+        element("th", { scope: "row", class: "key", title: name }, element("bdi", { text: label })),
+        element("td", {}, this.buttons[at]),
+        element("td", { class: "vector" }, this.strips[at].svg),
+        this.products[at],
+      ),
+    );
+    this.body.replaceChildren(...this.rows);
+    this.total = new Strip(mixed.length);
+    this.zoom = element("td", { class: "zoom" });
+    this.sum = element("td", { class: "product" });
+    this.name = element("th", { scope: "row" });
+    this.foot.replaceChildren(
+      element(
+        "tr",
+        {},
+        this.name,
+        element("td", { class: "all" }, "sum: ", element("span", { class: "share" }, "100\u202f%")),
+        element("td", { class: "vector" }, this.total.svg),
+        this.sum,
+      ),
+      element("tr", { class: "note" }, element("td", { colspan: 2 }), this.zoom, element("td", { class: "product" })),
+    );
+    for (const strip of [...this.strips, this.total]) {
+      strip.svg.onpointermove = ({ clientX }) => {
+        const { left, width } = strip.svg.getBoundingClientRect();
+        this.pointAtNumber(Math.floor(((clientX - left) / width) * mixed.length));
+      };
+    }
+    tabStop(this.buttons, 0);
+  }
+
+  draw() {
+    const { parts, mixed, d_model, words, query } = this.data;
+    this.most = Math.max(...parts.flatMap(({ vector }) => vector.map(Math.abs)), ...mixed.map(Math.abs)) || 1;
+    // What is mixed cancels out: the sum is small beside its parts.
+    const times = Math.max(1, Math.floor(this.most / Math.max(...mixed.map(Math.abs))));
+    this.mostMixed = this.most / (Number.isFinite(times) ? times : 1);
+    this.zoom.textContent = this.mostMixed < this.most ? `drawn ${times} × larger than the lines above` : "";
+    const largest = Math.max(...parts.map(({ weight }) => weight));
+    parts.forEach(({ name, weight, vector }, at) => {
+      this.bars[at].style.width = `${100 * weight}%`;
+      this.shares[at].replaceChildren(number("weight", weight, percent(weight)));
+      this.buttons[at].setAttribute("aria-label", `${name}: ${percent(weight)}`);
+      this.strips[at].show(vector, this.most);
+      this.strips[at].svg.style.opacity = FAINTEST + (1 - FAINTEST) * (weight / largest);
+    });
+    this.total.show(mixed, this.mostMixed);
+    this.name.replaceChildren("mixed ", element("bdi", { class: "query", text: words[query].label }));
+    const all = d_model === mixed.length ? `${d_model}` : `first ${mixed.length} of ${d_model}`;
+    this.shownHead.replaceChildren(element("span", { class: "value" }, "vector x"), ` (${all} numbers)`);
+    this.pointAtNumber(this.at);
+    this.pointAtRow(this.row);
+  }
+
+  pointAtNumber(at) {
+    const { parts, mixed } = this.data;
+    this.at = Math.max(0, Math.min(mixed.length - 1, at));
+    for (const strip of [...this.strips, this.total]) strip.point(this.at);
+    this.productHead.textContent = `number ${this.at + 1}: w × x`;
+    parts.forEach(({ weight, vector }, row) => {
+      const x = vector[this.at];
+      this.products[row].replaceChildren(
+        number("share", weight, weight.toFixed(4), "weights"),
+        " × ",
+        number("value", x, bracketed(fixed(x, 4)), "value"),
+        " = ",
+        number("product", weight * x, fixed(weight * x, 5)),
+      );
+    });
+    this.sum.replaceChildren("sum = ", number("mixed", mixed[this.at], fixed(mixed[this.at], 5), "value"));
+    this.tell();
+  }
+
+  pointAtRow(row) {
+    this.row = row;
+    this.rows.forEach((line, at) => line.classList.toggle("shown", at === row));
+    const part = this.data.parts[row];
+    this.total.give(part && part.vector.map((x) => part.weight * x), this.mostMixed);
+    this.tell();
+  }
+
+  tell() {
+    const { parts, mixed, words, query } = this.data;
+    const part = parts[this.row];
+    const looker = element("bdi", { class: "query", text: words[query].label });
+    if (!part) {
+      this.readout.replaceChildren(
+        "Each line’s vector is multiplied by its weight; the sum of all lines is the mixed vector of ",
+        looker,
+        ". Point at a line, or move through the lines with the arrow keys, to see what it gives.",
+      );
+      return;
+    }
+    const x = part.vector[this.at];
+    this.readout.replaceChildren(
+      element("bdi", { class: "key", text: part.name }),
+      " gives ",
+      element("span", { class: "weights", text: percent(part.weight) }),
+      ` of its vector (violet in the last line). Number ${this.at + 1}: `,
+      element("span", { class: "weights", text: part.weight.toFixed(4) }),
+      " × ",
+      element("span", { class: "value", text: bracketed(fixed(x, 4)) }),
+      ` = ${fixed(part.weight * x, 5)}; all lines together: ${fixed(mixed[this.at], 5)}.`,
+    );
+  }
+
+  onRowKey(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      this.pointAtNumber(this.at + step);
+      return;
+    }
+    const to = destination(event, this.buttons.indexOf(event.target), this.buttons.length, 1);
+    if (to === null) return;
+    event.preventDefault();
+    tabStop(this.buttons, to);
+    this.buttons[to].focus();
+  }
+}
+
+export default widget(Average);

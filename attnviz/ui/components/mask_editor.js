@@ -1,0 +1,321 @@
+/* mask editor: who may look at whom, cell by cell; drawn here at once, computed by Python. */
+
+const CELL_SIZE = { least: 26, most: 44 };
+
+/** The cells of a mask as it is written: "8-c-e" for three tokens; each digit holds four cells of a row. */
+function cellsOf(text, count) {
+  return text.split("-").flatMap((row) => {
+    const bits = [...row].map((digit) => parseInt(digit, 16).toString(2).padStart(4, "0")).join("");
+    return Array.from({ length: count }, (_, key) => bits[key] === "1");
+  });
+}
+
+/** The same the other way round. */
+function writtenCells(cells, count) {
+  const rows = Array.from({ length: count }, (_, query) => {
+    const bits = cells.slice(query * count, (query + 1) * count).map(Number).join("");
+    const whole = bits.padEnd(4 * Math.ceil(count / 4), "0");
+    return whole.match(/..../g).map((four) => parseInt(four, 2).toString(16)).join("");
+  });
+  return rows.join("-");
+}
+
+class MaskEditor {
+  constructor(parent) {
+    this.host = parent.host ?? parent;
+    this.drawn = new Choice();
+    this.axes = element(
+      "p",
+      { class: "axes" },
+      element("span", { class: "looks", text: "query (looks) ↓" }),
+      element("span", { class: "looked-at", text: "key (is looked at) →" }),
+    );
+    this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Mask: who may look at whom" });
+    this.words = element("p", { class: "words", "aria-live": "polite" });
+    this.ramp = element("span", { class: "ramp", "aria-hidden": "true" });
+    this.low = element("span");
+    this.high = element("span");
+    this.unit = element("span");
+    const closed = element("span", { class: "closed sample", "aria-hidden": "true" });
+    this.legend = element(
+      "p",
+      { class: "legend" },
+      element("span", { class: "scale" }, this.low, this.ramp, this.high),
+      element("span", { class: "scale" }, closed, element("span", { text: "closed: may not look" })),
+      this.unit,
+    );
+    const scroller = element("div", { class: "scroller" }, this.grid);
+    this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
+    parent.append(this.root);
+    this.grid.onpointerdown = (event) => this.startStroke(event);
+    this.grid.onpointerover = (event) => this.continueStroke(event);
+    this.grid.onpointerleave = () => this.tell(null);
+    this.grid.onclick = (event) => this.press(event);
+    this.grid.onkeydown = (event) => this.move(event);
+    this.grid.addEventListener("focusin", ({ target }) => this.reach(target));
+    this.grid.addEventListener("focusout", () => this.tell(null));
+    this.observer = new ResizeObserver(() => this.data && this.layout());
+    this.observer.observe(this.root);
+    const end = () => this.endStroke();
+    this.stopListening = listen({ pointerup: end, pointercancel: end });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.stopListening();
+  }
+
+  update(data) {
+    this.data = data;
+    this.count = data.tokens.length;
+    this.theme = Theme.of(this.host);
+    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.drawn.tell({ mask: data.mask });
+    const labels = data.tokens.map(({ name }) => name).join("\n");
+    if (this.labels !== labels) this.build();
+    this.labels = labels;
+    if (!this.stroke) this.cells = cellsOf(this.drawn.value.mask, this.count);
+    this.layout();
+    this.draw();
+  }
+
+  /** Buttons for all cells and, in the first row and column, for the tokens; the corner is for all of them. */
+  build() {
+    const { tokens } = this.data;
+    const button = (attributes) => element("button", { type: "button", tabindex: -1, ...attributes });
+    const corner = button({ class: "corner", text: "all", "aria-label": "all: open every cell", title: "Open every cell" });
+    this.columns = tokens.map(({ label }) => button({ class: "column" }));
+    this.columns.forEach((column, at) => column.append(element("span", { text: tokens[at].label })));
+    this.rows = tokens.map(({ label }) => button({ class: "row-name", text: label }));
+    this.buttons = [corner, ...this.columns];
+    this.cellButtons = [];
+    const head = element("div", { role: "row" }, element("div", { role: "columnheader" }, corner));
+    head.append(...this.columns.map((column) => element("div", { role: "columnheader" }, column)));
+    this.lines = tokens.map((_, query) => {
+      const cells = tokens.map(() => button({ class: "cell", role: "gridcell" }));
+      this.cellButtons.push(...cells);
+      this.buttons.push(this.rows[query], ...cells);
+      return element("div", { role: "row" }, element("div", { role: "rowheader" }, this.rows[query]), ...cells);
+    });
+    this.grid.replaceChildren(head, ...this.lines);
+    this.looks = [];
+    this.at = null;
+    tabStop(this.buttons, (this.data.query + 1) * (this.count + 1) + 1);
+  }
+
+  layout() {
+    const room = this.root.clientWidth;
+    if (!room) return;
+    const narrow = room < 420;
+    const widest = Math.max(...this.data.tokens.map(({ label }) => textWidth(label, 12.5, this.theme.font)));
+    // With room for a ⚠.
+    const left = Math.min(narrow ? 72 : 116, Math.ceil(widest) + 30);
+    const cell = Math.floor((room - left - 6) / this.count);
+    this.root.style.setProperty("--left", `${left}px`);
+    this.root.style.setProperty("--top", `${Math.min(narrow ? 72 : 96, Math.max(30, Math.ceil(widest) + 14))}px`);
+    this.root.style.setProperty("--cell", `${Math.min(CELL_SIZE.most, Math.max(CELL_SIZE.least, cell))}px`);
+  }
+
+  // What the cells hold
+
+  /** The numbers under a mask belong to the mask that Python ran, not to one drawn since. */
+  get pending() {
+    return writtenCells(this.cells, this.count) !== this.data.mask;
+  }
+
+  isBlind(query) {
+    return !this.cells.slice(query * this.count, (query + 1) * this.count).includes(true);
+  }
+
+  /** The number that stands in a cell; null for none. */
+  value(at) {
+    const { without, with_mask: withMask, shows } = this.data;
+    if (shows === "without mask") return without[at];
+    if (!withMask || this.pending) return null;
+    if (shows === "change") return withMask[at] - without[at];
+    return this.cells[at] ? withMask[at] : null;
+  }
+
+  draw() {
+    const { tokens, shows, query: marked } = this.data;
+    const signed = shows === "change";
+    const kind = signed ? "diverging" : "sequential";
+    const unit = signed ? "signed percent" : "percent";
+    const levels = this.theme.levels(kind);
+    const values = this.cells.map((_, at) => this.value(at));
+    const high = signed ? Math.max(0.01, ...values.map((value) => Math.abs(value ?? 0))) : 1;
+    const blind = tokens.map((_, query) => this.isBlind(query));
+    this.cellButtons.forEach((button, at) => {
+      const [query, key] = [Math.floor(at / this.count), at % this.count];
+      const value = values[at];
+      const open = this.cells[at];
+      const look = `${open} ${value} ${kind} ${high} ${blind[query]} ${this.theme.dark} ${this.pending}`;
+      if (this.looks[at] === look) return;
+      this.looks[at] = look;
+      button.className = `cell ${open ? "open" : "closed"}${blind[query] ? " blind" : ""}`;
+      button.setAttribute("aria-selected", open);
+      const number = value === null ? "" : `, ${written(value, unit)}`;
+      button.setAttribute(
+        "aria-label",
+        `${tokens[query].name} → ${tokens[key].name}: ${open ? "open" : "closed"}${number}`,
+      );
+      if (value === null) {
+        delete button.dataset.value;
+        button.textContent = "";
+        button.style.background = button.style.color = "";
+        return;
+      }
+      button.dataset.value = value;
+      const size = Math.round(100 * Math.abs(value));
+      button.textContent = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
+      const level = signed ? Math.round(127 + (127 * value) / high) : Math.round(254 * Math.sqrt(value));
+      const rgb = levels[Math.min(254, Math.max(0, level))];
+      button.style.color = luminance(rgb) > 0.179 ? "#000" : "#fff";
+      button.style.background = css(rgb);
+    });
+    this.rows.forEach((row, query) => {
+      const { label, name, title } = tokens[query];
+      row.textContent = blind[query] ? `⚠ ${label}` : label;
+      row.title = title;
+      row.classList.toggle("blind", blind[query]);
+      const state = blind[query] ? ", looks nowhere" : "";
+      row.setAttribute("aria-label", `${row.textContent}${state}: the whole row of ${name}, query`);
+      this.lines[query].classList.toggle("marked", query === marked);
+    });
+    this.columns.forEach((column, key) => {
+      column.title = tokens[key].title;
+      column.setAttribute("aria-label", `${tokens[key].label}: the whole column of ${tokens[key].name}, key`);
+    });
+    this.root.toggleAttribute("data-pending", this.pending);
+    this.root.dataset.shows = shows;
+    this.drawLegend(levels, signed, unit, high);
+    this.tell(this.at);
+  }
+
+  drawLegend(levels, signed, unit, high) {
+    const stops = Array.from({ length: 9 }, (_, at) => css(levels[Math.round((254 * at) / 8)]));
+    this.ramp.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    this.low.textContent = signed ? brief(-high, unit) : "0 %";
+    this.unit.textContent = `numbers in ${signed ? "percentage points" : "%"}, none below 0.5`;
+    this.high.textContent = signed ? brief(high, unit) : "100 %";
+  }
+
+  /** Writes what a cell holds; null for how to use the picture. */
+  tell(at) {
+    this.at = at;
+    const { tokens, without, with_mask: withMask } = this.data;
+    this.columns.forEach((column, key) => column.classList.toggle("active", at !== null && key === at % this.count));
+    this.rows.forEach((row, query) =>
+      row.classList.toggle("active", at !== null && query === Math.floor(at / this.count)),
+    );
+    const blind = tokens.findIndex((_, query) => this.isBlind(query));
+    const name = (place) => element("bdi", { text: tokens[place].name });
+    if (at === null) {
+      const help =
+        "Click or drag over cells to open and close them; click a token for its whole row or column. " +
+        "By keyboard: arrow keys and Space.";
+      this.words.replaceChildren(
+        ...(blind < 0 ? [help] : [name(blind), " may look nowhere. Open at least one cell in its row."]),
+      );
+      return;
+    }
+    const [query, key] = [Math.floor(at / this.count), at % this.count];
+    const parts = [name(query), " looks at ", name(key), ` ${written(without[at], "percent")} without a mask`];
+    if (!this.cells[at]) parts.push("; with it, it may not");
+    else if (this.pending) parts.push("; the model is running …");
+    else if (withMask) {
+      const change = written(withMask[at] - without[at], "signed percent");
+      parts.push(`, ${written(withMask[at], "percent")} with it (${change})`);
+    }
+    this.words.replaceChildren(...parts);
+  }
+
+  // Drawing
+
+  startStroke(event) {
+    this.pointer = event.pointerType;
+    const at = this.cellButtons.indexOf(event.target.closest("button"));
+    // A finger must be able to scroll: it taps, and a tap is a click.
+    if (at < 0 || event.button !== 0 || event.pointerType === "touch") return;
+    this.stroke = { open: !this.cells[at] };
+    this.paint(at, this.stroke.open);
+  }
+
+  continueStroke(event) {
+    const at = this.cellButtons.indexOf(event.target.closest("button"));
+    if (at < 0) return;
+    if (this.stroke && this.cells[at] !== this.stroke.open) this.paint(at, this.stroke.open);
+    else if (event.pointerType !== "touch") this.tell(at);
+  }
+
+  endStroke() {
+    if (!this.stroke) return;
+    this.stroke = null;
+    this.send();
+  }
+
+  paint(at, open) {
+    this.cells[at] = open;
+    this.at = at;
+    this.draw();
+  }
+
+  /** A click that no stroke has drawn already: by the keyboard, by a finger, or on a token. */
+  press(event) {
+    const button = event.target.closest("button");
+    const place = this.buttons.indexOf(button);
+    if (place < 0) return;
+    const at = this.cellButtons.indexOf(button);
+    if (at >= 0) {
+      if (event.detail > 0 && this.pointer !== "touch") return;
+      this.paint(at, !this.cells[at]);
+    } else {
+      const query = this.rows.indexOf(button);
+      const key = this.columns.indexOf(button);
+      const places = this.cells
+        .map((_, each) => each)
+        .filter((each) => {
+          if (query >= 0) return Math.floor(each / this.count) === query;
+          return key < 0 || each % this.count === key;
+        });
+      const open = place === 0 || !places.every((each) => this.cells[each]);
+      for (const each of places) this.cells[each] = open;
+      this.draw();
+    }
+    this.send();
+  }
+
+  send() {
+    const mask = writtenCells(this.cells, this.count);
+    if (mask === this.drawn.value.mask) return;
+    this.drawn.choose({ mask });
+    this.trigger("draw", { mask });
+  }
+
+  move(event) {
+    const from = this.buttons.indexOf(event.target);
+    const to = destination(event, from, this.buttons.length, this.count + 1);
+    if (from < 0 || to === null) return;
+    event.preventDefault();
+    this.buttons[to].focus();
+  }
+
+  reach(button) {
+    const place = this.buttons.indexOf(button);
+    if (place < 0) return;
+    tabStop(this.buttons, place);
+    const at = this.cellButtons.indexOf(button);
+    this.tell(at < 0 ? null : at);
+  }
+}
+
+/** How bright a colour is, 0 to 1, as WCAG defines it: above 0.179, black is easier to read on it than white. */
+function luminance(rgb) {
+  const [r, g, b] = rgb.map((value) => {
+    const part = value / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+export default widget(MaskEditor);

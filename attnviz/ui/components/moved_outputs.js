@@ -1,0 +1,43 @@
+/* moved outputs: each token's output stays the same to the bit, or moves, and how far. */
+
+class MovedOutputs {
+  constructor(parent) {
+    this.host = parent.host ?? parent;
+    this.root = element("div", { class: "root" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update({ rows }) {
+    const theme = Theme.of(this.host);
+    this.root.dataset.theme = theme.dark ? "dark" : "light";
+    this.root.replaceChildren(
+      ...rows.map(({ title, outputs }) => {
+        const list = element("ol", { "aria-label": title });
+        list.append(...outputs.map((output) => this.token(output, theme)));
+        return element("section", {}, element("p", { class: "title", text: title }), list);
+      }),
+    );
+  }
+
+  token({ label, edited, unchanged, distance, written: number }, theme) {
+    const word = element("bdi", { class: "word", text: label });
+    const said = element("span", { class: "said", text: unchanged ? "= same" : number });
+    if (!unchanged) said.prepend(element("span", { class: "hidden", text: "moved " }));
+    const item = element("li", { class: unchanged ? "same" : "moved" }, word, said);
+    item.classList.toggle("edited", edited);
+    item.dataset.distance = distance;
+    if (!unchanged) {
+      const bar = element("span", { class: "bar", "aria-hidden": "true" });
+      bar.style.width = `${100 * Math.min(1, Math.sqrt(Math.max(0, distance)))}%`;
+      bar.style.background = css(theme.change(true));
+      item.append(bar);
+    }
+    return item;
+  }
+}
+
+export default widget(MovedOutputs);

@@ -1,0 +1,63 @@
+/* nearness: two similarities for each token, before and after; nearness.py describes the message. */
+
+const written2 = (value) => {
+  const text = Math.abs(value).toFixed(2);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+};
+
+class Nearness {
+  constructor(parent) {
+    this.parent = parent;
+    this.root = element("div", { class: "root nearness" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    if (this.data === data) return; // only the theme changed
+    this.data = data;
+    const { lines, before, after } = data;
+    const least = Math.min(0, ...lines.flatMap((line) => [line.before, line.after])) - 0.05;
+    const place = (value) => (100 * (value - least)) / (1.05 - least);
+    const head = element(
+      "tr",
+      {},
+      element("th", { scope: "col" }, "token"),
+      element("th", { scope: "col" }, element("span", { class: "scale", "aria-hidden": "true" }, mark(0, place), mark(1, place))),
+      element("th", { scope: "col", class: "before" }, element("span", { class: "circle" }), element("bdi", { text: before })),
+      element("th", { scope: "col", class: "after" }, element("span", { class: "circle full" }), element("bdi", { text: after })),
+    );
+    const rows = lines.map((line) => {
+      const [from, to] = [place(line.before), place(line.after)];
+      const way = element("span", { class: "way" });
+      way.style.left = `${Math.min(from, to)}%`;
+      way.style.width = `${Math.abs(to - from)}%`;
+      const zero = element("span", { class: "zero" });
+      zero.style.left = `${place(0)}%`;
+      const dots = [element("span", { class: "dot" }), element("span", { class: "dot full" })];
+      dots[0].style.left = `${from}%`;
+      dots[1].style.left = `${to}%`;
+      return element(
+        "tr",
+        {},
+        element("th", { scope: "row", title: line.name }, element("bdi", { text: line.label })),
+        element("td", {}, element("div", { class: "track", "aria-hidden": "true" }, zero, way, ...dots)),
+        element("td", { class: "before", "data-value": line.before }, written2(line.before)),
+        element("td", { class: "after", "data-value": line.after }, written2(line.after)),
+      );
+    });
+    this.root.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+  }
+}
+
+function mark(value, place) {
+  const node = element("span", { class: "mark" }, String(value));
+  node.style.left = `${place(value)}%`;
+  return node;
+}
+
+export default widget(Nearness);

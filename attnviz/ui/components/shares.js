@@ -1,0 +1,242 @@
+/* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
+   also stands, unrounded, in a data-value attribute beside it. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
+const MOST_DIGITS = 6;
+
+function drawing(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** An SVG that is stretched to its place; `box` is its own system of coordinates. */
+const stretched = (name, box, ...children) =>
+  drawing("svg", { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" }, ...children);
+
+/** A row of weights: one stripe a token. Not quite in proportion, or small weights would vanish. */
+function strip(weights) {
+  const width = Math.max(1, weights.length / MOST_STRIPES);
+  const stripes = weights.flatMap((weight, at) =>
+    weight < 0.002 ? [] : [drawing("rect", { x: at, y: 0, width, height: 1, "fill-opacity": (weight ** 0.7).toFixed(3) })],
+  );
+  return stretched("strip", [0, 0, weights.length, 1], ...stripes);
+}
+
+/** Numbers as bars up and down from a line; `most` is as far as they reach. */
+function bars(values, most) {
+  const one = (value, at) =>
+    drawing("rect", { x: at + 0.1, y: value > 0 ? -value : 0, width: 0.8, height: Math.abs(value) });
+  const line = drawing("line", { x1: 0, x2: values.length, y1: 0, y2: 0 });
+  return stretched("bars", [0, -most, values.length, 2 * most], ...values.map(one), line);
+}
+
+/** A share as a bar to the right of the line, or to its left if it is negative. */
+function bar(share, [low, high]) {
+  const positive = share >= 0;
+  const rect = drawing("rect", {
+    class: positive ? "positive" : "negative",
+    x: positive ? 0 : share,
+    y: 0.1,
+    width: Math.abs(share),
+    height: 0.8,
+  });
+  const line = drawing("line", { x1: 0, x2: 0, y1: -0.2, y2: 1.2 });
+  return stretched("bar", [low, 0, high - low, 1], rect, line);
+}
+
+const number = (name, value, text) => element("span", { class: "number", "data-part": name, "data-value": value }, text);
+
+/** 0.176 as "+17.6 %". */
+function signed(share) {
+  const text = (100 * Math.abs(share)).toFixed(1);
+  if (Number(text) === 0) return "0.0\u202f%";
+  return `${share < 0 ? "−" : "+"}${text}\u202f%`;
+}
+
+const percent = (weight) => `${(100 * weight).toFixed(weight > 0 && weight < 0.01 ? 1 : 0)}\u202f%`;
+
+const plain = (value, digits) => value.toFixed(digits).replace("-", "−");
+
+/** length × cosine ÷ length of the output, with so many digits that who works it out gets the printed share. */
+function worked(length, cosine, whole, share) {
+  let digits = 2;
+  for (; digits < MOST_DIGITS; digits++) {
+    const result = (Number(length.toFixed(digits)) * Number(cosine.toFixed(digits))) / Number(whole.toFixed(digits));
+    if (signed(result) === signed(share)) break;
+  }
+  return `${plain(length, digits)} × ${plain(cosine, digits)} ÷ ${plain(whole, digits)} = ${signed(share)}`;
+}
+
+const unseen = (text) => element("span", { class: "hidden", text });
+
+class Shares {
+  constructor(parent) {
+    this.parent = parent;
+    this.selected = new Choice();
+    this.root = element("div", { class: "root shares" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    if (this.data === data) return; // a change of theme: the colours are the style sheet's business
+    const focused = this.buttons?.indexOf(this.parent.activeElement) ?? -1;
+    const shape = (message) => JSON.stringify({ ...message, selected: null });
+    const same = this.data && shape(this.data) === shape(data);
+    this.data = data;
+    this.selected.tell({ head: data.selected });
+    if (!same) this.draw();
+    this.mark();
+    if (!same && focused >= 0) this.buttons[Math.min(focused, this.buttons.length - 1)].focus({ preventScroll: true });
+  }
+
+  draw() {
+    const { data } = this;
+    const everything = [...data.shares, data.bias[2], 0];
+    const range = [Math.min(...everything), Math.max(...everything)];
+    const room = (range[1] - range[0] || 1) * 0.01;
+    this.range = [range[0] - room, range[1] + room];
+    this.most = Math.max(...data.pieces.flat().map(Math.abs)) || 1;
+    this.buttons = data.weights.map((_, head) => this.row(head));
+    const rows = element("div", { class: "rows", role: "group", "aria-label": "Heads" }, ...this.buttons);
+    rows.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+    rows.onkeydown = (event) => this.move(event);
+    rows.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
+    rows.onpointerleave = () => this.tell(-1);
+    rows.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
+    rows.addEventListener("focusout", () => this.tell(-1));
+    this.fact = element("p", { class: "fact" });
+    this.root.replaceChildren(this.titles(), rows, this.biasLine(), this.totalLine(), this.fact);
+  }
+
+  titles() {
+    const [d_head, d_model] = [this.data.pieces[0].length, this.data.output.length];
+    const title = (area, name, ...rest) => element("span", { class: area }, element("strong", { text: name }), ...rest);
+    const slice = `${d_head} × ${d_model}`;
+    return element(
+      "div",
+      { class: "line titles" },
+      title("head", "1 Split", `${d_head} of ${d_model}`),
+      title("looks", "2 Attend", "its own row of weights, a stripe for each token"),
+      title("piece", "3 Concatenate", `the ${d_head} numbers that it read`),
+      title("length", "", ""),
+      title("share", "4 Multiply by W_O", `its slice is ${slice}: its share of the output`),
+    );
+  }
+
+  row(head) {
+    const { weights, pieces, lengths, shares, tokens } = this.data;
+    const first = head * pieces[head].length;
+    const top = weights[head].indexOf(Math.max(...weights[head]));
+    const word = element("span", { class: "word" });
+    const name = (at) =>
+      word.replaceChildren(
+        element("bdi", { text: tokens[at], title: tokens[at] }),
+        number("weight", weights[head][at], percent(weights[head][at])),
+      );
+    name(top);
+    const picture = strip(weights[head]);
+    picture.onpointermove = ({ clientX }) => {
+      const { left, width } = picture.getBoundingClientRect();
+      const at = Math.floor(((clientX - left) / width) * tokens.length);
+      name(Math.min(Math.max(at, 0), tokens.length - 1));
+    };
+    picture.onpointerleave = () => name(top);
+    return element(
+      "button",
+      { type: "button", class: "line", "data-head": head },
+      element(
+        "span",
+        { class: "head" },
+        unseen("Head "),
+        element("b", { text: head + 1 }),
+        " ",
+        element("span", { class: "muted number", text: `${first + 1}–${first + pieces[head].length}` }),
+      ),
+      element("span", { class: "looks" }, picture, unseen(" looks at "), word),
+      element("span", { class: "piece" }, bars(pieces[head], this.most)),
+      element("span", { class: "length muted" }, unseen(" adds a vector of length "), number("length", lengths[head], lengths[head].toFixed(2))),
+      element(
+        "span",
+        { class: "share" },
+        bar(shares[head], this.range),
+        unseen(" its share of the output is "),
+        number("share", shares[head], signed(shares[head])),
+      ),
+    );
+  }
+
+  biasLine() {
+    const [length, , share] = this.data.bias;
+    return element(
+      "div",
+      { class: "line foot" },
+      element("span", { class: "name" }, "+ bias of W_O ", element("span", { class: "muted", text: "(the same for every token)" })),
+      element("span", { class: "length muted" }, number("bias-length", length, length.toFixed(2))),
+      element("span", { class: "share" }, bar(share, this.range), number("bias-share", share, signed(share))),
+    );
+  }
+
+  totalLine() {
+    const { output, output_length: length, query, shares, bias } = this.data;
+    const sum = shares.reduce((total, share) => total + share, bias[2]);
+    const most = Math.max(...output.map(Math.abs)) || 1;
+    return element(
+      "div",
+      { class: "line foot total" },
+      element("span", { class: "name" }, "= output of the block for ", element("bdi", { text: query })),
+      element("span", { class: "piece" }, bars(output, most)),
+      element("span", { class: "length muted" }, number("output-length", length, length.toFixed(2))),
+      element("span", { class: "share" }, element("span"), number("sum", sum, `${(100 * sum).toFixed(0)}\u202f%`)),
+    );
+  }
+
+  mark() {
+    const { head } = this.selected.value;
+    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === head));
+    const focused = this.buttons.indexOf(this.parent.activeElement);
+    tabStop(this.buttons, focused >= 0 ? focused : head);
+    this.tell(focused);
+  }
+
+  /** Writes out one head's arithmetic below the rows; -1 for the selected one. */
+  tell(at) {
+    const { lengths, cosines, shares, pieces, output, output_length: whole, query } = this.data;
+    const head = at >= 0 ? at : this.selected.value.head;
+    const d_head = pieces[head].length;
+    this.fact.replaceChildren(
+      element("b", { text: `Head ${head + 1}: ` }),
+      `the ${d_head} numbers that it read, times its ${d_head} × ${output.length} slice of W_O, are ${output.length} numbers: ` +
+        `an arrow of length ${lengths[head].toFixed(2)}. Its cosine to the whole output for `,
+      element("bdi", { text: query }),
+      ` (an arrow of length ${whole.toFixed(2)}) is ${plain(cosines[head], 2)}. Length × cosine ÷ whole length is its share: `,
+      element("b", { class: "number value-role", "data-part": "worked" }, worked(lengths[head], cosines[head], whole, shares[head])),
+      ".",
+    );
+  }
+
+  move(event) {
+    const from = this.buttons.indexOf(event.target);
+    const to = destination(event, from, this.buttons.length, 1);
+    if (from < 0 || to === null) return;
+    event.preventDefault();
+    tabStop(this.buttons, to);
+    this.buttons[to].focus();
+  }
+
+  pick(head) {
+    if (head < 0) return;
+    this.selected.choose({ head });
+    this.mark();
+    this.trigger("pick", { head });
+  }
+}
+
+export default widget(Shares);

@@ -1,0 +1,149 @@
+/* shuffle: the same tokens in two orders, and what became of each token's output; see shuffle.py. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+class Shuffle {
+  constructor(parent) {
+    this.choice = new Choice();
+    this.root = element("div", { class: "root shuffle" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    this.data = data;
+    this.choice.tell(data.chosen);
+    const focused = this.buttons?.indexOf(this.root.getRootNode().activeElement) ?? -1;
+    const theme = Theme.of(this.root.getRootNode().host);
+    this.root.dataset.theme = theme.dark ? "dark" : "light";
+    this.palette = theme.pixels("diverging");
+    this.root.style.setProperty("--columns", data.columns.length);
+    this.root.replaceChildren(
+      element("div", { class: "stage" }, this.orders(), this.table()),
+      element("p", { class: "note", text: data.note }),
+    );
+    this.show();
+    if (focused >= 0) this.buttons[Math.min(focused, this.buttons.length - 1)].focus();
+  }
+
+  /** The original order and the lines to the new one; the table says the same in numbers. */
+  orders() {
+    const before = this.data.tokens.toSorted((one, other) => one.came_from - other.came_from);
+    const list = element(
+      "ol",
+      {},
+      ...before.map((token) =>
+        element(
+          "li",
+          { class: token.special ? "special" : "", "data-token": token.came_from },
+          element("small", { text: token.came_from }),
+          element("bdi", { text: token.label }),
+        ),
+      ),
+    );
+    const lines = document.createElementNS(SVG, "svg");
+    lines.setAttribute("viewBox", `0 0 100 ${before.length}`);
+    lines.setAttribute("preserveAspectRatio", "none");
+    this.data.tokens.forEach((token, to) => {
+      const from = before.indexOf(token);
+      const line = document.createElementNS(SVG, "path");
+      line.setAttribute("d", `M0 ${from + 0.5}C50 ${from + 0.5} 50 ${to + 0.5} 100 ${to + 0.5}`);
+      line.dataset.token = token.came_from;
+      lines.append(line);
+    });
+    const heading = element("div", { class: "heading", text: "Original order" });
+    return element("div", { class: "orders", "aria-hidden": "true" }, heading, list, lines);
+  }
+
+  table() {
+    const head = ["Shuffled", ...this.data.columns].map((text) => element("th", { scope: "col", text }));
+    const rows = this.data.tokens.map((token, row) => this.row(token, row));
+    this.buttons = rows.map((row) => row.querySelector("button"));
+    return element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, ...head)),
+      element("tbody", { onkeydown: (event) => this.walk(event) }, ...rows),
+    );
+  }
+
+  row(token, row) {
+    const moved = token.place === token.came_from ? "where it was" : `was token ${token.came_from}`;
+    const button = element(
+      "button",
+      {
+        type: "button",
+        class: token.special ? "special" : "",
+        title: `token ${token.place}, ${moved}`,
+        onclick: () => this.pick(row),
+      },
+      element("small", { text: token.place }),
+      element("bdi", { text: token.label }),
+      element("span", { class: "hidden", text: `, ${moved}` }),
+      element("span", { class: "was", "aria-hidden": "true", text: token.came_from }),
+    );
+    return element(
+      "tr",
+      {
+        "data-token": token.came_from,
+        onmouseenter: () => this.show(token.came_from),
+        onmouseleave: () => this.show(),
+      },
+      element("th", { scope: "row" }, button),
+      ...token.outcomes.map((outcome) => this.outcome(outcome)),
+    );
+  }
+
+  outcome({ before, after, same, verdict, exact, title }) {
+    const strips = [before, after].map((levels) => levelsImage(levels, 1, levels.length, this.palette));
+    const verdictText = element("span", {
+      class: same ? "verdict same" : "verdict",
+      text: verdict,
+      "data-difference": exact[0],
+      "data-cosine": exact[1],
+    });
+    return element(
+      "td",
+      { title },
+      element(
+        "div",
+        { class: "outcome" },
+        element("div", { class: "strips", "aria-hidden": "true" }, ...strips),
+        verdictText,
+      ),
+    );
+  }
+
+  walk(event) {
+    const row = this.buttons.indexOf(event.target);
+    const to = row < 0 ? null : destination(event, row, this.buttons.length, 1);
+    if (to === null) return;
+    event.preventDefault();
+    tabStop(this.buttons, to);
+    this.buttons[to].focus();
+  }
+
+  pick(row) {
+    const number = this.data.tokens[row].came_from;
+    this.choice.choose(number);
+    this.show();
+    this.trigger("pick", { came_from: number });
+  }
+
+  /** Highlights the chosen token, and the one pointed at. */
+  show(pointed) {
+    for (const node of this.root.querySelectorAll("[data-token]")) {
+      const number = Number(node.dataset.token);
+      node.classList.toggle("chosen", number === this.choice.value);
+      node.classList.toggle("pointed", number === pointed);
+    }
+    const chosen = this.data.tokens.findIndex((token) => token.came_from === this.choice.value);
+    this.buttons.forEach((button, row) => button.setAttribute("aria-pressed", row === chosen));
+    tabStop(this.buttons, Math.max(chosen, 0));
+  }
+}
+
+export default widget(Shuffle);

@@ -1,0 +1,74 @@
+/* softmax_bars: one row of keys under several softmaxes, as a table of bars; softmax_bars.py describes the data. */
+
+const minus = (text) => text.replace("-", "−");
+
+/** A weight with one decimal; never 0 % for something that is not 0, nor 100 % for less than all. */
+function share(weight) {
+  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
+  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
+  return `${(100 * weight).toFixed(1)}\u202f%`;
+}
+
+class SoftmaxBars {
+  constructor(parent) {
+    this.root = element("div", { class: "root softmax-bars" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update({ title, columns, keys, measures }) {
+    const strongest = columns.map((_, column) => Math.max(...keys.map((key) => key.weights[column])));
+    const head = [
+      element("th", { scope: "col", class: "key" }, "key"),
+      element("th", { scope: "col" }, element("i", { text: "q" }), "·", element("i", { text: "k" })),
+      ...columns.map((column) => element("th", { scope: "col", class: "weight" }, column)),
+    ];
+    const row = ({ label, place, score, weights }) =>
+      element(
+        "tr",
+        {},
+        element(
+          "th",
+          { scope: "row", class: "key" },
+          ...(place === null ? [] : [element("small", { "aria-hidden": "true" }, String(place))]),
+          element("bdi", { text: label, title: label }),
+        ),
+        element(
+          "td",
+          { "data-value": score },
+          score === null ? "" : minus(score.toFixed(Math.abs(score) < 100 ? 2 : 1)),
+        ),
+        ...weights.map((weight, column) =>
+          element(
+            "td",
+            { class: weight === strongest[column] ? "weight strongest" : "weight", "data-value": weight },
+            element("span", { class: "bar" }, element("span", { style: `width:${100 * weight}%` })),
+            element("span", { class: "number" }, share(weight)),
+          ),
+        ),
+      );
+    const foot = measures.map(({ label, values }) =>
+      element(
+        "tr",
+        {},
+        element("th", { scope: "row", colspan: 2 }, label),
+        ...values.map((value) => element("td", {}, value)),
+      ),
+    );
+    this.root.replaceChildren(
+      element(
+        "table",
+        {},
+        element("caption", { class: "hidden" }, title),
+        element("thead", {}, element("tr", {}, ...head)),
+        element("tbody", {}, ...keys.map(row)),
+        element("tfoot", {}, ...foot),
+      ),
+    );
+  }
+}
+
+export default widget(SoftmaxBars);

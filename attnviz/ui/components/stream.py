@@ -1,0 +1,112 @@
+"""One token's vector on its way through a layer, station by station, with every number worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict
+
+import streamlit as st
+
+from attnviz.ui.components.component import component
+
+_mount = component("stream", "palette")
+
+
+class Facts(TypedDict):
+    """What is said of a vector.
+
+    Attributes:
+        length: its Euclidean norm.
+        mean: of its entries.
+        cosine: of the angle to the vector that came in; None for the neurons, which are of another size.
+    """
+
+    length: float
+    mean: float
+    cosine: float | None
+
+
+class NormFacts(TypedDict):
+    """The numbers of one layer norm that are the same in every dimension."""
+
+    mean: float
+    variance: float
+    epsilon: float
+
+
+def stream(
+    key: str,
+    /,
+    *,
+    arrays: str,
+    step: int,
+    token: int,
+    tokens: int,
+    layer: int,
+    layers: int,
+    facts: Mapping[str, Facts],
+    norms: Sequence[NormFacts],
+    firing: int,
+    strongest: Sequence[tuple[int, float]],
+    reach: float,
+    on_step: Callable[[int], None] | None = None,
+    on_layer: Callable[[int], None] | None = None,
+) -> None:
+    """Draws the layer as a walk: the vectors up to the step are open, those ahead are named.
+
+    The visitor walks by buttons and arrow keys, and points at a dimension (or a neuron) to see its numbers
+    worked out at every open station. Every number stands unrounded in a `data-value` attribute.
+
+    Args:
+        key: Streamlit's key of this widget.
+        arrays: what `store.publish` returned for these arrays, float32:
+
+            came_in, attention, first_sum, attended            [d_model]
+            expanded, activated                                [d_feed_forward]
+            feed_forward, second_sum, came_out                 [d_model]
+            first_gain, first_offset                           [d_model], γ and β of the first layer norm
+            second_gain, second_offset                         [d_model]
+            neuron_place, neuron_weight                        [d_feed_forward]: the largest product of
+                                                               each sum, its dimension (from 0) times what
+            dimension_place, dimension_weight                  [d_model], the same for the way back
+        step: how far the walk has come, 1 to 7.
+        token, tokens: which token is followed, from 0, and how many there are.
+        layer, layers: which layer, from 1, and how many there are.
+        facts: of each vector, by the name of its array.
+        norms: the two layer norms.
+        firing: how many neurons are above 0.
+        strongest: (neuron from 0, activation) of those that fire most, strongest first; at least one.
+        reach: numbers of this size and beyond have the strongest colour.
+        on_step: called with the step that the visitor walked to.
+        on_layer: called with the layer, from 1, that the visitor went on to.
+    """
+
+    def walked() -> None:
+        walk = st.session_state[key].get("walk")
+        if on_step and walk:
+            on_step(int(walk["step"]))
+
+    def entered() -> None:
+        enter = st.session_state[key].get("enter")
+        if on_layer and enter:
+            on_layer(int(enter["layer"]))
+
+    _mount(
+        key=key,
+        data={
+            "arrays": arrays,
+            "step": step,
+            "token": token,
+            "tokens": tokens,
+            "layer": layer,
+            "layers": layers,
+            "facts": dict(facts),
+            "longest": max(fact["length"] for fact in facts.values() if fact["cosine"] is not None),
+            "norms": list(norms),
+            "firing": firing,
+            "strongest": [list(pair) for pair in strongest],
+            "reach": reach,
+        },
+        on_walk_change=walked,
+        on_enter_change=entered,
+    )

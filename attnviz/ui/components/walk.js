@@ -1,0 +1,810 @@
+/* walk: the six steps from a token's vector to a head's output, as one picture that grows; walk.py describes
+   the message. Every matrix keeps its place or moves there in sight, and every cell tells what made it. */
+
+const LAST = 6;
+const FIRST = 8; // of a vector, this many numbers are written out
+const LARGEST = 8; // of a long sum, this many products are written out
+const RESULT_DIGITS = 3;
+const FEWEST_DIGITS = 4; // decimals of a product that is printed
+const MOST_DIGITS = 8;
+const MOVE_MS = 450;
+const WIDEST_SHARE = 0.98; // the colours end where this share of a matrix's numbers is contained
+
+/** Every matrix of the picture: the step that makes it, its role, and how it is called. */
+const MATRICES = [
+  { name: "vectors", step: 1, role: "plain", symbol: ["X"], title: "the tokens’ vectors" },
+  { name: "query_matrix", step: 2, role: "query", symbol: ["W", "Q"], title: "the query matrix" },
+  { name: "key_matrix", step: 2, role: "key", symbol: ["W", "K"], title: "the key matrix" },
+  { name: "value_matrix", step: 2, role: "value", symbol: ["W", "V"], title: "the value matrix" },
+  { name: "query_bias", step: 2, role: "query", symbol: ["b", "Q"], title: "the query bias", row: true },
+  { name: "key_bias", step: 2, role: "key", symbol: ["b", "K"], title: "the key bias", row: true },
+  { name: "value_bias", step: 2, role: "value", symbol: ["b", "V"], title: "the value bias", row: true },
+  { name: "query", step: 2, role: "query", symbol: ["q"], title: "the query", row: true },
+  { name: "keys", step: 2, role: "key", symbol: ["K"], title: "the keys" },
+  { name: "values", step: 2, role: "value", symbol: ["V"], title: "the values" },
+  { name: "dot_products", step: 3, role: "plain", symbol: ["q·k"], title: "the dot products", column: true },
+  { name: "scores", step: 4, role: "plain", symbol: ["÷ √d"], title: "the scores", column: true },
+  { name: "weights", step: 5, role: "weights", symbol: ["softmax"], title: "the weights", column: true },
+  { name: "output", step: 6, role: "value", symbol: ["output"], title: "the output", row: true },
+];
+
+/** What a matrix of step 2 is made of. */
+const MADE_OF = {
+  query: { matrix: "query_matrix", bias: "query_bias", sub: "Q" },
+  keys: { matrix: "key_matrix", bias: "key_bias", sub: "K" },
+  values: { matrix: "value_matrix", bias: "value_bias", sub: "V" },
+};
+
+const ROLES = {
+  light: { query: [29, 78, 216], key: [185, 28, 28], value: [21, 128, 61], weights: [109, 40, 217] },
+  dark: { query: [147, 197, 253], key: [252, 165, 165], value: [134, 239, 172], weights: [196, 181, 253] },
+};
+
+// Numbers -------------------------------------------------------------------------------------------------
+
+const rounded = (value, digits) => Number(value.toFixed(digits));
+
+function fixed(value, digits = RESULT_DIGITS) {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}
+
+const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text);
+
+const share = (weight) => {
+  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
+  return `${(100 * weight).toFixed(1)}\u202f%`;
+};
+
+/** The fewest decimals, from `least`, at which working with the printed numbers gives what is printed. */
+function enoughDigits(least, agrees) {
+  for (let digits = least; digits < MOST_DIGITS; digits++) if (agrees(digits)) return digits;
+  return MOST_DIGITS;
+}
+
+const total = (values) => values.reduce((sum, value) => sum + value, 0);
+
+/** a × b = product as texts that multiply out as printed. */
+function multiplication(a, b, digits) {
+  const product = fixed(a * b, digits);
+  const enough = enoughDigits(RESULT_DIGITS, (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product);
+  return [fixed(a, enough), inBrackets(fixed(b, enough)), product];
+}
+
+/** Texts of numbers, filled up with spaces as wide as digits, so that points stand under points. */
+function aligned(texts) {
+  const [before, after] = [(text) => text.indexOf("."), (text) => text.length - text.indexOf(".")];
+  const [left, right] = [before, after].map((length) => Math.max(...texts.map(length)));
+  const space = (count) => "\u2007".repeat(count);
+  return texts.map((text) => space(left - before(text)) + text + space(right - after(text)));
+}
+
+const strongest = (values) => {
+  let best = 0;
+  for (let at = 1; at < values.length; at++) if (Math.abs(values[at]) > Math.abs(values[best])) best = at;
+  return best;
+};
+
+/** The size that the colours of a matrix end at: a few outliers must not make all others look alike. */
+function reachOf(values) {
+  const sizes = Float32Array.from(values, Math.abs).sort();
+  return sizes[Math.floor(WIDEST_SHARE * (sizes.length - 1))] || 1;
+}
+
+// Document ------------------------------------------------------------------------------------------------
+
+const number = (part, value, text, role = "") =>
+  element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
+
+const named = (text, role = "") => element("bdi", { class: `token ${role}` }, text);
+
+function symbol([letter, sub], role) {
+  const node = element("b", { class: role }, letter);
+  if (sub) node.append(element("sub", {}, sub));
+  return node;
+}
+
+/** What Python says in parts: text, or { text, role }. */
+const spoken = (parts) =>
+  parts.map((part) => (typeof part === "string" ? part : element("b", { class: part.role }, part.text)));
+
+const place = (node, { x, y, width, height }) => {
+  const style = { left: x, top: y, width, height };
+  for (const [name, value] of Object.entries(style)) if (value !== undefined) node.style[name] = `${value}px`;
+};
+
+/** One matrix: its frame, its colours or numbers, and its name above. */
+class Block {
+  constructor(walk, about) {
+    Object.assign(this, about);
+    this.walk = walk;
+    this.about = about;
+    this.head = element("div", { class: "head", "aria-hidden": "true" });
+    this.body = element("div", { class: `block ${this.role}`, role: "application" });
+    this.body.setAttribute("aria-roledescription", "matrix");
+    this.body.dataset.name = this.name;
+    this.body.onpointermove = (event) => event.pointerType !== "touch" && walk.point(this, this.cellAt(event));
+    this.body.onpointerleave = () => walk.point(null);
+    this.body.onclick = (event) => walk.pin(this, this.cellAt(event));
+    this.body.onkeydown = (event) => this.onKey(event);
+    this.body.onfocus = () => this.body.matches(":focus-visible") && walk.pin(this, this.home());
+  }
+
+  fill(array, tokens, theme) {
+    const { values, shape } = array;
+    this.cells = values;
+    this.rows = this.row ? 1 : shape[0];
+    this.columns = this.row ? shape[0] : this.column ? 1 : shape[1];
+    this.reach = reachOf(values);
+    if (this.column) this.write(tokens);
+    else this.paint(theme);
+  }
+
+  /** One canvas pixel a cell: the browser stretches it, also while the matrix moves. */
+  paint(theme) {
+    const { rows, columns, cells, reach } = this;
+    this.canvas ??= element("canvas", { "aria-hidden": "true" });
+    this.canvas.width = columns;
+    this.canvas.height = rows;
+    const low = oklabFromRgb(theme.background);
+    const high = oklabFromRgb(theme.roles[this.role]);
+    const table = Array.from({ length: 256 }, (_, level) =>
+      rgbFromOklab(low.map((from, at) => from + (high[at] - from) * (0.03 + (0.97 * level) / 255))),
+    );
+    const image = new ImageData(columns, rows);
+    for (let at = 0; at < cells.length; at++) {
+      const level = Math.round(255 * Math.min(1, Math.max(0, (cells[at] / reach + 1) / 2)));
+      image.data.set(table[level], 4 * at);
+      image.data[4 * at + 3] = 255;
+    }
+    this.canvas.getContext("2d").putImageData(image, 0, 0);
+    this.body.replaceChildren(this.canvas);
+  }
+
+  /** A column of numbers; the weights have bars, too. */
+  write() {
+    const weights = this.name === "weights";
+    const cells = [...this.cells].map((value) => {
+      const text = weights ? share(value) : fixed(value, 2);
+      const cell = element("div", { class: "cell" }, number(`${this.name}-cell`, value, text));
+      if (weights) {
+        const bar = element("span", { class: "bar", "aria-hidden": "true" });
+        bar.style.width = `${100 * value}%`;
+        cell.prepend(bar);
+      }
+      return cell;
+    });
+    this.body.replaceChildren(...cells);
+  }
+
+  at(row, column) {
+    return this.cells[row * this.columns + column];
+  }
+
+  cellAt({ clientX, clientY }) {
+    const { left, top, width, height } = this.body.getBoundingClientRect();
+    const index = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
+    return { row: index((clientY - top) / height, this.rows), column: index((clientX - left) / width, this.columns) };
+  }
+
+  /** The cell that tells most: the strongest; in a matrix with a row for each token, of the token that looks. */
+  home() {
+    const { columns, cells } = this;
+    const row = this.rows === this.walk.count && !this.column ? this.walk.data.query : 0;
+    if (this.column) return { row: strongest(this.walk.array("weights")), column: 0 };
+    return { row, column: strongest(cells.slice(row * columns, (row + 1) * columns)) };
+  }
+
+  onKey(event) {
+    const pinned = this.walk.pinned;
+    const { row, column } = pinned?.block === this ? pinned : this.home();
+    if (event.key === "Escape") this.walk.pin(null);
+    else {
+      const to = destination(event, row * this.columns + column, this.rows * this.columns, this.columns);
+      if (to === null) return;
+      this.walk.pin(this, { row: Math.floor(to / this.columns), column: to % this.columns });
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  show(box, walk) {
+    this.box = box;
+    const hidden = !box;
+    for (const node of [this.body, this.head]) node.classList.toggle("hidden-block", hidden);
+    const current = this.step === walk.step;
+    const tellsProducts = !this.name.includes("_matrix") && !this.name.includes("_bias") && this.name !== "vectors";
+    this.body.tabIndex = !hidden && (current ? !this.name.includes("_bias") : tellsProducts) ? 0 : -1;
+    this.body.classList.toggle("current", current);
+    if (hidden) return;
+    place(this.body, box);
+    this.body.style.setProperty("--row", `${box.height / this.rows}px`);
+    if (this.canvas) this.canvas.style.imageRendering = box.height < this.rows || box.width < this.columns ? "auto" : "pixelated";
+    const size = this.column ? "" : `${this.row ? 1 : this.rows} × ${this.columns}`;
+    const parts = [element("span", { class: "badge" }, String(this.step)), symbol(this.headSymbol(walk), this.role)];
+    if (box.beside) parts.unshift(element("small", {}, "query (looks)"));
+    else if (box.width > 84) parts.push(element("small", {}, size));
+    this.head.replaceChildren(...parts);
+    this.head.classList.toggle("beside", Boolean(box.beside));
+    if (box.beside) place(this.head, { x: 0, y: box.y, width: box.beside, height: box.height });
+    else if (box.below) place(this.head, { x: box.x, y: box.y + box.height + 2, width: box.width, height: 18 });
+    else place(this.head, { x: box.x, y: box.y - 19, width: Math.max(box.width, 40), height: 18 });
+    this.head.classList.toggle("hidden-block", box.nameless === true);
+    const name = `${this.title}, ${this.rows} by ${this.columns}: arrow keys move from cell to cell`;
+    if (this.body.getAttribute("aria-label") !== name) this.body.setAttribute("aria-label", name);
+  }
+
+  headSymbol(walk) {
+    if (this.name === "scores") return [`÷ √${walk.size}`];
+    return this.name === "weights" && this.box.width < 80 ? ["w"] : this.about.symbol;
+  }
+}
+
+class Walk {
+  constructor(parent) {
+    this.host = parent.host ?? parent;
+    this.choice = new Choice();
+    this.pinned = null;
+    this.blocks = new Map(MATRICES.map((about) => [about.name, new Block(this, about)]));
+    const button = (text, key, by) =>
+      element("button", { type: "button", class: "move", "data-move": by, onclick: () => this.go(this.step + by) }, text);
+    this.back = button("← Back", "ArrowLeft", -1);
+    this.next = button("Next →", "ArrowRight", 1);
+    this.title = element("h2");
+    this.bar = element("div", { class: "bar-of-steps" }, this.back, this.title, this.next);
+    this.sentence = element("p", { class: "sentence", "data-part": "sentence" });
+    this.labels = element("div", { class: "labels" });
+    this.axis = element("div", { class: "axis" });
+    this.ghost = element("div", { class: "ghost", "aria-hidden": "true" });
+    this.equation = element("div", { class: "equation" });
+    this.rest = element("div", { class: "rest" });
+    this.sum = element("div", { class: "sum-of-weights" }, "sum ", element("b", { class: "weights" }, "100.0\u202f%"));
+    this.marks = element("div", { class: "marks", "aria-hidden": "true" });
+    this.stage = element("div", { class: "stage" }, this.ghost, this.equation, this.axis, this.labels, this.rest, this.sum);
+    for (const block of this.blocks.values()) this.stage.append(block.head, block.body);
+    this.stage.append(this.marks);
+    this.legend = element("p", { class: "legend" });
+    this.detail = element("section", { class: "detail", "aria-live": "polite", "aria-label": "What made this number" });
+    this.root = element("div", { class: "root walk" }, this.bar, this.sentence, this.stage, this.legend, this.detail);
+    parent.append(this.root);
+    this.bar.onkeydown = (event) => this.onArrow(event);
+    const onWindowKey = (event) => event.target === document.body && this.onArrow(event);
+    this.stopListening = listen({
+      keydown: onWindowKey,
+      "attnviz:data": ({ detail }) => detail.id === this.data?.source && this.draw(),
+    });
+    this.observer = new ResizeObserver(() => this.drawn && this.arrange(false));
+    this.observer.observe(this.root);
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.stopListening();
+    clearTimeout(this.moving);
+    this.root.remove();
+  }
+
+  update(data) {
+    const before = this.step;
+    const other = this.data?.source !== data.source;
+    this.data = data;
+    this.choice.tell(data.step);
+    if (other || before !== this.step) this.pinned = null;
+    this.theme = Theme.of(this.host);
+    this.theme.roles = { ...ROLES[this.theme.dark ? "dark" : "light"], plain: this.theme.text };
+    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.draw(before !== undefined && before !== this.step);
+  }
+
+  get step() {
+    return this.choice.value;
+  }
+
+  get set() {
+    return allData().get(this.data.source);
+  }
+
+  array(name) {
+    return this.set.arrays[name].values;
+  }
+
+  get count() {
+    return this.data.tokens.length;
+  }
+
+  /** d_head */
+  get size() {
+    return this.set.arrays.query.shape[0];
+  }
+
+  go(step) {
+    if (step < 1 || step > LAST) return;
+    this.choice.choose(step);
+    this.pinned = null;
+    this.arrange(true);
+    this.trigger("step", { step });
+  }
+
+  onArrow(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.go(this.step + by);
+  }
+
+  /** Fill everything from the data; nothing is drawn before the numbers have come. */
+  draw(moves = false) {
+    if (!this.set) return;
+    for (const block of this.blocks.values()) {
+      block.fill(this.set.arrays[block.name], this.data.tokens, this.theme);
+    }
+    this.labels.replaceChildren(
+      ...this.data.tokens.map(({ label, title }, at) =>
+        element("div", { class: at === this.data.query ? "label chosen" : "label", title }, element("bdi", { text: label })),
+      ),
+    );
+    this.drawn = true;
+    this.arrange(moves);
+  }
+
+  // Where everything stands -------------------------------------------------------------------------------
+
+  arrange(moves) {
+    const width = this.root.clientWidth;
+    if (!width || !this.set) return;
+    const { step, data } = this;
+    this.stage.classList.toggle("still", !moves);
+    if (moves) {
+      this.stage.classList.add("moving");
+      clearTimeout(this.moving);
+      this.moving = setTimeout(() => this.stage.classList.remove("moving"), MOVE_MS);
+    }
+    const layout = step === 1 ? this.first(width) : step === 2 ? this.second(width) : this.later(width);
+    this.stage.style.height = `${layout.height}px`;
+    for (const block of this.blocks.values()) block.show(layout.boxes[block.name] ?? null, this);
+    place(this.labels, layout.labels);
+    this.labels.style.setProperty("--row", `${layout.row}px`);
+    place(this.axis, { x: 0, y: layout.labels.y - 19, width: layout.labels.width, height: 18 });
+    this.axis.textContent = step < 3 ? "tokens" : "key (is looked at)";
+    this.ghost.hidden = step !== 2;
+    this.equation.hidden = step !== 2;
+    if (step === 2) {
+      place(this.ghost, layout.ghost);
+      place(this.equation, layout.equation);
+      this.equation.replaceChildren(...this.equations());
+    }
+    this.rest.hidden = !data.rest || step < 3;
+    if (!this.rest.hidden) this.showRest(layout);
+    this.sum.hidden = step < 5;
+    if (step >= 5) place(this.sum, layout.sum);
+    this.title.replaceChildren(element("span", { class: "muted" }, `Step ${step} of ${LAST} `), data.steps[step - 1].title);
+    this.sentence.replaceChildren(...spoken(data.steps[step - 1].sentence));
+    this.back.setAttribute("aria-disabled", step === 1);
+    this.next.setAttribute("aria-disabled", step === LAST);
+    this.root.dataset.step = step;
+    this.showLegend();
+    this.tell();
+  }
+
+  labelWidth(width) {
+    const longest = Math.max(...this.data.tokens.map(({ label }) => label.length));
+    return Math.min(width < 520 ? 62 : 110, Math.max(44, 12 + 7.5 * longest));
+  }
+
+  /** Step 1: the vectors alone, as large as can be. */
+  first(width) {
+    const [left, top, row] = [this.labelWidth(width), 22, this.count > 16 ? 15 : 20];
+    const height = this.count * row;
+    return {
+      row,
+      height: top + height,
+      labels: { x: 0, y: top, width: left - 8, height },
+      boxes: { vectors: { x: left, y: top, width: width - left, height } },
+    };
+  }
+
+  /** Step 2: each matrix above its product and beside the vectors, as one multiplies by hand. */
+  second(width) {
+    const narrow = width < 520;
+    const [left, gap, row] = [this.labelWidth(width), narrow ? 7 : 16, this.count > 16 ? 10 : 13];
+    const wide = Math.floor((width - left) * (narrow ? 0.24 : 0.28));
+    const each = Math.floor((width - left - wide - 3 * gap) / 3);
+    const [tall, top] = [narrow ? 130 : 160, 22];
+    const below = top + tall + 40;
+    const height = this.count * row;
+    const x = (at) => left + wide + gap + at * (each + gap);
+    const boxes = { vectors: { x: left, y: below, width: wide, height } };
+    ["query", "key", "value"].forEach((role, at) => {
+      boxes[`${role}_matrix`] = { x: x(at), y: top, width: each, height: tall };
+      boxes[`${role}_bias`] = { x: x(at), y: top + tall + 4, width: each, height: 8, nameless: true };
+    });
+    boxes.query = { x: x(0), y: below + this.data.query * row, width: each, height: row };
+    boxes.keys = { x: x(1), y: below, width: each, height };
+    boxes.values = { x: x(2), y: below, width: each, height };
+    return {
+      row,
+      height: below + height,
+      labels: { x: 0, y: below, width: left - 8, height },
+      ghost: { x: x(0), y: below, width: each, height },
+      equation: { x: 0, y: top, width: left + wide, height: tall },
+      boxes,
+    };
+  }
+
+  /** Steps 3 to 6: one row for each key; the query above the keys, the output below the values. */
+  later(width) {
+    const { step } = this;
+    const narrow = width < 520;
+    const [left, gap] = [narrow ? 62 : Math.max(112, this.labelWidth(width)), narrow ? 6 : 18];
+    const boxes = this.earlier(width, narrow);
+    const row = this.count > 16 ? 17 : 19;
+    const top = narrow ? 108 : 92;
+    const start = top + row + (narrow ? 42 : 26);
+    const height = this.count * row;
+    const columns = [
+      ["dot_products", narrow ? 42 : 60],
+      ["scores", narrow ? 40 : 58],
+      ["weights", narrow ? 46 : 96],
+    ].slice(0, Math.min(step, 5) - 2);
+    const numbers = total(columns.map(([, wide]) => wide + gap));
+    const matrix = Math.floor((width - left - numbers - gap) / 2);
+    boxes.query = { x: left, y: top, width: matrix, height: row, beside: left - 8 };
+    boxes.keys = { x: left, y: start, width: matrix, height };
+    let x = left + matrix + gap;
+    for (const [name, wide] of columns) {
+      boxes[name] = { x, y: start, width: wide, height };
+      x += wide + gap;
+    }
+    boxes.values = { x, y: start, width: width - x, height };
+    const bottom = start + height + (this.data.rest ? row + 4 : 0) + 10;
+    if (step === LAST) boxes.output = { x, y: bottom, width: width - x, height: row, below: true };
+    return {
+      row,
+      height: step < 5 ? start + height + (this.data.rest ? row + 4 : 0) : bottom + row + (step === LAST ? 20 : 0),
+      sum: { x: left, y: bottom, width: x - gap - left - 3, height: row },
+      labels: { x: 0, y: start, width: left - 8, height },
+      rest: { x: 0, y: start + height + 4, width: x, height: row, weights: boxes.weights },
+      boxes,
+    };
+  }
+
+  /** Steps 1 and 2 in small, side by side. */
+  earlier(width, narrow) {
+    const [gap, top, tall] = [narrow ? 8 : 16, 22, 42];
+    const each = Math.floor((width - 3 * gap) / (narrow ? 4.6 : 5));
+    const wide = width - 3 * (each + gap);
+    const boxes = { vectors: { x: 0, y: top, width: wide, height: tall + 10 } };
+    ["query", "key", "value"].forEach((role, at) => {
+      const x = wide + gap + at * (each + gap);
+      boxes[`${role}_matrix`] = { x, y: top, width: each, height: tall };
+      boxes[`${role}_bias`] = { x, y: top + tall + 3, width: each, height: 7, nameless: true };
+    });
+    return boxes;
+  }
+
+  equations() {
+    const line = (made, of, { sub }, role) =>
+      element("div", {}, symbol([made], role), " = ", symbol([of], ""), " ", symbol(["W", sub], role), " + ", symbol(["b", sub], role));
+    return [
+      line("q", "x", MADE_OF.query, "query"),
+      line("K", "X", MADE_OF.keys, "key"),
+      line("V", "X", MADE_OF.values, "value"),
+      element("small", {}, "one row × one column, plus the bias: one number"),
+    ];
+  }
+
+  showRest({ rest, row }) {
+    place(this.rest, rest);
+    this.rest.style.lineHeight = `${row}px`;
+    const parts = [element("span", {}, `${this.data.rest.count} others`)];
+    if (rest.weights) {
+      const sum = element("span", { class: "rest-weight" }, number("rest-weight", this.data.rest.weight, share(this.data.rest.weight)));
+      sum.style.left = `${rest.weights.x}px`;
+      sum.style.width = `${rest.weights.width - 4}px`;
+      parts.push(sum);
+    }
+    this.rest.replaceChildren(...parts);
+  }
+
+  // What a cell tells -------------------------------------------------------------------------------------
+
+  /** The cell whose making is told while the visitor points at none. */
+  get home() {
+    const name = ["vectors", "query", "dot_products", "scores", "weights", "output"][this.step - 1];
+    const block = this.blocks.get(name);
+    return { block, ...block.home() };
+  }
+
+  point(block, cell) {
+    const at = block && { block, ...cell };
+    if (at?.block === this.at?.block && at?.row === this.at?.row && at?.column === this.at?.column) return;
+    this.at = at;
+    this.tell();
+  }
+
+  pin(block, cell) {
+    this.pinned = block && { block, ...cell };
+    this.at = null;
+    this.tell();
+  }
+
+  tell() {
+    if (!this.drawn || !this.set) return;
+    if (this.at && !this.at.block.box) this.at = null;
+    const told = this.at ?? this.pinned ?? this.home;
+    this.mark(told);
+    const { name } = told.block;
+    const made = MADE_OF[name];
+    const write = made
+      ? () => this.projected(told, made)
+      : {
+          vectors: () => this.vectorCell(told),
+          dot_products: () => this.dotProduct(told),
+          scores: () => this.score(told),
+          weights: () => this.weight(told),
+          output: () => this.outputCell(told),
+        }[name];
+    this.detail.replaceChildren(...(write ?? (() => this.parameter(told)))());
+    this.detail.dataset.cell = `${name} ${told.row} ${told.column}`;
+  }
+
+  token(row, role = "") {
+    return named(this.data.tokens[row].name, role);
+  }
+
+  /** The token that a cell of step 2 belongs to, as a row of the vectors. */
+  owner({ block, row }) {
+    return block.row ? this.data.query : row;
+  }
+
+  vectorCell({ block, row, column }) {
+    const value = block.at(row, column);
+    return [
+      heading("Number ", String(column + 1), " of the vector of ", this.token(row)),
+      formulaLine(symbol(["x"], "plain"), element("sub", {}, String(column + 1)), " = ", number("result", value, fixed(value, MOST_DIGITS - 2), "outcome")),
+      element("p", { class: "muted" }, this.data.origin),
+      element(
+        "p",
+        { class: "muted" },
+        "The vector’s first numbers: ",
+        element("span", { class: "number" }, Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at))).join("  ")),
+        "  …",
+      ),
+    ];
+  }
+
+  parameter({ block, row, column }) {
+    const value = block.at(row, column);
+    if (block.row) {
+      return [
+        heading("Number ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
+        formulaLine(number("result", value, fixed(value, MOST_DIGITS - 2), "outcome")),
+        element("p", { class: "muted" }, `Learned in training; added to number ${column + 1} of every ${block.role}.`),
+      ];
+    }
+    const x = this.blocks.get("vectors").at(this.data.query, row);
+    const [left, right, product] = multiplication(x, value, FEWEST_DIGITS);
+    return [
+      heading("Row ", String(row + 1), ", column ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
+      formulaLine(number("result", value, fixed(value, MOST_DIGITS - 2), "outcome")),
+      element(
+        "p",
+        { class: "muted" },
+        `Learned in training. It takes number ${row + 1} of every vector to number ${column + 1} of its ${block.role}; for `,
+        this.token(this.data.query),
+        `: ${left} × ${right} = ${product}.`,
+      ),
+    ];
+  }
+
+  /** x · (a column of W) + b: the largest of 384 products, what the others add up to, and the bias. */
+  projected(told, { matrix, bias, sub }) {
+    const { block, column } = told;
+    const row = this.owner(told);
+    const [vectors, weights] = [this.blocks.get("vectors"), this.blocks.get(matrix)];
+    const factors = Array.from({ length: vectors.columns }, (_, at) => [vectors.at(row, at), weights.at(at, column)]);
+    const result = block.at(told.row, column);
+    return [
+      heading("Number ", String(column + 1), " of the ", element("b", { class: block.role }, block.role), " of ", this.token(row)),
+      element(
+        "p",
+        { class: "muted" },
+        `The ${factors.length} numbers of `,
+        symbol(["x"], "plain"),
+        ` times column ${column + 1} of `,
+        symbol(["W", sub], block.role),
+        `, added up, and the bias. The ${LARGEST} largest products:`,
+      ),
+      ...this.addition({
+        factors,
+        roles: ["plain", block.role],
+        names: (at) => [element("b", {}, "x"), element("sub", {}, String(at + 1))],
+        most: LARGEST,
+        bias: this.blocks.get(bias).at(0, column),
+        biasName: symbol(["b", sub], block.role),
+        result,
+        role: block.role,
+      }),
+    ];
+  }
+
+  dotProduct({ block, row }) {
+    const [query, keys] = [this.blocks.get("query"), this.blocks.get("keys")];
+    const factors = Array.from({ length: this.size }, (_, at) => [query.at(0, at), keys.at(row, at)]);
+    return [
+      heading(symbol(["q"], "query"), " · ", symbol(["k"], "key"), ": the query of ", this.token(this.data.query, "query"), " times the key of ", this.token(row, "key")),
+      element("p", { class: "muted" }, `Number by number, ${factors.length} products, added up:`),
+      ...this.addition({ factors, roles: ["query", "key"], names: (at) => [String(at + 1)], result: block.at(row, 0), role: "outcome" }),
+    ];
+  }
+
+  score({ block, row }) {
+    const score = block.at(row, 0);
+    const dot = this.array("dot_products")[row];
+    const root = Math.sqrt(this.size);
+    const digits = enoughDigits(RESULT_DIGITS, (of) => fixed(rounded(dot, of) / rounded(root, 5)) === fixed(score));
+    return [
+      heading("The score of ", this.token(row, "key")),
+      formulaLine(
+        number("dot-product", dot, fixed(dot, digits)),
+        ` ÷ √${this.size} = `,
+        fixed(dot, digits),
+        ` ÷ ${root.toFixed(5)} = `,
+        number("result", score, fixed(score), "outcome"),
+      ),
+      element("p", { class: "muted" }, `A sum of ${this.size} products grows with their number; ÷ √${this.size} brings it back to the size of one of them.`),
+    ];
+  }
+
+  weight({ row }) {
+    const { largest, sum } = this.set.facts;
+    const scores = this.array("scores");
+    const exponentials = [...scores].map((score) => Math.exp(score - largest));
+    const [score, exponential, weight] = [scores[row], exponentials[row], this.array("weights")[row]];
+    const power = enoughDigits(RESULT_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
+    const outside = this.data.rest ? sum - total(exponentials) : 0;
+    const terms = this.data.rest ? [...exponentials, outside] : exponentials;
+    const digits = enoughDigits(FEWEST_DIGITS, (of) => {
+      const below = total(terms.map((term) => rounded(term, of)));
+      return fixed(below, of) === fixed(sum, of) && share(rounded(exponential, of) / below) === share(weight);
+    });
+    const names = [...this.data.tokens.map(({ name }) => name), `${this.data.rest?.count} others`];
+    const list = element(
+      "ol",
+      { class: "products", "data-part": "exponentials" },
+      ...terms.map((term, at) =>
+        element("li", { class: at === row ? "here" : "" }, element("bdi", { class: "of" }, names[at]), number("exponential", term, fixed(term, digits))),
+      ),
+    );
+    return [
+      heading("The weight of ", this.token(row, "key")),
+      formulaLine(
+        element("i", {}, "e"),
+        element("sup", {}, `${fixed(score, power)} − ${inBrackets(fixed(largest, power))}`),
+        " = ",
+        number("own-exponential", exponential, fixed(exponential, digits)),
+        ";  ",
+        fixed(exponential, digits),
+        " ÷ ",
+        number("sum", sum, fixed(sum, digits)),
+        " = ",
+        number("result", weight, share(weight), "outcome weights"),
+      ),
+      element("p", { class: "muted" }, `${fixed(largest)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
+      list,
+    ];
+  }
+
+  outputCell({ block, column }) {
+    const values = this.blocks.get("values");
+    const weights = this.array("weights");
+    const factors = [...weights].map((weight, row) => [weight, values.at(row, column)]);
+    const { rest } = this.data;
+    return [
+      heading("Number ", String(column + 1), " of the output for ", this.token(this.data.query)),
+      element("p", { class: "muted" }, `Each token’s weight times number ${column + 1} of its value, added up:`),
+      ...this.addition({
+        factors,
+        roles: ["weights", "value"],
+        names: (at) => [named(this.data.tokens[at].name)],
+        others: rest ? this.array("rest")[column] : null,
+        othersName: rest ? `the other ${rest.count} tokens` : "",
+        result: block.at(0, column),
+        role: "value",
+        listClass: "of-tokens",
+      }),
+    ];
+  }
+
+  /**
+   * A sum of products, written so that the printed numbers multiply and add up to the printed result.
+   *
+   * @param most only so many products are written out, the largest; the others as one number.
+   * @param others what comes from elsewhere, not as products.
+   */
+  addition({ factors, roles, names, most = Infinity, bias = null, biasName, others = null, othersName = "", result, role, listClass = "" }) {
+    const products = factors.map(([a, b]) => a * b);
+    let order = products.map((_, at) => at);
+    if (order.length > most) {
+      order = order.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])).slice(0, most).sort((a, b) => a - b);
+      const written = new Set(order);
+      others = total(products.filter((_, at) => !written.has(at)));
+      othersName = `the other ${products.length - order.length} products`;
+    }
+    const terms = [...order.map((at) => products[at]), others ?? 0, bias ?? 0];
+    const digits = enoughDigits(FEWEST_DIGITS, (of) => fixed(total(terms.map((term) => rounded(term, of)))) === fixed(result));
+    const texts = order.map((at) => multiplication(...factors[at], digits));
+    const [lefts, rights, results] = [0, 1, 2].map((part) => aligned(texts.map((text) => text[part])));
+    const items = order.map((at, nth) => {
+      const [left, right, product] = [lefts[nth], rights[nth], results[nth]];
+      return element(
+        "li",
+        {},
+        element("span", { class: "of" }, ...names(at)),
+        element(
+          "span",
+          { class: "product" },
+          number("left", factors[at][0], left, roles[0]),
+          "\u00a0×\u00a0",
+          number("right", factors[at][1], right, roles[1]),
+          "\u00a0=\u00a0",
+          number("product", products[at], product),
+        ),
+      );
+    });
+    const line = formulaLine(`sum of the ${items.length}: `, number("written-sum", total(terms.slice(0, -2)), fixed(total(terms.slice(0, -2).map((term) => rounded(term, digits))), digits)));
+    if (others !== null) line.append(" + ", othersName, ": ", number("others", others, inBrackets(fixed(others, digits))));
+    if (bias !== null) line.append(" + ", biasName, ": ", number("bias", bias, inBrackets(fixed(bias, digits))));
+    line.append(" ≈ ", number("result", result, fixed(result), `outcome ${role}`));
+    return [element("ol", { class: `products ${listClass}` }, ...items), line];
+  }
+
+  // What a cell was made from, in the picture -------------------------------------------------------------
+
+  mark(told) {
+    const { block, row, column } = told;
+    const all = { row: null, column: null };
+    const owner = this.owner(told);
+    const made = MADE_OF[block.name];
+    const from = made
+      ? [["vectors", { row: owner }], [made.matrix, { column }], [made.bias, { column }]]
+      : {
+          dot_products: [["query", all], ["keys", { row }]],
+          scores: [["dot_products", { row }]],
+          weights: [["scores", all]],
+          output: [["weights", all], ["values", { column }]],
+        }[block.name] ?? [];
+    const rings = [[block.name, { row, column }, "cell"], ...from.map(([name, part]) => [name, part, "source"])];
+    this.marks.replaceChildren(...rings.flatMap(([name, part, kind]) => this.ring(this.blocks.get(name), part, kind)));
+    const lit = this.count === block.rows && !block.row ? row : block.name === "query" ? this.data.query : null;
+    [...this.labels.children].forEach((label, at) => label.classList.toggle("lit", at === lit));
+  }
+
+  ring(block, { row = null, column = null }, kind) {
+    if (!block.box) return [];
+    const { x, y, width, height } = block.box;
+    const [wide, tall] = [width / block.columns, height / block.rows];
+    const ring = element("div", { class: `ring ${kind} ${block.role}` });
+    place(ring, {
+      x: column === null ? x : x + column * wide,
+      y: row === null ? y : y + row * tall,
+      width: column === null ? width : wide,
+      height: row === null ? height : tall,
+    });
+    return [ring];
+  }
+
+  showLegend() {
+    const scale = element("span", { class: "scale", "aria-hidden": "true" });
+    this.legend.replaceChildren(
+      element("span", { class: "ends" }, "negative ", scale, " positive"),
+      "Each matrix has its own scale, around 0. Point at a cell, or tab to a matrix and use the arrow keys.",
+    );
+  }
+}
+
+const heading = (...parts) => element("h3", {}, ...parts);
+
+const formulaLine = (...parts) => element("p", { class: "formula" }, ...parts);
+
+export default widget(Walk);

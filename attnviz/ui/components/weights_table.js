@@ -1,0 +1,67 @@
+/* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
+
+class WeightsTable {
+  constructor(parent) {
+    this.host = parent.host ?? parent;
+    this.root = element("div", { class: "root weights-table" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    const dark = Theme.of(this.host).dark;
+    this.root.dataset.theme = dark ? "dark" : "light";
+    if (this.data === data) return;
+    this.data = data;
+    const { weights, others, labels, query, columns } = data;
+    const keys = [...labels, ...(others ? ["all others"] : [])];
+    const rows = weights.map((row, at) => [...row, ...(others ? [others[at]] : [])]);
+    const sums = rows.map((row) => row.reduce((sum, weight) => sum + weight, 0));
+    const [down, across] = columns ? [keys, labels] : [labels, keys];
+    const value = (i, j) => (columns ? rows[j][i] : rows[i][j]);
+    const body = down.map((label, i) => {
+      const cells = across.map((_, j) => cell(value(i, j), (columns ? j : i) === query));
+      const sum = columns ? [] : [total(sums[i])];
+      return element("tr", {}, name(label, "row", !columns && i === query), ...cells, ...sum);
+    });
+    if (columns) body.push(element("tr", {}, element("th", { scope: "row", class: "sum" }, "sum"), ...sums.map(total)));
+    const heads = across.map((label, j) => name(label, "col", columns && j === query));
+    const sum = columns ? [] : [element("th", { scope: "col", class: "sum" }, "sum")];
+    const [asked, looked] = ["query (looks)", "key (is looked at)"];
+    const corner = element(
+      "td",
+      { class: "corner" },
+      element("span", {}, `${columns ? asked : looked} →`),
+      element("span", {}, `${columns ? looked : asked} ↓`),
+    );
+    const table = element(
+      "table",
+      {},
+      element("caption", {}, data.caption),
+      element("thead", {}, element("tr", {}, corner, ...heads, ...sum)),
+      element("tbody", {}, ...body),
+    );
+    const scroll = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "The weights of all tokens" });
+    scroll.append(table);
+    this.root.replaceChildren(scroll);
+  }
+}
+
+/** 0.664 as "66", for a table whose caption says that these are percents; never 0 for something. */
+function cell(weight, marked) {
+  const percent = (100 * weight).toFixed(0);
+  const text = percent === "0" && weight > 0 ? "<1" : percent;
+  const node = element("td", { class: marked ? "marked" : null, "data-value": weight }, text);
+  node.style.setProperty("--level", `${Math.round(45 * Math.sqrt(Math.max(0, weight)))}%`);
+  return node;
+}
+
+const total = (sum) => element("td", { class: "sum", "data-value": sum }, (100 * sum).toFixed(0));
+
+const name = (label, scope, chosen) =>
+  element("th", { scope, class: chosen ? "chosen" : null }, element("bdi", { text: label, title: label }));
+
+export default widget(WeightsTable);

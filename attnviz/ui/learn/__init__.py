@@ -1,0 +1,1 @@
+"""What the Learn pages share, and each page's sections."""

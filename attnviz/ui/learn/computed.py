@@ -1,0 +1,36 @@
+"""What a Learn page computes is kept between two clicks, like everything that all visitors share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import streamlit as st
+
+from attnviz.ui import warm_up
+
+MODEL = "minilm-scratch"
+"""The bundled BERT, run by our own Transformer: its steps are what the pages show."""
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def computed(compute: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """Keep the results of a computation, the 16 latest, for every visitor.
+
+    The model is loaded first, and torch with it: only then may `compute` import what needs torch.
+
+    Args:
+        compute: takes only strings, numbers, flags, and tuples of them: Streamlit samples large arrays when
+            it hashes them. What it returns is read-only.
+    """
+
+    @st.cache_resource(max_entries=16, show_spinner="Computing with the model …")
+    @wraps(compute)
+    def compute_with_model(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        warm_up.model(MODEL)
+        return compute(*args, **kwargs)
+
+    return compute_with_model

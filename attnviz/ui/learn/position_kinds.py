@@ -1,0 +1,387 @@
+"""Four ways to tell attention where each token stands, on one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group, Shown
+from attnviz.capture import loading
+from attnviz.trace import Floats
+from attnviz.ui import markdown
+from attnviz.ui.controls import one_of
+from attnviz.ui.learn.chart import chart
+from attnviz.ui.learn.computed import MODEL, computed
+from attnviz.ui.learn.lesson import formula
+from attnviz.ui.learn.sentence import choose_head, choose_word, word_option
+from attnviz.ui.learn.weights_picture import shown_tokens, weights_picture
+
+if TYPE_CHECKING:
+    from attnviz.lessons.positions import Alibi, Curve, Rotary, Table, Waves
+
+PARAMETERS = ("encoding", "pair", "layer", "head", "key", "turning_pair", "slopes", "slope")
+
+_KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
+_HEADS = ("8", "12", "16")
+_SHOWN_TOKENS = 64
+_MOST_TURNS = 24
+
+
+def draw(text: str, word: int) -> None:
+    """Draw the choice of a remedy, and what it is.
+
+    Args:
+        text: the sentence.
+        word: the token that is followed, from 0.
+    """
+    st.header("Four ways to tell it where each token stands", anchor=False)
+    groups = Shown(loading.tokens(MODEL, text), text).groups
+    kind = one_of("Kind of positions", _KINDS, _KINDS[0], "encoding")
+    {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
+        text, word, groups
+    )
+
+
+def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    found = _waves(len(groups))
+    positions, d_model = found.encoding.shape
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("A clock with many hands", anchor=False)
+        st.markdown(
+            "The paper of 2017 adds to each word a vector of sines and cosines. Each pair of numbers is the "
+            "hand of a clock: the first turns fastest, the last hardly at all."
+        )
+        formula(r"PE(pos, 2i) = \sin\left(pos / 10000^{2i/d}\right)")
+        formula(r"PE(pos, 2i{+}1) = \cos\left(pos / 10000^{2i/d}\right)")
+        pair = (
+            int(st.number_input("Pair of dimensions", 1, d_model // 2, 5, key="pair", bind="query-params"))
+            - 1
+        )
+        rate = float(found.rates[pair])
+        sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
+        turn = 2 * np.pi / rate
+        st.markdown(
+            f"**Check it.** {_name(word, groups)} stands at position {word}, counted from 0 as in the paper, "
+            f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
+            f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
+            f"**{_number(sine, 3)}**, cosine **{_number(cosine, 3)}**. One whole "
+            f"turn takes {turn:,.1f} positions."
+        )
+        here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
+        st.markdown(
+            f"**It knows distances.** The dot product of two positions' vectors is **{here:.1f}** at "
+            f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand: going $k$ further "
+            "is one fixed rotation of each pair, whatever the position."
+        )
+        _chart_of_encoding(found, groups, word, pair)
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.products,
+            "PE · PE between the places",
+            "The dot product of the vectors of two positions; the words play no part.",
+        )
+        _chart_of_waves(found, _curve(pair, positions), pair, word)
+
+
+def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
+    from attnviz.figures.positions import encoding_picture
+
+    chart(
+        encoding_picture(found.encoding, [group.label for group in groups], word, pair),
+        alt=f"The sinusoidal vectors of {len(found.encoding)} positions as rows of {found.encoding.shape[1]} "
+        "colours: quick stripes on the left, hardly any change on the right.",
+        key="encoding picture",
+        filename="sinusoidal",
+    )
+    st.caption("Rows: positions, as far as the sentence goes with its tokens. Columns: the vector's numbers.")
+
+
+def _chart_of_waves(found: Waves, line: Curve, pair: int, word: int) -> None:
+    from attnviz.figures.positions import wave_picture
+
+    chart(
+        wave_picture(line.position, line.sine, line.cosine, pair, word, found.by_distance),
+        alt=f"Above, sine and cosine of pair {pair + 1}, one turn in "
+        f"{2 * np.pi / float(found.rates[pair]):,.1f} positions. Below, PE · PE falls from "
+        f"{found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at distance 10.",
+        key="wave picture",
+        filename="waves",
+    )
+
+
+def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    found = _table(len(groups))
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("A table, learned like everything else", anchor=False)
+        limit = len(found.lengths)
+        st.markdown(
+            f"BERT has no formula. It has a table with one vector for each of {limit} places, found by "
+            "training like all its other numbers (Devlin et al. 2019). These are the very vectors that the "
+            "shuffle above leaves out."
+        )
+        formula(r"x = \text{word} + \text{segment} + \text{table}[pos]")
+        other = word + 1 if word + 1 < len(groups) else word - 1
+        st.markdown(
+            f"**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
+            f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Those of "
+            f"{_name(word, groups)} and {_name(other, groups)}: "
+            f"**{_number(found.cosines[word, other], 2)}**. But unlike the sine's, "
+            "they depend on the place too: look at the width of the band."
+        )
+        st.markdown(
+            f"**It ends.** There is no row {limit + 1}, so this model reads {limit} tokens and no more. "
+            f"The first row, where [CLS] always stands, is a mark of its own: its length is "
+            f"**{found.lengths[0]:.2f}**, the others' **{found.lengths[1:].mean():.2f}** on average."
+        )
+        from attnviz.figures.positions import table_picture
+
+        chart(
+            table_picture(found.mean, found.low, found.high),
+            alt=f"The mean cosine falls from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
+            "distance 10; single pairs of places ten apart have between "
+            f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
+            key="table picture",
+            filename="learned-positions",
+        )
+        st.caption(f"All pairs of BERT's {limit - 1} places after the first, by their distance.")
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.cosines,
+            "Cosine between the places",
+            "The cosine between BERT's vectors of two places; the words play no part.",
+        )
+
+
+def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("Turn the query and the key", anchor=False)
+        st.markdown(
+            "Nothing is added to the words. Instead each pair of numbers in a :blue[query] and a :red[key] "
+            "is turned by an angle that grows with its place (Su et al. 2021). "
+            ":green[Values] stay as they are."
+        )
+        formula(
+            r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
+            r"\textcolor{blue}{q} \cdot (R_{n-m}\, \textcolor{red}{k})"
+        )
+        layer, head = choose_head()
+        key = choose_word("key", "Token that is looked at (key)", text, default="dog")
+        found = _rotated(text, layer, head, word, key)
+        pairs = len(found.frequencies)
+        pair = int(st.number_input("Pair to turn", 1, pairs, 4, key="turning_pair", bind="query-params")) - 1
+        _tell_rotary(found, word, key, pair, groups)
+        _chart_of_turning(found, groups, word, pair)
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.scores,
+            f"Scores of head {layer + 1}-{head + 1}, turned",
+            "q · k / √d after both were turned by their places. The vectors are BERT's, read without its "
+            "positions: it was not trained for rotation, so the rule is real and the reading is not.",
+            key=key,
+            layer=layer,
+            head=head,
+        )
+        _chart_of_distance(found, word, key)
+
+
+def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
+    from attnviz.figures.positions import distance_picture
+    from attnviz.lessons.positions import STARTS
+
+    chart(
+        distance_picture(found.distances, found.moved, STARTS, key - word),
+        alt="The score by distance, with the query at three places: one curve, the three differ by at "
+        f"most {_spread(found):.6f}.",
+        key="rotary picture",
+        filename="rotary",
+    )
+    st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
+
+
+def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
+    from attnviz.figures.positions import turning_picture
+
+    shown = max(min(len(groups), _MOST_TURNS), word + 1)
+    chart(
+        turning_picture(
+            found.turned[:shown, 2 * pair : 2 * pair + 2], [group.label for group in groups[:shown]], word
+        ),
+        alt=f"Pair {pair + 1} of the query as points on a circle, turned by "
+        f"{found.frequencies[pair]:.4f} radians from each place to the next.",
+        key="turning picture",
+        filename="rotary-pair",
+    )
+    st.caption(f"Pair {pair + 1} of the query, were it to stand at each place of the sentence.")
+
+
+def _spread(found: Rotary) -> float:
+    return float(np.ptp(found.moved, axis=0).max())
+
+
+def _tell_rotary(found: Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
+    query_name, key_name = _name(word, groups), _name(key, groups)
+    turn = float(found.frequencies[pair])
+    st.markdown(
+        f"**Only the distance counts.** {query_name} at position {word} scores {key_name} at position {key} "
+        f"with **{_number(found.scores[word, key], 3)}** (**{_number(found.plain[word, key], 3)}** before "
+        "turning). Put the query at position 100 or 1000 instead, and the key "
+        f"as far from it as before: the score stays, to within {_spread(found):.6f}."
+    )
+    before, after = found.query[2 * pair : 2 * pair + 2], found.turned[word, 2 * pair : 2 * pair + 2]
+    st.markdown(
+        f"**Check it.** Pair {pair + 1} turns by $10000^{{-{2 * pair}/{2 * len(found.frequencies)}}} = "
+        f"{turn:.4f}$ radians a step, so by {word * turn:.4f} at position {word}. It takes the query's "
+        f"({_number(before[0], 3)}, {_number(before[1], 3)}) to "
+        f"(**{_number(after[0], 3)}**, **{_number(after[1], 3)}**); the length "
+        f"stays **{np.hypot(*after):.3f}**."
+    )
+
+
+def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("Far away counts less", anchor=False)
+        st.markdown(
+            "No vectors and no turning: each score is lowered by the distance, in each head at its own rate, "
+            "the slope $m$ (Press et al. 2022). Made for decoders, where nobody looks ahead: the key $j$ "
+            "never comes after the query $i$."
+        )
+        formula(
+            r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "
+            r"\quad m_h = 2^{-8h/H}"
+        )
+        st.markdown("Number of heads, $H$")
+        heads = int(one_of("Number of heads", _HEADS, _HEADS[0], "slopes"))
+        if st.session_state.get("slope", 1) > heads:
+            st.session_state["slope"] = heads
+        head = int(st.number_input("Head, $h$", 1, heads, 1, key="slope", bind="query-params")) - 1
+        found = _biases(min(len(groups), _SHOWN_TOKENS), heads)
+        slope = float(found.slopes[head])
+        back = min(word, 5)
+        st.markdown(
+            f"**Check it.** Head {head + 1} of {heads} has the slope **{slope:.4g}**. From "
+            f"{_name(word, groups)} to {_name(word - back, groups)}, {back} back, the score is lowered by "
+            f"{slope:.4g} · {back} = **{slope * back:.4g}**: in the softmax a factor "
+            f"$e^{{-{slope * back:.4g}}} = {np.exp(-slope * back):.3f}$."
+        )
+        st.markdown(f"**All slopes:** {', '.join(f'{value:.4g}' for value in found.slopes)}.")
+        if heads & (heads - 1):
+            st.markdown(
+                f"{heads} is no power of two, so by the authors' rule the first heads take the slopes of "
+                f"{2 ** (heads.bit_length() - 1)} heads, and the rest every second slope of twice as many."
+            )
+        from attnviz.figures.positions import bias_picture
+
+        chart(
+            bias_picture(found.by_distance, head),
+            alt=f"{heads} straight lines that fall from 0; the steepest slope is "
+            f"{found.slopes.max():.4g}, the flattest {found.slopes.min():.4g}.",
+            key="bias picture",
+            filename="alibi",
+        )
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.bias[head],
+            f"Bias of head {head + 1} of {heads}",
+            "What is added to each score; the words play no part. Hatched: the key comes later.",
+        )
+
+
+def _matrix(
+    text: str,
+    word: int,
+    numbers: Floats,
+    heading: str,
+    note: str,
+    *,
+    key: int | None = None,
+    layer: int = 0,
+    head: int = 0,
+) -> None:
+    """Numbers between the sentence's tokens, in the same place for every kind."""
+    st.subheader(heading, anchor=False)
+    tokens = shown_tokens(loading.tokens(MODEL, text), text)
+    shown = min(len(tokens), _SHOWN_TOKENS)
+    if shown < len(tokens):
+        note += f" The first {shown} of {len(tokens)} tokens are shown."
+
+    def pick(query: int | None, picked: int | None) -> None:
+        if query is not None:
+            st.session_state["query"] = word_option(text, query)
+        if key is not None and picked is not None:
+            st.session_state["key"] = word_option(text, picked)
+
+    weights_picture(
+        "positions matrix",
+        numbers[None, :shown, :shown],
+        tokens[:shown],
+        tokens[:shown],
+        query=word if word < shown else None,
+        key=key if key is not None and max(word, key) < shown else None,
+        layer=layer + 1,
+        heads=[head + 1],
+        heading=heading,
+        kind="diverging",
+        unit="score",
+        note=note,
+        caption=heading,
+        filename="attnviz-positions",
+        on_pick=pick,
+    )
+
+
+def _name(place: int, groups: tuple[Group, ...]) -> str:
+    return markdown.code(name_of(place, groups))
+
+
+def _number(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}".replace("-", "−")
+
+
+@computed
+def _waves(tokens: int) -> Waves:
+    from attnviz.lessons.positions import waves
+
+    return waves(tokens)
+
+
+@computed
+def _curve(pair: int, positions: int) -> Curve:
+    from attnviz.lessons.positions import curve
+
+    return curve(pair, positions)
+
+
+@computed
+def _table(tokens: int) -> Table:
+    from attnviz.lessons.positions import table
+
+    return table(tokens)
+
+
+@computed
+def _rotated(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
+    from attnviz.lessons.positions import rotary
+
+    return rotary(text, layer, head, query, key)
+
+
+@computed
+def _biases(tokens: int, heads: int) -> Alibi:
+    from attnviz.lessons.positions import alibi
+
+    return alibi(tokens, heads)

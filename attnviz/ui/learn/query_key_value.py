@@ -1,0 +1,387 @@
+"""One token, one head, six steps: from its vector to what the head reads for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.shown import Group, Shown
+from attnviz.ui import markdown
+from attnviz.ui.components import store
+from attnviz.ui.components.walk import Spoken, Step, walk
+from attnviz.ui.components.weights_table import weights_table
+from attnviz.ui.controls import one_of
+from attnviz.ui.learn.computed import computed
+from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.ui.learn.sentence import choose_head, choose_word, sentence
+from attnviz.ui.learn.weights_picture import shown_tokens
+
+if TYPE_CHECKING:
+    from attnviz.lessons.query_key_value import Walk
+
+PARAMETERS = ("text", "query", "layer", "head", "step", "convention")
+
+_STEPS = ("1", "2", "3", "4", "5", "6")
+_ROWS, _COLUMNS = "rows", "columns"
+_OPTIONS = 4  # to guess from
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        walk: the six steps.
+        groups: the tokens, by name.
+        text: the sentence.
+    """
+
+    walk: Walk
+    groups: tuple[Group, ...]
+    text: str
+
+    def name(self, token: int) -> str:
+        """A token as plain text; with its number where the sentence has it twice."""
+        return name_of(token, self.groups)
+
+    def shown(self, token: int) -> str:
+        """The same as Markdown."""
+        return markdown.code(self.name(token))
+
+    @property
+    def word(self) -> str:
+        """The token that looks, as Markdown."""
+        return self.shown(self.walk.token)
+
+    @property
+    def head(self) -> str:
+        """The head's name, "4-2"."""
+        return f"{self.walk.layer + 1}-{self.walk.head + 1}"
+
+    @property
+    def by_weight(self) -> list[int]:
+        """The tokens, the one with the largest weight first."""
+        return [int(token) for token in np.argsort(-self.walk.weights, kind="stable")]
+
+
+def choose() -> Chosen:
+    """Draw the choice of a sentence, a head and a word of the sentence."""
+    sentence_column, head_column, word_column = st.columns([5, 4, 3])
+    with sentence_column:
+        text = sentence()
+    with head_column:
+        layer, head = choose_head()
+    with word_column:
+        token = choose_word("query", "Query (looks)", text)
+    computed_walk = _walk(text, layer, head, token)
+    return Chosen(computed_walk, Shown(computed_walk.tokens, text).groups, text)
+
+
+@computed
+def _walk(text: str, layer: int, head: int, token: int) -> Walk:
+    from attnviz.lessons.query_key_value import walk
+
+    return walk(text, layer, head, token)
+
+
+def question(chosen: Chosen) -> None:
+    """Which token will answer?"""
+    ranked = chosen.by_weight
+    spread = np.linspace(0, len(ranked) - 1, min(_OPTIONS, len(ranked))).round().astype(int)
+    options = sorted({ranked[int(place)] for place in spread})
+    best, dot_products = ranked[0], chosen.walk.dot_products
+    answers = ", ".join(f"{chosen.shown(token)} {_number(dot_products[token])}" for token in options)
+    guess(
+        f"In head {chosen.head}, {chosen.word} asks every token a question, and compares it with what each "
+        "of them offers. Which of these fits best?",
+        [chosen.name(token) for token in options],
+        right=chosen.name(best),
+        because=f"Query times key gives: {answers}. How these numbers come about is what the picture shows.",
+        key="guess_query_key_value",
+    )
+
+
+def picture(chosen: Chosen) -> None:
+    """The six steps, which the visitor walks through."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Step**", width="content")
+        step = one_of("Step", _STEPS, _STEPS[0], "step")
+    done, rows = chosen.walk, list(chosen.walk.rows)
+    left_out = np.setdiff1d(np.arange(len(done.tokens)), rows)
+    left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
+    largest = done.scores.max()
+    source = store.publish(
+        "walk arrays",
+        {
+            "vectors": done.vectors[rows],
+            "query_matrix": done.query_matrix,
+            "key_matrix": done.key_matrix,
+            "value_matrix": done.value_matrix,
+            "query_bias": done.query_bias,
+            "key_bias": done.key_bias,
+            "value_bias": done.value_bias,
+            "query": done.query,
+            "keys": done.keys[rows],
+            "values": done.values[rows],
+            "dot_products": done.dot_products[rows],
+            "scores": done.scores[rows],
+            "weights": done.weights[rows],
+            "output": done.output,
+            "rest": done.weights[left_out] @ done.values[left_out],
+        },
+        largest=float(largest),
+        sum=float(np.exp(done.scores - largest).sum(dtype=np.float64)),
+    )
+    tokens = shown_tokens(done.tokens, chosen.text)
+    walk(
+        "walk",
+        source=source,
+        step=int(step),
+        steps=steps(chosen),
+        tokens=[tokens[row] for row in rows],
+        query=rows.index(done.token),
+        total=len(tokens),
+        rest={"count": len(left_out), "weight": left_out_weight} if len(left_out) else None,
+        origin=_origin(done.layer),
+        on_step=_go,
+    )
+    if len(left_out):
+        st.markdown(
+            f":small[Up to {len(rows)} tokens, each has a row with its numbers. This text has {len(tokens)}: "
+            f"the rows are {chosen.word} and the {len(rows) - 1} tokens that it looks at most. The other "
+            f"{len(left_out)} are computed just the same; together they have "
+            f"{percent(left_out_weight)} of the weight.]"
+        )
+
+
+def steps(chosen: Chosen) -> list[Step]:
+    """What happens in each step, in words and numbers."""
+    done = chosen.walk
+    count, size = len(done.tokens), done.d_head
+    first, last = chosen.by_weight[0], chosen.by_weight[-1]
+    query = _spoken(chosen.name(done.token), "query")
+    best, worst = (_spoken(chosen.name(token), "key") for token in (first, last))
+    read = looks(done.weights[None], 0, [chosen.groups[done.token]], chosen.groups)
+    shares = [(percent(weight), key) for key, weight in read.keys]
+    looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
+    mixed = _joined([[f"{share} of the value of ", _spoken(key, "value")] for share, key in shares], " + ")
+    return [
+        _step(
+            "Every token is a vector",
+            f"Layer {done.layer + 1} reads {count} tokens, one row each. The row of ",
+            query,
+            f" is its vector x: {done.d_model} numbers.",
+        ),
+        _step(
+            "Query, key and value",
+            f"Three matrices that head {chosen.head} has learned, {done.d_model} × {size} each, and a "
+            "learned bias make of every vector a ",
+            _spoken("query", "query"),
+            ", a ",
+            _spoken("key", "key"),
+            " and a ",
+            _spoken("value", "value"),
+            f", {size} numbers each. Drawn here: all keys and values, and the query of ",
+            query,
+            ".",
+        ),
+        _step(
+            "Compare the query with every key",
+            _spoken("q", "query"),
+            " · ",
+            _spoken("k", "key"),
+            f", {size} products added up: the query of ",
+            query,
+            " fits the key of ",
+            best,
+            f" best, {_number(done.dot_products[first])}, and that of ",
+            worst,
+            f" least, {_number(done.dot_products[last])}.",
+        ),
+        _step(
+            f"Divide by √{size}",
+            f"Each sum ÷ √{size} is a score. ",
+            best,
+            f": {_number(done.dot_products[first])} ÷ {_number(size**0.5)} = {_number(done.scores[first])}. "
+            "Without this, long vectors would make the next step all or nothing.",
+        ),
+        _step(
+            "Softmax makes shares of the scores",
+            "e to the power of each score, divided by the sum of all: these are the ",
+            _spoken("weights", "weights"),
+            ". ",
+            query,
+            " looks at ",
+            *looked_at,
+            f"; all {count} weights sum to 100 %.",
+        ),
+        _step(
+            "Add up the values, by weight",
+            *mixed,
+            " + …: that is what the head reads for ",
+            query,
+            f". The model’s own {size} numbers are the same (to within {_small(done.difference)}).",
+        ),
+    ]
+
+
+def text(chosen: Chosen) -> None:
+    """What the three are, and why there are three."""
+    done = chosen.walk
+    best = next(token for token in chosen.by_weight if token != done.token) if len(done.tokens) > 1 else 0
+    column = float(done.model_weights[:, best].sum())
+    st.header("A library, for vectors", anchor=False)
+    st.markdown(
+        "You come with a question, compare it with the titles on the spines, and take home what stands in "
+        "the books that fit. In a head every token does so:\n"
+        "- its :blue[**query**] is the question: what it looks for;\n"
+        "- its :red[**key**] is the title: what others find it by;\n"
+        "- its :green[**value**] is what it gives to those who look at it."
+        "\n\nUnlike in a library, nobody takes one book: one takes a little of each, most from the best fit."
+    )
+    formula(
+        r"\begin{aligned}"
+        r"\textcolor{blue}{q} &= x\,\textcolor{blue}{W_Q} + \textcolor{blue}{b_Q} \\"
+        r"\textcolor{red}{k_j} &= x_j\,\textcolor{red}{W_K} + \textcolor{red}{b_K} \\"
+        r"\textcolor{green}{v_j} &= x_j\,\textcolor{green}{W_V} + \textcolor{green}{b_V} \\"
+        r"\textcolor{violet}{w_j} &= \frac{e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_j}/\sqrt{d}}}"
+        r"{\sum_m e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_m}/\sqrt{d}}} \\"
+        r"\text{output} &= \sum_j \textcolor{violet}{w_j}\,\textcolor{green}{v_j}"
+        r"\end{aligned}"
+    )
+    st.header("Why three and not one?", anchor=False)
+    st.markdown(
+        "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
+        "*a*. But a pronoun looks for a noun, and no noun looks for a pronoun. With :blue[queries] and "
+        f":red[keys] apart, {chosen.word} gives {chosen.shown(best)} the score "
+        f"{_number(done.model_scores[done.token, best])}, while {chosen.shown(best)} gives {chosen.word} "
+        f"{_number(done.model_scores[best, done.token])}. And what a token is found by need not be what it "
+        "hands over: hence the :green[value]."
+    )
+    st.header("Why do the weights sum to 1?", anchor=False)
+    st.markdown(
+        "The softmax divides by the sum over all keys. So the :violet[weights] of *one query*, over all "
+        f"keys, are shares of 1. What *one key* gets from all queries can be any sum: {chosen.shown(best)} "
+        f"gets {_number(column)} in all."
+    )
+    st.header("What is the output?", anchor=False)
+    st.markdown(
+        f"{done.d_head} numbers: what head {chosen.head} read for {chosen.word}. The layer’s "
+        f"{done.d_model // done.d_head} heads each do the same with matrices of their own; side by side, "
+        f"their outputs are {done.d_model} numbers again. In the original Transformer it was 512 numbers and "
+        "8 heads of 64 (Vaswani et al. 2017)."
+    )
+
+
+def more(chosen: Chosen) -> None:
+    """The same for every token: the matrix of weights, in both conventions; and the six steps in words."""
+    st.header("All queries at once: rows or columns?", anchor=False)
+    st.markdown(
+        f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
+        "texts write a query’s weights as a **row**, $w_{ij}$: from *i* to *j*. Some write them as a "
+        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1."
+    )
+    convention = one_of("Convention", (_ROWS, _COLUMNS), _ROWS, "convention")
+    done, rows = chosen.walk, list(chosen.walk.rows)
+    weights = done.model_weights[np.ix_(rows, rows)]
+    others = done.model_weights[rows].sum(axis=1, dtype=np.float64) - weights.sum(axis=1, dtype=np.float64)
+    weights_table(
+        "convention table",
+        weights=weights,
+        others=others.tolist() if len(rows) < len(done.tokens) else None,
+        labels=[chosen.groups[row].label for row in rows],
+        query=rows.index(done.token),
+        columns=convention == _COLUMNS,
+        caption=f"Weights of head {chosen.head} in percent: every "
+        f"{'column' if convention == _COLUMNS else 'row'} is one query, and sums to 100."
+        + ("" if len(rows) == len(done.tokens) else f" {len(rows)} of {len(done.tokens)} tokens are shown."),
+    )
+    st.header("The six steps in words", anchor=False)
+    st.markdown(
+        "\n".join(
+            f"{number}. **{step['title']}.** {''.join(_in_markdown(part) for part in step['sentence'])}"
+            for number, step in enumerate(steps(chosen), start=1)
+        )
+    )
+
+
+def code() -> None:
+    """The functions that computed the picture."""
+    lesson, attention = "attnviz.lessons.query_key_value", "attnviz.transformer.attention"
+    the_code(
+        (lesson, "six_steps"),
+        (lesson, "of_head"),
+        (attention, "scaled_dot_product_attention"),
+        (attention, "attention_weights"),
+    )
+
+
+def limits(chosen: Chosen) -> None:
+    """What the picture does not show."""
+    done = chosen.walk
+    why = (
+        "**Why the model decided.** A weight says what was read, not what it was good for (Jain & Wallace "
+        "2019, Serrano & Smith 2019; for a defence, Wiegreffe & Pinter 2019)."
+    )
+    heads = done.d_model // done.d_head
+    others = f"**The other heads.** This is one of {heads}; what they add together is another page."
+    points = [why, others]
+    if done.layer:
+        points.append(
+            f"**Words.** Layer {done.layer + 1} does not read words: the vector of "
+            f"{chosen.shown(chosen.by_weight[0])} has already taken something from every other token (Abnar "
+            "& Zuidema 2020)."
+        )
+    if done.free_directions:
+        points.append(
+            f"**The only possible weights.** This text has {len(done.tokens)} tokens, but a value has only "
+            f"{done.d_head} numbers. So the weights can change in {done.free_directions} independent ways "
+            "and give the very same output (Brunner et al. 2020)."
+        )
+    not_shown("\n".join(f"- {point}" for point in points))
+
+
+def _go(step: int) -> None:
+    st.session_state["step"] = str(step)
+
+
+def _origin(layer: int) -> str:
+    if layer == 0:
+        return "The learned vectors of the token and of its position, added and normalised: nothing read yet."
+    return f"Layer {layer} handed it on: it already holds something of the other tokens."
+
+
+def _step(title: str, *sentence: str | Spoken) -> Step:
+    return {"title": title, "sentence": sentence}
+
+
+def _spoken(text: str, role: str) -> Spoken:
+    return {"text": text, "role": role}
+
+
+def _joined(parts: list[list[str | Spoken]], between: str) -> list[str | Spoken]:
+    return [piece for nth, part in enumerate(parts) for piece in ([between, *part] if nth else part)]
+
+
+def _in_markdown(part: str | Spoken) -> str:
+    if isinstance(part, str):
+        return markdown.plain(part)
+    colour = {"query": "blue", "key": "red", "value": "green", "weights": "violet"}[part["role"]]
+    return f":{colour}[**{markdown.plain(part['text'])}**]"
+
+
+def _number(value: float) -> str:
+    """−14.2 → "−14.20"."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _small(value: float) -> str:
+    """1.2e-7 → "0.0000002": rounded up to one digit, so that "to within" stays true."""
+    if value == 0:
+        return "0.0000001"
+    digits = max(1, int(np.ceil(-np.log10(value))))
+    return f"{np.ceil(value * 10**digits) / 10**digits:.{digits}f}"

@@ -1,0 +1,22 @@
+"""Who may look at whom? A mask decides, and here you draw it."""
+
+from attnviz.ui import frame
+from attnviz.ui.learn import masks
+from attnviz.ui.learn.lesson import lesson
+
+frame.require()
+with lesson("masks", masks.PARAMETERS) as places:
+    with places.controls:
+        chosen = masks.choose()
+    with places.question:
+        masks.question(chosen)
+    with places.text:
+        drawn_as_text = masks.text(chosen)
+    with places.picture:
+        masks.picture(chosen, drawn_as_text)
+    with places.more:
+        masks.more(chosen)
+    with places.code:
+        masks.code()
+    with places.limits:
+        masks.limits()

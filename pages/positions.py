@@ -1,0 +1,22 @@
+"""How does attention know the order? Shuffle the words and see; then four ways to tell it."""
+
+from attnviz.ui import frame
+from attnviz.ui.learn import position_kinds, positions
+from attnviz.ui.learn.lesson import lesson
+
+frame.require()
+with lesson("positions", (*positions.PARAMETERS, *position_kinds.PARAMETERS)) as places:
+    with places.controls:
+        chosen = positions.choose()
+    with places.question:
+        positions.question(chosen)
+    with places.picture:
+        read = positions.picture(chosen)
+    with places.text:
+        positions.text(read)
+    with places.more:
+        position_kinds.draw(chosen.text, chosen.word)
+    with places.code:
+        positions.code()
+    with places.limits:
+        positions.limits()

@@ -1,0 +1,82 @@
+"""The Learn pages as a whole: readable by everybody, one leads to the next, a teacher's view for a wall."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnviz.ui.learn.lesson import LESSONS
+from tests.browser.server import Server
+from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
+
+NAMES = [lesson.name for lesson in LESSONS]
+
+_SIDEWAYS = """
+() => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => `${one.tagName} ${one.scrollWidth} > ${one.clientWidth}`)
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.usefixtures("viewport", "colour_scheme")
+def test_axe_finds_nothing_and_nothing_stands_over_the_edge(page: Page, server: Server, name: str) -> None:
+    visit(page, f"{server.url}/{name}")
+    assert axe(page) == []
+    assert page.evaluate(_SIDEWAYS) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_teachers_view_is_the_picture_alone_and_larger(page: Page, server: Server, name: str) -> None:
+    visit(page, f"{server.url}/{name}")
+    expect(page.get_by_text("What this picture does not show")).to_be_visible()
+    visit(page, f"{server.url}/{name}?teacher=true")
+    expect(page.get_by_text("What this picture does not show")).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator(".st-key-for-the-projector")).to_be_visible()
+    zoom = page.locator(".st-key-for-the-projector").evaluate("one => Number(getComputedStyle(one).zoom)")
+    assert zoom > 1
+    assert axe(page) == []
+    assert page.evaluate(_SIDEWAYS) == []
+
+
+def test_the_pages_lead_through_all_ideas_and_the_sentence_goes_along(page: Page, server: Server) -> None:
+    sentence = "Anna gave the ball to Ben, and he gave it back."
+    visit(page, f"{server.url}/{NAMES[0]}")
+    box = page.get_by_role("textbox", name="Sentence", exact=True)
+    box.fill(sentence)
+    box.press("Enter")
+    wait_idle(page)
+    for lesson in LESSONS[1:]:
+        link = page.get_by_role("link", name="Next:")
+        expect(link).to_contain_text(lesson.title)
+        link.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(lesson.question)
+        wait_idle(page)
+        assert page.url.split("?")[0].endswith(f"/{lesson.name}")
+        expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(sentence)
+    expect(page.get_by_role("link", name="Next:")).to_have_count(0)
+    page.get_by_role("link", name="Explore:").press("Enter")
+    wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(sentence)
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.usefixtures("viewport", "colour_scheme")
+def test_the_table_of_contents_leads_to_every_lesson(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/learn")
+    assert axe(page) == []
+    assert page.evaluate(_SIDEWAYS) == []
+    for number, lesson in enumerate(LESSONS, start=1):
+        expect(page.get_by_role("link", name=f"{number} · {lesson.title}")).to_be_visible()
+    page.get_by_role("link", name="5 · Masks").press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("5 · Who may look at whom?")
+    wait_idle(page)
+
+
+def test_the_menu_leads_to_the_table_of_contents(page: Page, server: Server) -> None:
+    visit(page, server.url)
+    page.get_by_role("link", name="Learn").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Learn")
+    wait_idle(page)

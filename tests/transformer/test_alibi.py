@@ -1,0 +1,63 @@
+"""ALiBi: the published slopes, and a bias that falls by the distance."""
+
+import pytest
+import torch
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+
+from attnviz.transformer.alibi import alibi_bias, alibi_slopes
+from attnviz.transformer.attention import attention_weights
+from attnviz.transformer.masks import causal_mask
+
+
+def test_eight_heads_have_the_published_slopes() -> None:
+    # In the paper: ½, ¼, and so on down to 1/256.
+    assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+
+
+def test_sixteen_heads_have_the_published_slopes() -> None:
+    # In the paper: 1/2^0.5, then 1/2, and so on, each 1/√2 of the former.
+    assert alibi_slopes(16).tolist() == pytest.approx([2 ** (-half / 2) for half in range(1, 17)])
+
+
+def test_twelve_heads_take_eight_slopes_and_every_second_of_sixteen() -> None:
+    eight = [2.0**-head for head in range(1, 9)]
+    assert alibi_slopes(12).tolist() == pytest.approx([*eight, 2**-0.5, 2**-1.5, 2**-2.5, 2**-3.5])
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 5, 8, 11, 12, 16, 40, 71, 112])
+def test_slopes_equal_blooms(heads: int) -> None:
+    theirs = build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), heads, torch.float32)
+    torch.testing.assert_close(alibi_slopes(heads), theirs[:, 0, 1] - theirs[:, 0, 0])
+
+
+def test_weights_equal_those_with_blooms_bias() -> None:
+    # BLOOM adds m · key, ALiBi −m · (query − key): within a row the two differ by a constant.
+    heads, tokens, d_head = 3, 11, 5
+    query, key = torch.randn(2, heads, tokens, d_head)
+    scores = query @ key.transpose(-2, -1)
+    forbidden = ~causal_mask(tokens)
+    theirs = build_alibi_tensor(torch.ones(1, tokens, dtype=torch.long), heads, torch.float32)
+    ours = alibi_bias(alibi_slopes(heads), tokens)
+    expected, weights = (
+        (scores + bias).masked_fill(forbidden, float("-inf")).softmax(dim=-1) for bias in (theirs, ours)
+    )
+    torch.testing.assert_close(weights, expected)
+
+
+def test_the_bias_worked_by_hand() -> None:
+    bias = alibi_bias(torch.tensor([0.5, 2]), 3)
+    assert bias[0].tolist() == [[0, -0.5, -1], [-0.5, 0, -0.5], [-1, -0.5, 0]]
+    assert bias[1].tolist() == [[0, -2, -4], [-2, 0, -2], [-4, -2, 0]]
+
+
+def test_equal_scores_fall_by_one_factor_a_step() -> None:
+    # With scores that are all 0 only the bias is left: weights 1, e^−m, e^−2m, … of the same sum.
+    bias = alibi_bias(torch.tensor([0.5]), 7)[0]
+    weights = attention_weights(torch.zeros(7, 1), torch.zeros(7, 1), causal_mask(7)).masked + bias
+    last = weights.softmax(dim=-1)[-1]
+    torch.testing.assert_close(last[:-1] / last[1:], torch.full((6,), 2.718281828**-0.5))
+
+
+def test_no_heads_have_no_slopes() -> None:
+    with pytest.raises(ValueError, match="at least"):
+        alibi_slopes(0)

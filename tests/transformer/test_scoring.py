@@ -1,0 +1,223 @@
+"""Scores against their formulas, the softmax and its limits, and what identical words are certain of."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attnviz.transformer.attention import scaled_dot_product_attention
+from attnviz.transformer.scoring import (
+    Additive,
+    Score,
+    attention_without_parameters,
+    cosine,
+    dot_product,
+    scaled_dot_product,
+    softmax,
+    weighted_average,
+)
+
+INFINITE = float("inf")
+
+seeds = st.integers(0, 2**31)
+sizes = st.integers(1, 13)
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def every_score(d: int) -> list[Score]:
+    return [dot_product, scaled_dot_product, cosine, Additive.random(d, 11, seed=2).score]
+
+
+def test_scores_worked_by_hand() -> None:
+    query, key = torch.tensor([[3.0, 4, 0, 0]]), torch.tensor([[1.0, 2, 2, 4], [0, 5, 12, 0]])
+    # q·k = 3 + 8 = 11 and 20; √d = 2; ‖q‖ = 5, ‖k‖ = 5 and 13.
+    assert dot_product(query, key).tolist() == [[11, 20]]
+    assert scaled_dot_product(query, key).tolist() == [[5.5, 10]]
+    assert cosine(query, key).tolist() == [pytest.approx([11 / 25, 20 / 65])]
+
+
+def test_additive_scoring_worked_by_hand() -> None:
+    # d = 2, three hidden units: W q + U k = (1·2, 1·3, 0) + (0, 10, −1) = (2, 13, −1) · 0.1
+    additive = Additive(
+        query_matrix=torch.tensor([[0.1, 0], [0, 0.1], [0, 0]]),
+        key_matrix=torch.tensor([[0, 0], [1.0, 0], [0, 0.1]]),
+        vector=torch.tensor([1.0, -2, 5]),
+    )
+    found = additive.score(torch.tensor([[2.0, 3]]), torch.tensor([[1.0, -1]]))
+    assert found.item() == pytest.approx(math.tanh(0.2) - 2 * math.tanh(1.3) + 5 * math.tanh(-0.1))
+
+
+@given(seed=seeds, queries=sizes, keys=sizes)
+def test_each_score_equals_its_formula(seed: int, queries: int, keys: int) -> None:
+    query, key = random(queries, 7, seed=seed), random(keys, 7, seed=seed + 1)
+    additive = Additive.random(7, 5, seed)
+    w, u, v = (matrix.double().numpy() for matrix in additive)
+    q, k = query.double().numpy(), key.double().numpy()
+    formulas: list[tuple[Score, Callable[[int, int], float]]] = [
+        (dot_product, lambda i, j: sum(q[i] * k[j])),
+        (scaled_dot_product, lambda i, j: sum(q[i] * k[j]) / math.sqrt(7)),
+        (cosine, lambda i, j: sum(q[i] * k[j]) / math.sqrt(sum(q[i] ** 2) * sum(k[j] ** 2))),
+        (additive.score, lambda i, j: sum(v * np.tanh(w @ q[i] + u @ k[j]))),
+    ]
+    for score, formula in formulas:
+        expected = [[formula(i, j) for j in range(keys)] for i in range(queries)]
+        np.testing.assert_allclose(score(query, key).numpy(), expected, atol=1e-5)
+
+
+def test_the_scaled_dot_product_is_that_of_the_transformer() -> None:
+    tokens = random(5, 7)
+    ours = attention_without_parameters(tokens, scaled_dot_product)
+    theirs = scaled_dot_product_attention(tokens, tokens, tokens)
+    torch.testing.assert_close(ours.weights, theirs.weights, atol=1e-6, rtol=0)
+    torch.testing.assert_close(ours.output, theirs.output, atol=1e-6, rtol=0)
+
+
+def test_scaling_is_a_temperature() -> None:
+    tokens = random(5, 7)
+    scaled = attention_without_parameters(tokens, scaled_dot_product).weights
+    warm = attention_without_parameters(tokens, dot_product, temperature=math.sqrt(7)).weights
+    torch.testing.assert_close(scaled, warm, atol=1e-6, rtol=0)
+
+
+def test_a_vector_of_zeros_has_no_direction() -> None:
+    assert cosine(torch.zeros(1, 3), random(2, 3)).tolist() == [[0, 0]]
+
+
+# What identical words are certain of
+
+
+@given(seed=seeds, tokens=sizes)
+def test_by_cosine_no_token_scores_higher_than_the_word_itself(seed: int, tokens: int) -> None:
+    x = random(tokens, 7, seed=seed)
+    scores = cosine(x, x)
+    torch.testing.assert_close(scores.diagonal(), torch.ones(tokens))
+    assert (scores <= scores.diagonal().unsqueeze(1) + 1e-6).all()
+
+
+@given(seed=seeds, tokens=sizes)
+def test_by_dot_product_only_a_longer_vector_can_score_higher_than_the_word_itself(
+    seed: int, tokens: int
+) -> None:
+    x = random(tokens, 7, seed=seed)
+    lengths = x.norm(dim=-1)
+    for score in (dot_product, scaled_dot_product):
+        scores = score(x, x)
+        higher = scores > scores.diagonal().unsqueeze(1) + 1e-5
+        longer = lengths.unsqueeze(0) > lengths.unsqueeze(1)
+        assert (longer | ~higher).all()
+
+
+def test_by_dot_product_a_longer_vector_does_score_higher() -> None:
+    x = torch.tensor([[1.0, 0], [2, 1]])
+    assert dot_product(x, x).tolist() == [[1, 2], [2, 5]]
+    assert cosine(x, x)[0].argmax() == 0
+
+
+def test_by_additive_scoring_nothing_is_certain() -> None:
+    # With W = −U, the score of x with itself is vᵀ tanh(0) = 0, and any other can be higher.
+    matrix = random(5, 7)
+    additive = Additive(matrix, -matrix, torch.ones(5))
+    x = random(11, 7, seed=1)
+    scores = additive.score(x, x)
+    torch.testing.assert_close(scores.diagonal(), torch.zeros(11))
+    assert (scores.amax(dim=-1) > 0.1).any()
+
+
+def test_identical_words_are_treated_identically() -> None:
+    x = random(5, 7)
+    x[3] = x[1]
+    for score in every_score(7):
+        weights = attention_without_parameters(x, score).weights
+        torch.testing.assert_close(weights[1], weights[3])
+        torch.testing.assert_close(weights[:, 1], weights[:, 3])
+
+
+# The softmax
+
+
+@given(seed=seeds, tokens=sizes, temperature=st.sampled_from([0.0, 0.01, 0.3, 1.0, 30.0, INFINITE]))
+def test_rows_sum_to_one_and_the_output_is_the_weighted_sum(
+    seed: int, tokens: int, temperature: float
+) -> None:
+    x = random(tokens, 7, seed=seed)
+    for score in every_score(7):
+        steps = attention_without_parameters(x, score, temperature)
+        torch.testing.assert_close(steps.weights.sum(dim=-1), torch.ones(tokens), atol=1e-6, rtol=0)
+        for i in range(tokens):
+            total = sum((steps.weights[i, j] * x[j] for j in range(tokens)), torch.zeros(7))
+            torch.testing.assert_close(steps.output[i], total, atol=1e-6, rtol=1e-6)
+
+
+@given(seed=seeds, tokens=sizes)
+def test_a_low_temperature_is_a_hard_lookup(seed: int, tokens: int) -> None:
+    scores = random(3, tokens, seed=seed)
+    two = scores.topk(min(2, tokens), dim=-1).values
+    assume(tokens == 1 or (two[:, 0] - two[:, 1]).min() > 0.01)
+    one_hot = torch.nn.functional.one_hot(scores.argmax(dim=-1), tokens).float()
+    torch.testing.assert_close(softmax(scores, 1e-4), one_hot, atol=1e-6, rtol=0)
+    assert torch.equal(softmax(scores, 0.0), one_hot)
+
+
+@given(seed=seeds, tokens=sizes)
+def test_a_high_temperature_is_the_plain_mean(seed: int, tokens: int) -> None:
+    x = random(tokens, 7, seed=seed)
+    even = torch.full((tokens, tokens), 1 / tokens)
+    torch.testing.assert_close(softmax(dot_product(x, x), 1e6), even, atol=1e-4, rtol=0)
+    steps = attention_without_parameters(x, dot_product, INFINITE)
+    torch.testing.assert_close(steps.weights, even)
+    torch.testing.assert_close(steps.output, x.mean(dim=0).expand(tokens, 7), atol=1e-6, rtol=0)
+
+
+def test_at_zero_equally_good_matches_share() -> None:
+    scores = torch.tensor([[1.0, 3, 2, 3, 3 - 1e-3]])
+    assert softmax(scores, 0.0).tolist() == [[0, 0.5, 0, 0.5, 0]]
+    almost = softmax(scores, 1e-4)
+    torch.testing.assert_close(almost, softmax(scores, 0.0), atol=1e-4, rtol=0)
+
+
+def test_a_softmax_worked_by_hand() -> None:
+    # With T = 2, e^(2 ln 3 / 2) = 3 and e^0 = 1.
+    assert softmax(torch.tensor([[2 * math.log(3), 0.0]]), 2.0).tolist() == [pytest.approx([0.75, 0.25])]
+
+
+@pytest.mark.parametrize("temperature", [-1.0, float("nan"), -INFINITE])
+def test_there_is_no_such_temperature(temperature: float) -> None:
+    with pytest.raises(ValueError, match="must be 0 or more"):
+        softmax(torch.zeros(1, 2), temperature)
+
+
+# One query
+
+
+@given(seed=seeds, tokens=sizes, data=st.data())
+def test_one_query_equals_its_row_of_the_matrix(seed: int, tokens: int, data: st.DataObject) -> None:
+    x = random(tokens, 7, seed=seed)
+    query = data.draw(st.integers(0, tokens - 1))
+    for score in every_score(7):
+        every = attention_without_parameters(x, score, 0.3)
+        alone = weighted_average(x[query : query + 1], x, x, score, 0.3)
+        torch.testing.assert_close(alone.weights[0], every.weights[query], atol=1e-5, rtol=0)
+        torch.testing.assert_close(alone.output[0], every.output[query], atol=1e-5, rtol=0)
+
+
+def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
+    steps = weighted_average(random(3, 7), random(5, 7), random(5, 11))
+    check_shapes(steps)
+    assert steps.output.shape == (3, 11)
+    check_shapes(Additive.random(7, 5, seed=0))
+
+
+def test_a_draw_is_repeatable_and_draws_differ() -> None:
+    first, again, other = (Additive.random(7, 5, seed) for seed in (3, 3, 4))
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(first, other, strict=True))
+    assert not torch.equal(first.query_matrix, first.key_matrix)

@@ -1,0 +1,225 @@
+"""The page "Who may look at whom?": what a link, a choice and a bad input do."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.lessons import bert, masks
+from attnviz.ui.components.mask_editor import MOST_TOKENS
+from attnviz.ui.examples import OPENING
+from tests.ui.learn.conftest import VisitLesson
+
+IT = 9  # the place of "it" in the opening sentence
+LAYER, HEAD = 3, 1  # from 0
+
+
+def sent(app: AppTest, widget: str) -> dict[str, Any]:
+    """What Python sent to the browser widget of this name."""
+    for element in app.get("bidi_component"):
+        if element.proto.component_name == f"attnviz.{widget}":
+            message: dict[str, Any] = json.loads(element.proto.json)
+            return message
+    raise AssertionError(f"no widget {widget} on the page")
+
+
+def said(app: AppTest) -> str:
+    """All running text on the page."""
+    return "\n".join(each.value for each in app.markdown)
+
+
+def clean(app: AppTest) -> None:
+    assert not app.exception, app.exception[0].value
+
+
+def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
+    assert np.reshape(given, expected.shape) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("link", "arguments"),
+    [
+        ({"mask": "none"}, ("none",)),
+        ({}, ("causal",)),
+        ({"mask": "padding", "mask_size": "2"}, ("padding", 2)),
+        ({"mask": "prefix", "mask_size": "5"}, ("prefix", 5)),
+        ({"mask": "window", "mask_size": "1", "mask_after": "4"}, ("window", 1, 4)),
+    ],
+)
+def test_the_model_is_run_with_the_mask_of_the_link(
+    visit_lesson: VisitLesson, link: dict[str, str], arguments: tuple[Any, ...]
+) -> None:
+    app = visit_lesson("masks", link)
+    clean(app)
+    assert not app.warning
+    assert not app.error
+    kind, *sizes = arguments
+    tokens = len(bert.tokens(OPENING.text))
+    mask = masks.cells(kind, tokens, *sizes)
+    editor = sent(app, "mask_editor")
+    assert editor["mask"] == masks.written(mask)
+    assert editor["query"] == IT
+    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, LAYER, HEAD))
+    assert_weights(editor["without"], masks.weights(OPENING.text, masks.cells("none", tokens), LAYER, HEAD))
+
+
+def test_the_picture_is_written_out_with_its_numbers(visit_lesson: VisitLesson) -> None:
+    text = said(visit_lesson("masks"))
+    assert "`it` looks at `dog` **66 %**, `road` **12 %**" in text
+    assert "with the causal mask, at `cross` **41 %**, `dog` **25 %**, `road` **17 %**" in text
+
+
+def test_the_guess_is_judged_by_the_numbers(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks")
+    app.button_group(key="guess_masks").set_value("dog").run()
+    assert "**Not quite.** If nobody may look ahead, `it` looks at `cross` **41 %**" in said(app)
+    app.button_group(key="guess_masks").set_value("cross").run()
+    assert "**Yes.**" in said(app)
+
+
+def test_a_link_brings_back_a_drawn_mask(visit_lesson: VisitLesson) -> None:
+    mask = np.random.default_rng(0).random((15, 15)) < 0.5
+    mask[:, 0] = True
+    app = visit_lesson("masks", mask="by hand", cells=masks.written(mask), layer="6", head="12")
+    clean(app)
+    assert not app.warning
+    editor = sent(app, "mask_editor")
+    assert editor["mask"] == masks.written(mask)
+    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, 5, 11))
+
+
+def test_drawing_starts_from_the_mask_on_show(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", mask="window", mask_size="2", mask_after="0")
+    window = sent(app, "mask_editor")["mask"]
+    app.segmented_control(key="mask").set_value("by hand").run()
+    clean(app)
+    assert sent(app, "mask_editor")["mask"] == window
+    assert app.text_input(key="cells").value == window
+    assert app.query_params["cells"] == window
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [("rubbish", "cannot be read"), ("8-c-e", "drawn for 3 tokens, and this sentence has 15")],
+)
+def test_cells_that_are_no_mask_of_this_sentence_open_all(
+    visit_lesson: VisitLesson, cells: str, reason: str
+) -> None:
+    app = visit_lesson("masks", mask="by hand", cells=cells)
+    clean(app)
+    assert reason in app.warning[0].value
+    assert "every cell is open now" in app.warning[0].value
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("none", 15))
+
+
+def test_a_drawn_mask_does_not_fit_another_sentence(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks")
+    app.segmented_control(key="mask").set_value("by hand").run()
+    app.text_input(key="text").set_value("Why not?").run()
+    clean(app)
+    assert "drawn for 15 tokens, and this sentence has 5" in app.warning[0].value
+
+
+def test_a_row_without_an_open_cell_is_refused_with_the_reason(visit_lesson: VisitLesson) -> None:
+    mask = masks.cells("causal", 15).copy()
+    mask[2] = False
+    app = visit_lesson("masks", mask="by hand", cells=masks.written(mask))
+    clean(app)
+    assert "token 3 look nowhere\\: a softmax over nothing has no value" in app.error[0].value
+    assert "without an open cell: `dog`" in app.error[0].value
+    assert sent(app, "mask_editor")["with_mask"] is None
+    assert "with your mask" not in said(app)
+
+
+def test_a_long_sentence_is_computed_but_not_drawn_on(visit_lesson: VisitLesson) -> None:
+    text = " ".join(["road"] * MOST_TOKENS)
+    app = visit_lesson("masks", text=text, mask="causal")
+    clean(app)
+    assert f"This sentence has {MOST_TOKENS + 2} tokens" in app.info[0].value
+    assert "with the causal mask" in said(app)
+    with pytest.raises(AssertionError, match="no widget mask_editor"):
+        sent(app, "mask_editor")
+    app.segmented_control(key="mask").set_value("by hand").run()
+    clean(app)
+    assert not app.warning
+
+
+def test_the_longest_sentence_that_can_be_drawn_on(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", text=" ".join(["road"] * (MOST_TOKENS - 2)))
+    clean(app)
+    assert len(sent(app, "mask_editor")["tokens"]) == MOST_TOKENS
+
+
+def test_a_size_that_a_shorter_sentence_does_not_have_is_the_largest_it_has(
+    visit_lesson: VisitLesson,
+) -> None:
+    app = visit_lesson("masks", mask="padding", mask_size="12")
+    app.text_input(key="text").set_value("Why not?").run()
+    clean(app)
+    assert app.number_input(key="mask_size").value == 4
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("padding", 5, 4))
+
+
+def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks")
+    encoder, decoder = (row["outputs"] for row in sent(app, "moved_outputs")["rows"])
+    edited = [output["edited"] for output in encoder]
+    assert [output["label"] for output in encoder if output["edited"]] == ["tired → narrow"]
+    assert not any(output["unchanged"] for output in encoder)
+    place = edited.index(True)
+    assert [output["unchanged"] for output in decoder] == [at < place for at in range(len(decoder))]
+    expected = masks.reach(OPENING.text, OPENING.other)
+    assert [output["distance"] for output in encoder] == pytest.approx(expected.encoder.distance)
+    assert [output["distance"] for output in decoder] == pytest.approx(expected.decoder.distance)
+    assert f"**0** without a mask; with a causal mask **{place}**" in said(app)
+
+
+@pytest.mark.parametrize(
+    ("link", "reason"),
+    [
+        ({"replacement": "very very tired"}, "17 tokens instead of 15"),
+        ({"replacement": "unbelievably"}, "tokens instead of 15"),
+        ({"edited": "1 [CLS]"}, "added by the tokenizer"),
+    ],
+)
+def test_a_replacement_that_cannot_be_compared_is_refused(
+    visit_lesson: VisitLesson, link: dict[str, str], reason: str
+) -> None:
+    app = visit_lesson("masks", link)
+    clean(app)
+    assert reason in app.warning[0].value.replace("\\", "")
+
+
+def test_the_same_word_again_changes_nothing_and_the_page_says_so(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", replacement="tired")
+    clean(app)
+    assert "every output is the same" in app.info[0].value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "😀 🙂",
+        "שלום עולם",
+        "<script>alert(1)</script>",
+        "**bold** $x$ `code` :smile: [link](https://example.com)",
+        "the the the the",
+        "x" * 10_000,
+        "road " * 600,
+    ],
+)
+def test_any_text_is_read_or_refused_with_a_sentence(visit_lesson: VisitLesson, text: str) -> None:
+    app = visit_lesson("masks", text=text)
+    clean(app)
+    assert app.title
+
+
+def test_a_link_full_of_rubbish_opens_the_page(visit_lesson: VisitLesson) -> None:
+    names = ("mask", "mask_size", "mask_after", "mask_shows", "layer", "head", "query", "edited")
+    app = visit_lesson("masks", dict.fromkeys(names, "99"))
+    clean(app)
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("causal", 15))
+    assert any("`mask` cannot be `99` here, so it is `causal`" in each.value for each in app.warning)
