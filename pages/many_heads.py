@@ -11,9 +11,9 @@ with lesson("many_heads", many_heads.PARAMETERS) as places:
     with places.question:
         many_heads.question(chosen)
     with places.picture:
-        many_heads.picture(chosen)
+        heads = many_heads.picture(chosen)
     with places.text:
-        many_heads.text(chosen)
+        many_heads.text(chosen, heads)
     with places.more:
         many_heads.more(chosen)
     with places.code:

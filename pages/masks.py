@@ -1,11 +1,11 @@
 """Who may look at whom? A mask decides, and here you draw it."""
 
 from attnviz.ui import frame
-from attnviz.ui.learn import masks
+from attnviz.ui.learn import masks, reach
 from attnviz.ui.learn.lesson import lesson
 
 frame.require()
-with lesson("masks", masks.PARAMETERS) as places:
+with lesson("masks", (*masks.PARAMETERS, *reach.PARAMETERS)) as places:
     with places.controls:
         chosen = masks.choose()
     with places.question:
@@ -15,7 +15,7 @@ with lesson("masks", masks.PARAMETERS) as places:
     with places.picture:
         masks.picture(chosen, drawn_as_text)
     with places.more:
-        masks.more(chosen)
+        reach.draw(chosen.text)
     with places.code:
         masks.code()
     with places.limits:

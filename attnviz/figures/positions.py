@@ -15,6 +15,7 @@ from attnviz.figures.heatmap import DIVERGING, escaped
 Array = NDArray[Any]
 
 HEIGHT = 380
+MOST_NUMBERED = 24
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "x", "diamond-open")
 
@@ -73,11 +74,7 @@ def wave_picture(
         chosen: the position that is pointed out, from 0.
         by_distance: [distance], PE · PE.
     """
-    figure = make_subplots(
-        rows=2,
-        vertical_spacing=0.24,
-        subplot_titles=(f"Pair {pair + 1} along the positions", "PE · PE by distance"),
-    )
+    figure = make_subplots(rows=2, vertical_spacing=0.22)
     for number, (name, wave) in enumerate((("sine", sine), ("cosine", cosine))):
         figure.add_scatter(
             x=position,
@@ -106,8 +103,10 @@ def wave_picture(
         col=1,
     )
     figure.update_xaxes(title_text="position", row=1, col=1)
-    figure.update_xaxes(title_text="distance", row=2, col=1)
-    figure.update_layout(height=HEIGHT + 60, margin={**_MARGIN, "t": 40}, legend=_LEGEND)
+    figure.update_yaxes(title_text=f"pair {pair + 1}", row=1, col=1)
+    figure.update_xaxes(title_text="distance between two positions", row=2, col=1)
+    figure.update_yaxes(title_text="PE · PE", row=2, col=1)
+    figure.update_layout(height=HEIGHT + 60, margin=_MARGIN, legend=_LEGEND)
     return figure
 
 
@@ -186,11 +185,11 @@ def turning_picture(turned: Array, labels: Sequence[str], chosen: int) -> go.Fig
         x=turned[:, 0],
         y=turned[:, 1],
         mode="markers+text",
-        text=[str(place) for place in range(len(turned))],
+        text=[str(place) if len(turned) <= MOST_NUMBERED else "" for place in range(len(turned))],
         textposition="top center",
-        customdata=[escaped(label) for label in labels],
+        customdata=[f"{place} ({escaped(label)})" for place, label in enumerate(labels)],
         name="at another place",
-        hovertemplate="at position %{text} (%{customdata}): (%{x:.3f}, %{y:.3f})<extra></extra>",
+        hovertemplate="at position %{customdata}: (%{x:.3f}, %{y:.3f})<extra></extra>",
     )
     figure.add_scatter(
         x=[0, turned[chosen, 0]],

@@ -11,7 +11,7 @@ from attnviz.analysis.behaviour import behaviours
 from attnviz.analysis.shown import Shown
 from attnviz.capture.arrays import owned
 from attnviz.lessons.bert import bert, run, tokens
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Mask
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 
@@ -117,38 +117,32 @@ def at_token(text: str, layer: int, token: int, n_heads: int) -> HeadShares:
         return head_shares(attention, attention(vectors, vectors), token)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Habit:
-    """How far one head follows a rule, beside a head that gives every token the same weight.
+    """How far every head follows a rule, beside a head that gives every token the same weight.
 
     Attributes:
         name, rule: the rule of `analysis.behaviour`, and what it says.
-        score, even: what it measures of this head, and of the even one; 0 to 1.
-        found: whether this head satisfies it.
+        scores: float32 [layer, head]: what it measures of each head; 0 to 1.
+        found: bool [layer, head]: the heads that satisfy it.
+        even: what it measures of the head that looks evenly.
     """
 
     name: str
     rule: str
-    score: float
+    scores: Floats
+    found: Mask
     even: float
-    found: bool
 
 
-def habits(text: str, layer: int, head: int) -> tuple[Habit, ...]:
-    """What one head of the bundled BERT does in a sentence, rule by rule.
-
-    Args:
-        text: the sentence.
-        layer, head: which, from 0.
+def habits(text: str) -> tuple[Habit, ...]:
+    """What each head of the bundled BERT does in a sentence, rule by rule.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
-    weights = owned(run(text).layers[layer].attention.attention.weights[head])[None, None]
-    evenly = np.full_like(weights, 1 / weights.shape[-1])
+    weights = owned(torch.stack([layer.attention.attention.weights for layer in run(text).layers]))
+    evenly = np.full_like(weights[:1, :1], 1 / weights.shape[-1])
     shown = Shown(tokens(text), text)
     pairs = zip(behaviours(weights, shown), behaviours(evenly, shown), strict=True)
-    return tuple(
-        Habit(rule.name, rule.rule, float(rule.score[0, 0]), float(even.score[0, 0]), bool(rule.found[0, 0]))
-        for rule, even in pairs
-    )
+    return tuple(Habit(b.name, b.rule, b.score, b.found, float(even.score[0, 0])) for b, even in pairs)

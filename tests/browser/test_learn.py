@@ -80,3 +80,13 @@ def test_the_menu_leads_to_the_table_of_contents(page: Page, server: Server) -> 
     page.get_by_role("link", name="Learn").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Learn")
     wait_idle(page)
+
+
+def test_the_address_keeps_the_choices_from_the_first_page_to_the_second(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/query_key_value?layer=6&head=3&query=3+dog")
+    page.get_by_role("link", name="Explore:").press("Enter")
+    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+    wait_idle(page)
+    assert {"layer=6", "head=3", "query=3+dog"} <= set(page.url.split("?")[1].split("&"))
+    visit(page, page.url)
+    expect(page.get_by_role("heading", name="Layer 6 · Head 3")).to_be_visible()

@@ -115,6 +115,21 @@ def test_what_is_worked_out_gives_the_printed_share(page: Page, server: Server) 
         assert f"{share:+.1f}\u202f%" in row.inner_text().replace("−", "-")
 
 
+def test_a_pointer_on_a_row_of_weights_reads_each_of_them(page: Page, server: Server) -> None:
+    visit(page, server.url + LINK)
+    weights = by_hand(layer=3, heads=12)["weights"][1]
+    stripes, word = rows(page).nth(1).locator(".strip"), rows(page).nth(1).locator(".word")
+    box = stripes.bounding_box()
+    assert box is not None
+    for at, token in ((2, "dog"), (7, "road"), (9, "it")):
+        page.mouse.move(box["x"] + box["width"] * (at + 0.5) / len(weights), box["y"] + 5)
+        expect(word.locator("bdi")).to_have_text(token)
+        shown = float(str(word.locator("[data-part=weight]").get_attribute("data-value")))
+        assert shown == pytest.approx(weights[at], abs=1e-5)
+    page.mouse.move(0, 0)
+    expect(word.locator("bdi")).to_have_text("dog")
+
+
 def test_a_head_is_picked_by_mouse_and_by_keyboard(page: Page, server: Server) -> None:
     visit(page, server.url + LINK)
     number = page.get_by_role("spinbutton", name="Head", exact=True)

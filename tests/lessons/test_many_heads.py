@@ -153,7 +153,7 @@ def test_nobody_can_write_to_what_all_visitors_share() -> None:
 
 def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
     count = len(tokens(TEXT))
-    found = {habit.name: habit for habit in habits(TEXT, 0, 0)}
+    found = {habit.name: habit for habit in habits(TEXT)}
     assert tuple(found) == NAMES
     # With special tokens left out, 13 tokens share what an even head gives; [CLS] and [SEP] are among all 15.
     for name in ("previous", "next", "itself", "focused"):
@@ -166,14 +166,15 @@ def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
 def test_a_habit_is_the_rule_recomputed_from_the_weights(theirs: Any) -> None:
     with torch.inference_mode():
         outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
-    for layer, head in ((0, 0), (3, 1), (5, 11)):
+    found = {habit.name: habit for habit in habits(TEXT)}
+    for layer, head in np.ndindex(6, 12):
         weights = outputs.attentions[layer][0, head].numpy()
         kept = weights[1:-1, 1:-1] / weights[1:-1, 1:-1].sum(axis=-1, keepdims=True)
-        found = {habit.name: habit for habit in habits(TEXT, layer, head)}
-        assert found["previous"].score == pytest.approx(np.diagonal(kept, -1).mean(), abs=1e-5)
-        assert found["itself"].score == pytest.approx(np.diagonal(kept).mean(), abs=1e-5)
-        assert found["first"].score == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
-        assert found["previous"].found == (found["previous"].score >= 0.4)
+        previous, here = np.diagonal(kept, -1).mean(), (layer, head)
+        assert found["previous"].scores[here] == pytest.approx(previous, abs=1e-5)
+        assert found["previous"].found[here] == (previous >= 0.4)
+        assert found["itself"].scores[here] == pytest.approx(np.diagonal(kept).mean(), abs=1e-5)
+        assert found["first"].scores[here] == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
 
 
 def test_nothing_to_read_is_refused() -> None:

@@ -215,13 +215,14 @@ class Average {
     const times = Math.max(1, Math.floor(this.most / Math.max(...mixed.map(Math.abs))));
     this.mostMixed = this.most / (Number.isFinite(times) ? times : 1);
     this.zoom.textContent = this.mostMixed < this.most ? `drawn ${times} × larger than the lines above` : "";
-    const largest = Math.max(...parts.map(({ weight }) => weight));
+    // Several tokens together can have more than any single one has.
+    const largest = Math.max(...parts.filter(({ single }) => single).map(({ weight }) => weight)) || 1;
     parts.forEach(({ name, weight, vector }, at) => {
       this.bars[at].style.width = `${100 * weight}%`;
       this.shares[at].replaceChildren(number("weight", weight, percent(weight)));
       this.buttons[at].setAttribute("aria-label", `${name}: ${percent(weight)}`);
       this.strips[at].show(vector, this.most);
-      this.strips[at].svg.style.opacity = FAINTEST + (1 - FAINTEST) * (weight / largest);
+      this.strips[at].svg.style.opacity = FAINTEST + (1 - FAINTEST) * Math.min(1, weight / largest);
     });
     this.total.show(mixed, this.mostMixed);
     this.name.replaceChildren("mixed ", element("bdi", { class: "query", text: words[query].label }));

@@ -24,12 +24,14 @@ class Part(TypedDict):
 
     Attributes:
         label, name: of the token, as in `Word`; of several together, "490 more".
+        single: whether it is one token.
         weight: its share, 0 to 1.
         vector: the numbers of its vector that are shown.
     """
 
     label: str
     name: str
+    single: bool
     weight: float
     vector: list[float]
 

@@ -1,6 +1,7 @@
 /* copy_link: the page's address, which holds the whole view, to the clipboard. */
 
 const COPIED_FOR = 2000; // milliseconds
+const OPENED = location.pathname; // the page of the app that the visitor came to first
 const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 class CopyLink {
@@ -21,7 +22,11 @@ class CopyLink {
     parent.append(this.root);
   }
 
-  update() {}
+  /** Streamlit can leave the address of the second page that a visitor sees without its choices. */
+  update(data) {
+    const bare = location.search === "" && location.pathname !== OPENED;
+    if (bare && data?.query) history.replaceState(history.state, "", `?${data.query}`);
+  }
 
   close() {
     clearTimeout(this.timer);

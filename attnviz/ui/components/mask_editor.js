@@ -118,11 +118,6 @@ class MaskEditor {
 
   // What the cells hold
 
-  /** The numbers under a mask belong to the mask that Python ran, not to one drawn since. */
-  get pending() {
-    return writtenCells(this.cells, this.count) !== this.data.mask;
-  }
-
   isBlind(query) {
     return !this.cells.slice(query * this.count, (query + 1) * this.count).includes(true);
   }
@@ -138,6 +133,8 @@ class MaskEditor {
 
   draw() {
     const { tokens, shows, query: marked } = this.data;
+    // The numbers under a mask belong to the mask that Python ran, not to one drawn since.
+    this.pending = writtenCells(this.cells, this.count) !== this.data.mask;
     const signed = shows === "change";
     const kind = signed ? "diverging" : "sequential";
     const unit = signed ? "signed percent" : "percent";

@@ -27,7 +27,12 @@ class Nearness {
       "tr",
       {},
       element("th", { scope: "col" }, "token"),
-      element("th", { scope: "col" }, element("span", { class: "scale", "aria-hidden": "true" }, mark(0, place), mark(1, place))),
+      element(
+        "th",
+        { scope: "col" },
+        element("span", { class: "hidden", text: "on a scale up to 1" }),
+        element("span", { class: "scale", "aria-hidden": "true" }, mark(0, place), mark(1, place)),
+      ),
       element("th", { scope: "col", class: "before" }, element("span", { class: "circle" }), element("bdi", { text: before })),
       element("th", { scope: "col", class: "after" }, element("span", { class: "circle full" }), element("bdi", { text: after })),
     );

@@ -70,6 +70,9 @@ function worked(length, cosine, whole, share) {
   return `${plain(length, digits)} × ${plain(cosine, digits)} ÷ ${plain(whole, digits)} = ${signed(share)}`;
 }
 
+/** W with its index. */
+const matrix = () => element("span", { class: "number" }, "W", element("sub", { text: "O" }));
+
 const unseen = (text) => element("span", { class: "hidden", text });
 
 class Shares {
@@ -118,16 +121,16 @@ class Shares {
 
   titles() {
     const [d_head, d_model] = [this.data.pieces[0].length, this.data.output.length];
-    const title = (area, name, ...rest) => element("span", { class: area }, element("strong", { text: name }), ...rest);
+    const title = (area, name, ...rest) => element("span", { class: area }, element("strong", {}, ...name), ...rest);
     const slice = `${d_head} × ${d_model}`;
     return element(
       "div",
       { class: "line titles" },
-      title("head", "1 Split", `${d_head} of ${d_model}`),
-      title("looks", "2 Attend", "its own row of weights, a stripe for each token"),
-      title("piece", "3 Concatenate", `the ${d_head} numbers that it read`),
-      title("length", "", ""),
-      title("share", "4 Multiply by W_O", `its slice is ${slice}: its share of the output`),
+      title("head", ["1 Split"], `${d_head} of ${d_model}`),
+      title("looks", ["2 Attend"], "its own row of weights, a stripe for each token"),
+      title("piece", ["3 Concatenate"], `what it read: ${d_head} of ${d_model}`),
+      element("span", { class: "length", text: "length" }),
+      title("share", ["4 Multiply by ", matrix()], `its slice is ${slice}: its share of the output`),
     );
   }
 
@@ -178,7 +181,7 @@ class Shares {
     return element(
       "div",
       { class: "line foot" },
-      element("span", { class: "name" }, "+ bias of W_O ", element("span", { class: "muted", text: "(the same for every token)" })),
+      element("span", { class: "name" }, "+ bias of ", matrix(), " ", element("span", { class: "muted", text: "(the same for every token)" })),
       element("span", { class: "length muted" }, number("bias-length", length, length.toFixed(2))),
       element("span", { class: "share" }, bar(share, this.range), number("bias-share", share, signed(share))),
     );
@@ -213,10 +216,11 @@ class Shares {
     const d_head = pieces[head].length;
     this.fact.replaceChildren(
       element("b", { text: `Head ${head + 1}: ` }),
-      `the ${d_head} numbers that it read, times its ${d_head} × ${output.length} slice of W_O, are ${output.length} numbers: ` +
-        `an arrow of length ${lengths[head].toFixed(2)}. Its cosine to the whole output for `,
+      `the ${d_head} numbers that it read, times its ${d_head} × ${output.length} slice of `,
+      matrix(),
+      `, give ${output.length} numbers: a vector of length ${lengths[head].toFixed(2)}. Its cosine to the whole output for `,
       element("bdi", { text: query }),
-      ` (an arrow of length ${whole.toFixed(2)}) is ${plain(cosines[head], 2)}. Length × cosine ÷ whole length is its share: `,
+      `, of length ${whole.toFixed(2)}, is ${plain(cosines[head], 2)}. Length × cosine ÷ whole length is its share: `,
       element("b", { class: "number value-role", "data-part": "worked" }, worked(lengths[head], cosines[head], whole, shares[head])),
       ".",
     );

@@ -21,10 +21,16 @@ class SoftmaxBars {
 
   update({ title, columns, keys, measures }) {
     const strongest = columns.map((_, column) => Math.max(...keys.map((key) => key.weights[column])));
-    const head = [
-      element("th", { scope: "col", class: "key" }, "key"),
-      element("th", { scope: "col" }, element("i", { text: "q" }), "·", element("i", { text: "k" })),
-      ...columns.map((column) => element("th", { scope: "col", class: "weight" }, column)),
+    const product = [element("i", { text: "q" }), "\u202f·\u202f", element("i", { text: "k" })];
+    const heads = [
+      element(
+        "tr",
+        {},
+        element("th", { scope: "col", rowspan: 2, class: "key" }, "key"),
+        element("th", { scope: "col", rowspan: 2 }, ...product),
+        element("th", { scope: "colgroup", colspan: columns.length, class: "weights" }, "weight"),
+      ),
+      element("tr", {}, ...columns.map((column) => element("th", { scope: "col", class: "weight" }, column))),
     ];
     const row = ({ label, place, score, weights }) =>
       element(
@@ -63,7 +69,7 @@ class SoftmaxBars {
         "table",
         {},
         element("caption", { class: "hidden" }, title),
-        element("thead", {}, element("tr", {}, ...head)),
+        element("thead", {}, ...heads),
         element("tbody", {}, ...keys.map(row)),
         element("tfoot", {}, ...foot),
       ),

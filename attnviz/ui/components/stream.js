@@ -214,7 +214,7 @@ class Stream {
     this.stations = STATIONS.map((station, at) => this.station(station, at + 1));
     this.list = element("ol", {}, ...this.stations.map(({ item }) => item));
     this.legend = element("div", { class: "legend" });
-    this.root = element("div", { class: "root stream" }, this.list, this.legend, bar);
+    this.root = element("div", { class: "root stream", "data-waiting": "true" }, this.list, this.legend, bar);
     this.root.onkeydown = (event) => this.onKey(event);
     parent.append(this.root);
     this.observer = new ResizeObserver(() => this.across !== this.fitting() && this.draw());
@@ -231,12 +231,11 @@ class Stream {
   }
 
   update(data) {
-    const walked = this.data && (data.layer !== this.data.layer || data.token !== this.data.token);
+    if (data.arrays !== this.data?.arrays) this.neuron = data.strongest[0][0];
     this.data = data;
     this.theme = Theme.of(this.host);
     this.root.dataset.theme = this.theme.dark ? "dark" : "light";
     this.chosen.tell(data.step);
-    if (walked || this.neuron === undefined) this.neuron = data.strongest[0][0];
     this.draw();
   }
 
@@ -318,7 +317,9 @@ class Stream {
     if (to === this.step) return;
     this.chosen.choose(to);
     this.open();
-    this.stations[to - 1].item.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    this.point("dimension", this.dimension);
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.stations[to - 1].item.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
     this.trigger("walk", { step: to });
   }
 
@@ -341,8 +342,8 @@ class Stream {
   draw() {
     this.across = this.fitting();
     const { arrays, data } = this;
-    this.root.toggleAttribute("data-waiting", !arrays);
-    if (!arrays) return;
+    if (!arrays) return; // until they have come, what was drawn last stays
+    delete this.root.dataset.waiting;
     this.dimension = Math.min(this.dimension ?? largest(arrays.attention.values), arrays.came_in.values.length - 1);
     for (const { aboutElement, about, vectors } of this.stations) {
       aboutElement.textContent = about(this);
@@ -423,6 +424,7 @@ class Stream {
 
   /** Frames this dimension (or neuron) in every vector, and works its numbers out. */
   point(kind, at) {
+    if (!this.arrays) return;
     this[kind] = at;
     const ofNeurons = kind === "neuron";
     for (const { vectors } of this.stations) {

@@ -40,7 +40,6 @@ def stream(
     *,
     arrays: str,
     step: int,
-    token: int,
     tokens: int,
     layer: int,
     layers: int,
@@ -70,7 +69,7 @@ def stream(
                                                                each sum, its dimension (from 0) times what
             dimension_place, dimension_weight                  [d_model], the same for the way back
         step: how far the walk has come, 1 to 7.
-        token, tokens: which token is followed, from 0, and how many there are.
+        tokens: how many tokens attention reads.
         layer, layers: which layer, from 1, and how many there are.
         facts: of each vector, by the name of its array.
         norms: the two layer norms.
@@ -96,7 +95,6 @@ def stream(
         data={
             "arrays": arrays,
             "step": step,
-            "token": token,
             "tokens": tokens,
             "layer": layer,
             "layers": layers,

@@ -71,6 +71,17 @@ function multiplication(a, b, digits) {
   return [fixed(a, enough), inBrackets(fixed(b, enough)), product];
 }
 
+/** Decimals of the terms and of their sum at which the printed terms add up to the printed sum. */
+function sumDigits(terms, sum) {
+  // A sum on the very edge between two roundings is printed with one decimal more instead.
+  for (let of = RESULT_DIGITS; of < RESULT_DIGITS + 3; of++) {
+    for (let digits = Math.max(of + 1, FEWEST_DIGITS); digits <= of + 2; digits++) {
+      if (fixed(total(terms.map((term) => rounded(term, digits))), of) === fixed(sum, of)) return [digits, of];
+    }
+  }
+  return [RESULT_DIGITS + 3, RESULT_DIGITS + 2];
+}
+
 /** Texts of numbers, filled up with spaces as wide as digits, so that points stand under points. */
 function aligned(texts) {
   const [before, after] = [(text) => text.indexOf("."), (text) => text.length - text.indexOf(".")];
@@ -106,7 +117,7 @@ function symbol([letter, sub], role) {
 
 /** What Python says in parts: text, or { text, role }. */
 const spoken = (parts) =>
-  parts.map((part) => (typeof part === "string" ? part : element("b", { class: part.role }, part.text)));
+  parts.map((part) => (typeof part === "string" ? part : element("b", { class: part.role }, element("bdi", { text: part.text }))));
 
 const place = (node, { x, y, width, height }) => {
   const style = { left: x, top: y, width, height };
@@ -264,8 +275,10 @@ class Walk {
     for (const block of this.blocks.values()) this.stage.append(block.head, block.body);
     this.stage.append(this.marks);
     this.legend = element("p", { class: "legend" });
-    this.detail = element("section", { class: "detail", "aria-live": "polite", "aria-label": "What made this number" });
-    this.root = element("div", { class: "root walk" }, this.bar, this.sentence, this.stage, this.legend, this.detail);
+    this.detail = element("section", { class: "detail", "aria-label": "What made this number" });
+    // Only the outcome is read out: nobody wants to hear all the products at every key.
+    this.said = element("p", { class: "hidden", "aria-live": "polite" });
+    this.root = element("div", { class: "root walk" }, this.bar, this.sentence, this.stage, this.legend, this.detail, this.said);
     parent.append(this.root);
     this.bar.onkeydown = (event) => this.onArrow(event);
     const onWindowKey = (event) => event.target === document.body && this.onArrow(event);
@@ -545,11 +558,22 @@ class Walk {
           output: () => this.outputCell(told),
         }[name];
     this.detail.replaceChildren(...(write ?? (() => this.parameter(told)))());
+    this.keepHeight();
+    const [title, result] = ["h3", '[data-part="result"]'].map((part) => this.detail.querySelector(part).textContent);
+    if (!this.at) this.said.textContent = `${title}: ${result}`;
     this.detail.dataset.cell = `${name} ${told.row} ${told.column}`;
   }
 
   token(row, role = "") {
     return named(this.data.tokens[row].name, role);
+  }
+
+  /** What stands below must not jump while the pointer moves: within a step the space only grows. */
+  keepHeight() {
+    const here = `${this.step} ${this.root.clientWidth}`;
+    if (this.keptFor !== here) this.detail.style.minHeight = "";
+    this.keptFor = here;
+    this.detail.style.minHeight = `${this.detail.offsetHeight}px`;
   }
 
   /** The token that a cell of step 2 belongs to, as a row of the vectors. */
@@ -567,8 +591,8 @@ class Walk {
         "p",
         { class: "muted" },
         "The vector’s first numbers: ",
-        element("span", { class: "number" }, Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at))).join("  ")),
-        "  …",
+        element("span", { class: "number" }, Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at))).join(", ")),
+        ", …",
       ),
     ];
   }
@@ -664,9 +688,10 @@ class Walk {
     const power = enoughDigits(RESULT_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
     const outside = this.data.rest ? sum - total(exponentials) : 0;
     const terms = this.data.rest ? [...exponentials, outside] : exponentials;
+    // The sum has one decimal less than what it sums: the roundings of many add up.
     const digits = enoughDigits(FEWEST_DIGITS, (of) => {
-      const below = total(terms.map((term) => rounded(term, of)));
-      return fixed(below, of) === fixed(sum, of) && share(rounded(exponential, of) / below) === share(weight);
+      const below = fixed(total(terms.map((term) => rounded(term, of))), of - 1);
+      return below === fixed(sum, of - 1) && share(rounded(exponential, of) / Number(below)) === share(weight);
     });
     const names = [...this.data.tokens.map(({ name }) => name), `${this.data.rest?.count} others`];
     const list = element(
@@ -686,7 +711,7 @@ class Walk {
         ";  ",
         fixed(exponential, digits),
         " ÷ ",
-        number("sum", sum, fixed(sum, digits)),
+        number("sum", sum, fixed(sum, digits - 1)),
         " = ",
         number("result", weight, share(weight), "outcome weights"),
       ),
@@ -732,7 +757,7 @@ class Walk {
       othersName = `the other ${products.length - order.length} products`;
     }
     const terms = [...order.map((at) => products[at]), others ?? 0, bias ?? 0];
-    const digits = enoughDigits(FEWEST_DIGITS, (of) => fixed(total(terms.map((term) => rounded(term, of)))) === fixed(result));
+    const [digits, resultDigits] = sumDigits(terms, result);
     const texts = order.map((at) => multiplication(...factors[at], digits));
     const [lefts, rights, results] = [0, 1, 2].map((part) => aligned(texts.map((text) => text[part])));
     const items = order.map((at, nth) => {
@@ -755,7 +780,7 @@ class Walk {
     const line = formulaLine(`sum of the ${items.length}: `, number("written-sum", total(terms.slice(0, -2)), fixed(total(terms.slice(0, -2).map((term) => rounded(term, digits))), digits)));
     if (others !== null) line.append(" + ", othersName, ": ", number("others", others, inBrackets(fixed(others, digits))));
     if (bias !== null) line.append(" + ", biasName, ": ", number("bias", bias, inBrackets(fixed(bias, digits))));
-    line.append(" ≈ ", number("result", result, fixed(result), `outcome ${role}`));
+    line.append(" ≈ ", number("result", result, fixed(result, resultDigits), `outcome ${role}`));
     return [element("ol", { class: `products ${listClass}` }, ...items), line];
   }
 
@@ -774,6 +799,7 @@ class Walk {
           weights: [["scores", all]],
           output: [["weights", all], ["values", { column }]],
         }[block.name] ?? [];
+    if (this.step === 1) from.push(["vectors", { row: this.data.query }]);
     const rings = [[block.name, { row, column }, "cell"], ...from.map(([name, part]) => [name, part, "source"])];
     this.marks.replaceChildren(...rings.flatMap(([name, part, kind]) => this.ring(this.blocks.get(name), part, kind)));
     const lit = this.count === block.rows && !block.row ? row : block.name === "query" ? this.data.query : null;

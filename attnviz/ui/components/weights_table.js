@@ -40,13 +40,12 @@ class WeightsTable {
     const table = element(
       "table",
       {},
-      element("caption", {}, data.caption),
       element("thead", {}, element("tr", {}, corner, ...heads, ...sum)),
       element("tbody", {}, ...body),
     );
-    const scroll = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "The weights of all tokens" });
+    const scroll = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": data.caption });
     scroll.append(table);
-    this.root.replaceChildren(scroll);
+    this.root.replaceChildren(scroll, element("p", {}, data.caption));
   }
 }
 

@@ -12,13 +12,13 @@ from attnviz.analysis.table import head_table
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.components.copy_link import copy_link
-from attnviz.ui.explore.choices import Heads
+from attnviz.ui.explore.choices import Heads, parameters
 from attnviz.ui.explore.one_head import explanation, file_name
 
 
 def draw(view: View, heads: Heads) -> None:
     """Draw the buttons."""
-    copy_link("link")
+    copy_link("link", parameters())
     st.download_button(
         f"CSV of head {heads.name}",
         lambda: csv_of(view, heads),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CERTAIN = {
     DOT: "A longer vector can score higher than the word itself.",
     "Scaled dot product": "The dot product, divided by the root of the vectors' length: "
-    "the order of the words is the same, the weights are flatter.",
+    "the same order of words, but at the same temperature the weights are flatter.",
     "Cosine": "Only the direction counts: no word can score higher than the word itself.",
     ADDITIVE: "A small network compares the two. Untrained, its opinion is random.",
 }
@@ -108,7 +108,8 @@ def scorings(chosen: Chosen) -> None:
         best = max(others, key=lambda place: scores[place], default=chosen.query)
         with column.container(border=True, height="stretch"):
             st.subheader(scoring, anchor=False)
-            lesson.formula(latex)
+            # A line without width makes all formulas equally high, so that what is below them lines up.
+            lesson.formula(latex + r"\rule[-0.9em]{0em}{2.2em}")
             st.markdown(
                 f"with itself {number(scores[chosen.query])}, "
                 f"best other {markdown.code(chosen.tokens[best].label)} {number(scores[best])}\n\n"

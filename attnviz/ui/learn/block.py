@@ -79,10 +79,11 @@ def choose(text: str) -> Chosen:
 def question(chosen: Chosen) -> None:
     """Ask which is longer, the vector or what attention adds to it."""
     vector, update = chosen.walk.came_in.length, chosen.walk.attention.length
+    size = len(chosen.walk.came_in.values)
     options = ["the old vector", "the update"]
     guess(
-        f"In layer {chosen.layer + 1}, attention's update is **added** to the vector of {chosen.name}. "
-        "Which of the two is longer?",
+        f"{chosen.name} comes into layer {chosen.layer + 1} as a vector of {size} numbers. Attention works "
+        "out an **update**, a vector of the same size, and *adds* it. Which of the two vectors is longer?",
         options,
         right=options[0] if vector >= update else options[1],
         because=f"The old vector's length is **{_number(vector)}**, the update's **{_number(update)}**: "
@@ -109,7 +110,6 @@ def picture(chosen: Chosen) -> None:
         "stream",
         arrays=store.publish("stream arrays", arrays),
         step=chosen.step,
-        token=chosen.token,
         tokens=walk.tokens,
         layer=chosen.layer + 1,
         layers=walk.layers,
@@ -141,11 +141,11 @@ def text(chosen: Chosen) -> None:
         f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
         f":violet[MultiHead] is attention with all its heads.\n\n"
         f"**Why add?** An update does not replace the vector, so nothing has to be learned to keep what is "
-        f"old (He et al. 2016). Here the old vector has length {_number(walk.came_in.length)}, attention's "
-        f"update {_number(walk.attention.length)}. Their sum still points where $x$ pointed: the cosine of "
-        f"the angle between them is {_number(_cosine(walk.first_sum))} (1: same direction, 0: at a right "
-        f"angle).\n\n"
-        f"**Why norm?** Sums grow: this one has length {_number(walk.first_sum.length)}, after the "
+        f"old (He et al. 2016). Here the old vector has length {_number(walk.came_in.length)} (the root of "
+        f"its summed squares), attention's update {_number(walk.attention.length)}. The cosine of the angle "
+        f"between $x$ and the sum is {_number(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
+        f"the update alone, put in place of $x$, would have {_number(_cosine(walk.attention))}.\n\n"
+        f"**Why norm?** Sums tend to grow: this one has length {_number(walk.first_sum.length)}, after the "
         f"feed-forward {_number(walk.second_sum.length)}. The layer norm (Ba et al. 2016) takes each token's "
         f"own mean $\\mu$ and variance $\\sigma^2$ away, then gives every dimension its learned size "
         f"$\\gamma$ and offset $\\beta$:"
@@ -158,10 +158,12 @@ def text(chosen: Chosen) -> None:
         f"{_number(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
         "only keeps the root away from 0. Adding first and norming then, as the paper and BERT do, is called "
         "*post-norm*; most later models norm first (*pre-norm*, Xiong et al. 2020).\n\n"
-        f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**, "
-        f"passes each through a bend, and comes back to {size}:"
+        f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**: "
+        f"{_number(wide / size, 0)} times as many, as in the paper. It passes each through a bend and comes "
+        f"back to {size}:"
     )
-    formula(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2")
+    # The space at the end makes room for the last index, which would stand two pixels over the edge.
+    formula(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
     st.markdown(
         "The paper's bend is $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth cousin "
         "$\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a standard "
@@ -230,8 +232,8 @@ def limits(chosen: Chosen) -> None:
         "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
         f"a word for. Some dimensions are just large: here number {dimension + 1} goes out with "
         f"{_number(float(walk.came_out.values[dimension]))}, while the typical size is "
-        f"{_number(float(np.abs(walk.came_out.values).mean()))}. A few such outliers are found in every BERT "
-        "(Kovaleva et al. 2021), and a cosine can hang on them.\n"
+        f"{_number(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
+        "were found in many BERTs (Kovaleva et al. 2021), and a cosine can hang on them.\n"
         "- **Importance, in a length.** A long update can be undone by the next one, and the norm rescales "
         "every vector.\n"
         "- **Every transformer.** GPT-2 and most later models put the norm in front of each part; their "
@@ -306,7 +308,7 @@ def _mixing(chosen: Chosen) -> str:
         f"Replace the vectors of all tokens but {chosen.name} by zeros: attention's update for {chosen.name} "
         f"changes by {_number(walk.change_of_attention)} (the length of the difference), that of the "
         f"feed-forward network by {change}. Attention moves information between tokens; the feed-forward "
-        f"network works on what has arrived, with {share:.0f} % of the layer's learned numbers "
+        f"network works on what has arrived, with {share:.0f}\u00a0% of the layer's learned numbers "
         f"({walk.parameters_of_feed_forward:,} of {walk.parameters:,})."
     )
 

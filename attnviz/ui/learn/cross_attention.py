@@ -119,15 +119,14 @@ def choose(reader: str, other: str) -> Reading:
 
 def question(reading: Reading) -> None:
     """Ask what the chosen token reads most."""
-    names = [name_of(place, reading.sources.groups) for place in range(len(reading.sources))]
     strongest = reading.order[0]
-    options = [names[place] for place in sorted(reading.order[:_OPTIONS])]
+    options = [reading.source_name(place) for place in sorted(reading.order[:_OPTIONS])]
     share = percent(float(reading.crossing.weights[reading.at, strongest]))
     guess(
         "BERT has seen each text by itself, and nothing is trained for reading across. "
         f"Which token will {reading.name} read most?",
         options,
-        right=names[strongest],
+        right=reading.source_name(strongest),
         because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, its "
         "vector gives the largest dot product.",
         key="guess_cross_attention",
@@ -143,10 +142,11 @@ def picture(reading: Reading) -> None:
             view = one_of("Picture", (MATRIX, LINES), MATRIX, "cross_view")
 
     def pick(query: int | None, key: int | None) -> None:
-        if query is not None:
-            st.session_state["reads"] = word_option(reading.reader, query)
-        if key is not None:
-            st.session_state["read"] = word_option(reading.source, key)
+        if query is None:
+            return
+        most_read = int(reading.crossing.weights[query].argmax())
+        st.session_state["reads"] = word_option(reading.reader, query)
+        st.session_state["read"] = word_option(reading.source, most_read if key is None else key)
 
     weights_picture(
         "cross weights",
@@ -188,9 +188,10 @@ def text(reading: Reading) -> None:
     formula(
         rf"\underbrace{{O}}_{{{n}\times {width}}}="
         rf"\underbrace{{\textcolor{{violet}}{{W}}}}_{{{n}\times {m}}}\,"
-        rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}"
+        rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}\;"
     )
     shape = "square" if n == m else "no longer square"
+    other = ACROSS if reading.source == reading.reader else ITSELF
     st.markdown(
         f"- The :violet[weights] are {n} × {m}, a row for each reader, a column for each source: {shape}.\n"
         "- Every **row** sums to 100 %: a reader shares itself out over the sources.\n"
@@ -202,7 +203,7 @@ def text(reading: Reading) -> None:
         f"Here :blue[$Q$] holds the vectors that the bundled BERT gives to the reader's tokens after "
         f"{reading.layer} of its {LAYERS} layers, :red[$K$] and :green[$V$] those of the source's. Each text "
         "goes through the model by itself. A token reads the tokens whose vectors point the way its own "
-        f"does. Switch to *{ITSELF}* to see self-attention by the same rule."
+        f"does. Switch to *{other}* to compare."
     )
 
 
@@ -242,7 +243,7 @@ def more(reading: Reading) -> None:
     )
     # One term a line: that fits a phone.
     lines = r"\\ &+".join(terms)
-    formula(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}")
+    formula(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}\;")
 
 
 def _term(number: float) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.ui import links
+from attnviz.ui import links, markdown
 from attnviz.ui.components.component import send_code
 from attnviz.ui.components.copy_link import copy_link
 
@@ -23,7 +23,7 @@ _ROOT = Path(__file__).parents[3]
 # those that Streamlit gives to the same names in text.
 _STYLE = """
 <style>
-.stMain .katex-display { font-size: 1.15em; overflow-x: auto; overflow-y: hidden; }
+.stMain .katex-display { font-size: 1.15em; overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.45em 0; }
 .stMain .katex [style*="color: blue"] { color: light-dark(#1d4ed8, #93c5fd) !important; }
 .stMain .katex [style*="color: red"] { color: light-dark(#b91c1c, #fca5a5) !important; }
 .stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
@@ -80,7 +80,7 @@ LESSONS = (
         "Query, key, value",
         "What are query, key and value?",
         "Six steps from one word's vector to what a head reads, every number a real one.",
-        (("layer", "4"), ("head", "2")),
+        (),
         "See every head of the model",
     ),
     Lesson(
@@ -173,13 +173,16 @@ def lesson(name: str, parameters: Sequence[str]) -> Iterator[Places]:
                 bind="query-params",
                 help="For a projector: only the picture and its sentence, in larger type.",
             )
-            copy_link("link")
+            link = st.container(width="content")
     notices = st.container()
     places = _teachers_places() if teacher else _places()
     yield places
     send_code()
+    given = links.given(["teacher", *parameters])
+    with link:
+        copy_link("link", given)
     with notices:
-        links.draw(links.given(["teacher", *parameters]))
+        links.draw(given)
     _way_on(number)
 
 
@@ -207,7 +210,7 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str, ke
         st.session_state[key] = None
     with st.container(border=True, key="guess"):
         st.header(":violet[Guess first]", anchor=False)
-        guessed = st.pills(question, options, key=key)
+        guessed = st.pills(question, options, key=key, format_func=markdown.plain)
         if guessed:
             verdict = "Yes." if guessed == right else "Not quite."
             st.markdown(f"**{verdict}** {because}")
@@ -290,7 +293,7 @@ def _way_on(number: int) -> None:
             "pages/explore.py",
             label=f"Explore: {this.explore_label}",
             icon=":material/grid_view:",
-            query_params=[*_sentence(), *this.explore],
+            query_params=[*_shared(), *this.explore],
         )
         if number + 1 < len(LESSONS):
             after = LESSONS[number + 1]
@@ -300,9 +303,10 @@ def _way_on(number: int) -> None:
             )
 
 
-def _sentence() -> list[tuple[str, str]]:
-    text = st.session_state.get("text")
-    return [("text", text)] if text else []
+def _shared() -> list[tuple[str, str]]:
+    """The choices that Explore has too: what the visitor chose here is open there."""
+    shared = links.given(["text", "layer", "head", "query"])
+    return [(name, value) for name, values in shared.items() for value in values]
 
 
 def contents() -> None:

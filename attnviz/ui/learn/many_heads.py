@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,28 +14,17 @@ from attnviz.capture import catalogue, loading
 from attnviz.ui import markdown
 from attnviz.ui.components.shares import shares
 from attnviz.ui.controls import one_of
+from attnviz.ui.learn import sizes
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_head, choose_word, sentence
 
 if TYPE_CHECKING:
     from attnviz.lessons.many_heads import Habit, HeadShares
-    from attnviz.lessons.sizes import Cost, MultiplyAdds, Sizes
 
 PARAMETERS = ("text", "query", "layer", "head", "heads_of_384", "tokens_counted")
 
-# A phone has room for five columns of numbers, but not for Streamlit's margins around them.
-_STYLE = """
-<style>
-@media (max-width: 640px) {
-  .st-key-many-heads-tables :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; }
-}
-</style>
-"""
-
 _MODEL = catalogue.entry(MODEL)
-# A vector can only be shared out equally: these are the numbers that divide it.
-_HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % heads == 0)
 
 
 @dataclass(frozen=True)
@@ -53,7 +42,7 @@ class Chosen:
     layer: int
     head: int
 
-    @property
+    @cached_property
     def shown(self) -> Shown:
         """The sentence's tokens."""
         return Shown(loading.tokens(MODEL, self.text), self.text)
@@ -77,31 +66,10 @@ def _at_token(text: str, layer: int, query: int, heads: int) -> HeadShares:
 
 
 @computed
-def _habits(text: str, layer: int, head: int) -> tuple[Habit, ...]:
+def _habits(text: str) -> tuple[Habit, ...]:
     from attnviz.lessons import many_heads
 
-    return many_heads.habits(text, layer, head)
-
-
-@computed
-def _costs(tokens: int) -> tuple[Cost, ...]:
-    from attnviz.lessons import sizes
-
-    return sizes.costs(_MODEL.d_model, _HEADS, tokens)
-
-
-@computed
-def _sizes() -> tuple[Sizes, ...]:
-    from attnviz.lessons import sizes
-
-    return sizes.known()
-
-
-@computed
-def _multiply_adds(tokens: int, d_model: int, heads: int, d_feed_forward: int) -> MultiplyAdds:
-    from attnviz.lessons import sizes
-
-    return sizes.multiply_adds(tokens, d_model, heads, d_feed_forward)
+    return many_heads.habits(text)
 
 
 def choose() -> Chosen:
@@ -118,7 +86,7 @@ def choose() -> Chosen:
 
 def question(chosen: Chosen) -> None:
     """Ask what many heads cost."""
-    one, *_, many = _costs(len(chosen.shown))
+    one, *_, many = sizes.costs(len(chosen.shown))
     times = many.multiply_adds / one.multiply_adds
     guess(
         f"{many.heads} narrow heads of {many.d_head} numbers each, instead of one wide head of {one.d_head}: "
@@ -132,12 +100,14 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
-    """Draw the number of heads, the heads' shares, and what the chosen head does, in words."""
+def picture(chosen: Chosen) -> int:
+    """Draw the number of heads, their shares, and what one does, in words; return the number of heads."""
     st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.word}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Heads that share the {_MODEL.d_model} numbers:", width="content")
-        heads = int(one_of("Number of heads", [str(n) for n in _HEADS], str(_MODEL.heads), "heads_of_384"))
+        heads = int(
+            one_of("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads), "heads_of_384")
+        )
     found = _at_token(chosen.text, chosen.layer, chosen.query, heads)
     head = min(chosen.head, heads - 1)
     groups = chosen.shown.groups
@@ -156,6 +126,7 @@ def picture(chosen: Chosen) -> None:
         on_pick=_open,
     )
     st.markdown(_told(chosen, found, head))
+    return heads
 
 
 def _open(head: int) -> None:
@@ -186,23 +157,27 @@ def _told(chosen: Chosen, found: HeadShares, head: int) -> str:
     return " ".join((sentence_of_head, *([other] if heads > 1 else []), together))
 
 
-def text(chosen: Chosen) -> None:
-    """Draw what the four steps are, and why there are many heads."""
-    heads, d_model, d_head = _MODEL.heads, _MODEL.d_model, _MODEL.d_head
-    first, last = chosen.head * d_head + 1, (chosen.head + 1) * d_head
+def text(chosen: Chosen, heads: int) -> None:
+    """Draw what the four steps are with so many heads, and why there are many."""
+    d_model, d_head = _MODEL.d_model, _MODEL.d_model // heads
+    head = min(chosen.head, heads - 1)
+    first, last = head * d_head + 1, (head + 1) * d_head
+    pieces = f"{heads} pieces" if heads > 1 else "one piece"
+    joined = f"There is one average, of {d_head} numbers, and nothing to join."
+    if heads > 1:
+        joined = f"The {heads} averages, {d_head} numbers each, one after the other: {d_model} again."
+    rest = ", and nothing else" if heads > 1 else ": all of them"
     st.header("Four steps", anchor=False)
     st.markdown(
         f"A **head** is one attention: it gives each word a row of weights, and reads with it. A model has "
         f"many of them side by side.\n\n"
         f"1. **Split.** The {d_model} numbers of each :blue[query], :red[key] and :green[value] are cut into "
-        f"{heads} pieces of {d_head}. Head {chosen.head + 1} gets numbers {first} to {last}, and nothing "
-        f"else.\n"
+        f"{pieces} of {d_head}. Head {head + 1} gets numbers {first} to {last}{rest}.\n"
         f"2. **Attend.** Each head compares its pieces of :blue[query] and :red[key], makes its own "
         f":violet[weights], and averages its pieces of the :green[values].\n"
-        f"3. **Concatenate.** The {heads} averages, {d_head} numbers each, one after the other: {d_model} "
-        f"again.\n"
+        f"3. **Concatenate.** {joined}\n"
         f"4. **Multiply by $W_O$.** This matrix mixes them. Its rows {first} to {last} meet only what head "
-        f"{chosen.head + 1} read: they are the head's *slice*."
+        f"{head + 1} read: they are the head's *slice*."
     )
     formula(
         r"\begin{aligned}&\operatorname{Concat}(\text{head}_1,\dots,\text{head}_h)\,W_O\\"
@@ -218,9 +193,10 @@ def text(chosen: Chosen) -> None:
         "far its summand reaches along the whole output: below 0 it pulls the other way. "
         "The shares and the bias' sum to 100 %."
     )
+    _why(chosen)
 
 
-def why(chosen: Chosen) -> None:
+def _why(chosen: Chosen) -> None:
     """Draw what one row of weights cannot do, with the sentence's own numbers."""
     st.header("Why not one wide head?", anchor=False)
     groups = chosen.shown.groups
@@ -242,123 +218,35 @@ def why(chosen: Chosen) -> None:
     )
 
 
-def cost(chosen: Chosen) -> None:
-    """Draw what each number of heads costs."""
-    tokens = len(chosen.shown)
-    found = _costs(tokens)
-    st.header(f"What do {_MODEL.heads} heads cost?", anchor=False)
-    rows = [
-        (f"{c.heads} × {c.d_head}", f"{c.parameters:,}", f"{c.multiply_adds:,}", f"{c.weights:,}")
-        for c in found
-    ]
-    _table(("heads × numbers", "parameters", "multiply-adds", "weights"), rows)
-    one, *_, many = found
-    st.markdown(
-        f"Counted for one attention block and the {tokens} tokens of this sentence. Parameters and "
-        f"multiplications are the same to the last one, because {many.heads} × {many.d_head} = {one.d_head}. "
-        "(A *multiply-add* is one product and one sum.) What grows is the number of :violet[weights]: "
-        f"{many.heads} heads give each token {many.heads} rows of them. Each weight costs its softmax one "
-        f"exponential: {many.weights:,} instead of {one.weights:,}, beside {many.multiply_adds:,} "
-        "multiply-adds."
-    )
-
-
-def models() -> None:
-    """Draw the sizes of real models side by side."""
-    st.header("How large are real models?", anchor=False)
-    known = _sizes()
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.subheader("Sizes", anchor=False)
-        _table(
-            ("model", "d_model = heads × d_head", "feed-forward", "layers"),
-            [
-                (
-                    s.name,
-                    f"{s.d_model} = {s.heads} × {s.d_head}",
-                    f"{s.d_feed_forward} = {s.d_feed_forward / s.d_model:g} × {s.d_model}",
-                    f"{s.layers}",
-                )
-                for s in known
-            ],
-        )
-    with right:
-        st.subheader("Parameters, in millions", anchor=False)
-        _table(
-            ("model", "attention block", "one layer", "encoder", "whole model"),
-            [
-                (s.name, *(_millions(n) for n in (s.attention, s.layer, s.encoder, s.everything)))
-                for s in known
-            ],
-        )
-    st.markdown("\n".join(f"- :small[{_whole(size)}]" for size in known))
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.subheader("Multiply-adds, in millions", anchor=False)
-        tokens = int(
-            st.number_input("Tokens to count for", 1, 4096, 128, key="tokens_counted", bind="query-params")
-        )
-        _table(
-            ("model", "attention block", "one layer", "encoder"),
-            [(s.name, *(_millions(n) for n in _counted(s, tokens))) for s in known],
-        )
-    with right:
-        st.subheader("How they are counted", anchor=False)
-        _count_of_multiply_adds()
-
-
-def _counted(size: Sizes, tokens: int) -> tuple[int, int, int]:
-    added = _multiply_adds(tokens, size.d_model, size.heads, size.d_feed_forward)
-    return added.attention, added.layer, size.layers * added.layer
-
-
-def _count_of_multiply_adds() -> None:
-    formula(
-        r"\underbrace{4\,N\,d_{\text{model}}^{\,2}}_{W_Q,\ W_K,\ W_V,\ W_O}"
-        r"+\underbrace{2\,N^2\,d_{\text{model}}}_{\textcolor{blue}{Q}\textcolor{red}{K}^{\top},"
-        r"\ \textcolor{violet}{w}\,\textcolor{green}{V}}"
-    )
-    st.markdown(
-        "This is one attention block for $N$ tokens; the number of heads is not in it. The feed-forward "
-        "network adds $2\\,N\\,d_{\\text{model}}\\,d_{\\text{ff}}$. "
-        "Looking grows with the square of the length: "
-        "from $N = 2\\,d_{\\text{model}}$ tokens on "
-        f"({2 * _MODEL.d_model:,} in the bundled model) it costs more than the four projections."
-    )
-
-
-def _millions(number: int) -> str:
-    return f"{number / 1e6:,.2f}"
-
-
-def _whole(size: Sizes) -> str:
-    """A model's exact number of parameters, what is counted, and what its paper says."""
-    paper = "" if size.published is None else f" The paper says {size.published} million."
-    return (
-        f"**{size.name}** ({size.source}): {size.everything:,} parameters = "
-        f"{size.encoder:,} of the encoder + {size.everything - size.encoder:,} of {size.parts}.{paper}"
-    )
-
-
 def habit(chosen: Chosen) -> None:
     """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
     st.header(f"What is head {chosen.name} good at?", anchor=False)
-    found = _habits(chosen.text, chosen.layer, chosen.head)
+    here = chosen.layer, chosen.head
+    found = _habits(chosen.text)
     st.markdown(
-        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures all words of this "
-        "sentence; *even* is what a head scores that gives every token the same weight. A number means "
+        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures all tokens of "
+        "this sentence; *even* is what a head scores that gives every token the same weight. A number means "
         "little unless it is far from that."
     )
-    rows = [
-        (f"**{f.name}**: {f.rule}", "yes" if f.found else "no", percent(f.score), percent(f.even))
-        for f in found
-    ]
-    _table(("rule", "satisfied", f"head {chosen.name}", "even"), rows, left=2)
-    names = [f.name for f in found if f.found]
+    sizes.table(
+        ("rule", "satisfied", f"head {chosen.name}", "even"),
+        [
+            (
+                f"**{f.name}** ({f.found.sum()} of {f.found.size} heads): {f.rule}",
+                "yes" if f.found[here] else "no",
+                percent(float(f.scores[here])),
+                percent(f.even),
+            )
+            for f in found
+        ],
+        left=2,
+    )
+    names = [f.name for f in found if f.found[here]]
     st.markdown(
         f"In this sentence head {chosen.name} counts as **{', '.join(names)}**."
         if names
-        else f"In this sentence head {chosen.name} satisfies none of these rules."
+        else f"In this sentence head {chosen.name} satisfies none of these rules. They know places, not "
+        "grammar: a head that follows a pronoun to its noun has no name here."
     )
     find = names[0] if names else "previous"
     st.page_link(
@@ -375,15 +263,11 @@ def habit(chosen: Chosen) -> None:
 
 
 def more(chosen: Chosen) -> None:
-    """Draw why, what it costs, how large real models are, and what the head is good at."""
-    st.html(_STYLE)
-    with st.container(key="many-heads-tables"):
-        left, right = st.columns([5, 7], gap="large")
-        with left:
-            why(chosen)
-        with right:
-            cost(chosen)
-        models()
+    """Draw what many heads cost, how large real models are, and what the head is good at."""
+    st.html(sizes.STYLE)
+    with st.container(key=sizes.TABLES):
+        sizes.cost(len(chosen.shown))
+        sizes.models()
         habit(chosen)
 
 
@@ -419,12 +303,6 @@ def limits(chosen: Chosen) -> None:
             "a head, other rows of weights give the very same output (Brunner et al. 2020)."
         )
     not_shown(points)
-
-
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    """Draw a table whose first columns (`left` of them) are words, and the others numbers."""
-    lines = [titles, ["---"] * left + ["---:"] * (len(titles) - left), *rows]
-    st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
 
 def _signed(share: float) -> str:

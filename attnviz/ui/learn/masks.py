@@ -1,9 +1,9 @@
-"""The sections of "Who may look at whom?": a mask to draw, and one word to change."""
+"""The sections of "Who may look at whom?": a mask to draw, and what the model then looks at."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -11,38 +11,40 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
-from attnviz.capture import catalogue, loading
-from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.capture import loading
+from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, Mask
 from attnviz.ui import markdown
 from attnviz.ui.components.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.ui.components.moved_outputs import Output, moved_outputs
 from attnviz.ui.controls import one_of
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_head, choose_word, sentence
 from attnviz.ui.learn.weights_picture import shown_tokens, weights_picture
 
-if TYPE_CHECKING:
-    from attnviz.lessons.masks import Moved, Reach
-
 PARAMETERS = (
     *("text", "query", "layer", "head"),
     *("mask", "mask_size", "mask_after", "cells", "mask_shows"),
-    *("edited", "replacement"),
 )
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
 _SHOWS: tuple[Shows, ...] = ("with mask", "without mask", "change")
-_MOST_OUTPUTS = 60
+_NUMBER_WIDTH = 150  # pixels; a narrower number input has no buttons
+_CAPTION = 60  # characters of the sentence that a saved picture names
 
-# As tall with sizes to choose as without: the first stroke over a window must not move the cells.
-_STYLE = """
-<style>
-@media (min-width: 641px) { .st-key-mask-sizes { min-height: 70px; justify-content: flex-end; } }
-</style>
-"""
+
+@dataclass(frozen=True)
+class _MaskChoice:
+    """A mask: its kind, its sizes, and its cells if they were drawn by hand."""
+
+    kind: str
+    size: int = 0
+    after: int = 0
+    drawn: str = ""
+
+
+_UNMASKED, _CAUSAL = _MaskChoice("none"), _MaskChoice("causal")
 
 
 @dataclass(frozen=True)
@@ -78,27 +80,28 @@ class Chosen:
     @property
     def unmasked(self) -> Floats:
         """The head's weights with no mask, [query, key]."""
-        return _weights(self.text, "none", 0, 0, "", self.layer, self.head)
+        return self.weights(_UNMASKED)
 
     @property
     def causal(self) -> Floats:
         """The head's weights with a causal mask, [query, key]."""
-        return _weights(self.text, "causal", 0, 0, "", self.layer, self.head)
+        return self.weights(_CAUSAL)
+
+    def weights(self, mask: _MaskChoice, layer: int | None = None) -> Floats:
+        """The head's weights in this layer (None: the chosen one) under a mask, [query, key].
+
+        Raises:
+            InvalidTrace: the mask lets a token look nowhere.
+        """
+        layer = self.layer if layer is None else layer
+        of_layers = _weights(self.text, mask.kind, mask.size, mask.after, mask.drawn, self.head)
+        found: Floats = of_layers[layer]
+        return found
 
     def looks(self, weights: Floats) -> str:
         """What the query looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
         keys = looks(weights, self.query, self.groups).keys
         return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in keys)
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """A mask: its kind, its sizes, and its cells if they were drawn by hand."""
-
-    kind: str
-    size: int
-    after: int
-    drawn: str
 
 
 def choose() -> Chosen:
@@ -120,8 +123,8 @@ def question(chosen: Chosen) -> None:
     places = {strongest, int(chosen.unmasked[chosen.query].argmax()), chosen.query, ahead, 0}
     guess(
         f"What will {chosen.name} look at most if nobody may look ahead?",
-        [markdown.plain(name_of(place, groups)) for place in sorted(places)],
-        right=markdown.plain(name_of(strongest, groups)),
+        [name_of(place, groups) for place in sorted(places)],
+        right=name_of(strongest, groups),
         because=_causal_in_words(chosen),
         key="guess_masks",
     )
@@ -136,15 +139,16 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
             first stroke, and must not move the cells away from under the pointer.
     """
     groups = chosen.groups
-    st.html(_STYLE)
     st.header(f"The mask, and what head {chosen.head_name} does with it", anchor=False)
     kind = one_of("Mask", _KINDS, "causal", "mask")
-    with st.container(key="mask-sizes"):
-        numbers, sizes = st.columns([5, 6], vertical_alignment="bottom")
+    # The sizes stand beside the rest: the first stroke over a window, which has no more use for them, must
+    # not move the cells.
+    sizes = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    numbers = sizes.container(width="content")
+    numbers.markdown(f":small[{_EXPLAINED[kind]}]")
     shows = cast("Shows", one_of("Numbers", _SHOWS, _SHOWS[0], "mask_shows", numbers))
     with sizes:
         mask = _choose_mask(kind, len(groups), drawn_as_text)
-    st.markdown(f":small[{_EXPLAINED[kind]}]")
     cells, mask = _cells(mask, len(groups))
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
@@ -191,6 +195,7 @@ def text(chosen: Chosen) -> DeltaGenerator:
         "for two reasons: some cells are closed here, and the layers before could not read everything either."
     )
     st.markdown(_causal_in_words(chosen))
+    st.markdown(_first_layer(chosen))
     st.header("Who uses which", anchor=False)
     st.markdown(
         "- **none**: BERT and every *encoder* read in both directions.\n"
@@ -205,40 +210,6 @@ def text(chosen: Chosen) -> DeltaGenerator:
     return st.container()
 
 
-def more(chosen: Chosen) -> None:
-    """Change one word, and show which outputs it reaches, in an encoder and in a decoder."""
-    st.header("Which outputs can one word change?", anchor=False)
-    st.markdown(
-        "Replace one word. The model reads both sentences, and each token's **output** (its vector after the "
-        "last layer) is compared with itself: is it the same **to the bit**, all "
-        f"{catalogue.entry(MODEL).d_model} numbers? If not, how far did it turn "
-        "(1 − cosine: 0 is the same direction)?"
-    )
-    word, other = st.columns(2)
-    with word:
-        place = choose_word("edited", "Word to replace", chosen.text, default="tired")
-    with other:
-        replacement = st.text_input("Replace it with", "narrow", key="replacement", bind="query-params")
-    try:
-        changed = _replaced(chosen.text, place, replacement)
-    except AttnvizError as error:
-        st.warning(markdown.plain(str(error)), icon=":material/edit:")
-    else:
-        _outputs(chosen, changed, _reach(chosen.text, changed))
-    st.markdown(
-        "**Why a causal model’s early tokens never change.** In the first layer a token’s output is computed "
-        "from itself and the tokens before it, and from nothing else. If none of these changed, not one "
-        "number that goes into it changed, so its output is the same. The second layer reads only such "
-        "outputs, again of itself and of tokens before, and so on: from layer to layer nothing can come back "
-        "from behind the mask. Without a mask, one layer is enough for every token to read the new word."
-    )
-    st.markdown(
-        "This is the difference between **bidirectional** models such as BERT, which understand a finished "
-        "sentence from both sides, and **unidirectional** ones such as GPT, which can write: what they "
-        "computed for the words so far stays valid whatever comes next and need not be computed again."
-    )
-
-
 def code() -> None:
     """Show the functions that computed the picture."""
     the_code(
@@ -249,8 +220,8 @@ def code() -> None:
         ("attnviz.transformer.masks", "causal_mask"),
         ("attnviz.transformer.masks", "prefix_mask"),
         ("attnviz.transformer.masks", "window_mask"),
-        ("attnviz.lessons.masks", "reach"),
-        ("attnviz.lessons.masks", "moved"),
+        ("attnviz.lessons.reach", "reach"),
+        ("attnviz.lessons.reach", "moved"),
     )
 
 
@@ -269,18 +240,16 @@ def limits() -> None:
     )
 
 
-def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _Chosen:
+def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskChoice:
     size = after = 0
     drawn = ""
     if kind == "padding":
-        size = _number("Padding tokens, at the end", "mask_size", count - 1)
+        size = _number("Padding tokens", "mask_size", count - 1)
     elif kind == "prefix":
-        size = _number("Prefix tokens, at the beginning", "mask_size", count)
+        size = _number("Prefix tokens", "mask_size", count)
     elif kind == "window":
-        before, behind = st.columns(2)
-        with before:
+        with st.container(horizontal=True, width="content", gap="small"):
             size = _number("Tokens before", "mask_size", count - 1)
-        with behind:
             after = _number("Tokens after", "mask_after", count - 1)
     elif kind == _BY_HAND:
         drawn = drawn_as_text.text_input(
@@ -290,26 +259,29 @@ def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _Chose
             help="One group of hexadecimal digits a row; a digit holds four cells, 8 the first and 1 the "
             "fourth. It goes into the link.",
         )
-    return _Chosen(kind, size, after, drawn)
+    return _MaskChoice(kind, size, after, drawn)
 
 
+# Each short enough for one line: a second one would move the cells.
 _EXPLAINED = {
-    "none": "Every token may look at every token. Click a cell to close it.",
-    "causal": "Nobody may look ahead: a token sees itself and what stands before it.",
-    "padding": "The last tokens count as filling: nobody may look at them.",
-    "prefix": "All may look at the first tokens; after these nobody may look ahead.",
+    "none": "Every token may look at every token.",
+    "causal": "A token sees itself and what comes before.",
+    "padding": "Nobody sees the filling at the end.",
+    "prefix": "All see the prefix; then nobody looks ahead.",
     "window": "A token sees itself and its neighbours.",
-    _BY_HAND: "Your own mask. Click or drag over cells to open and close them.",
+    _BY_HAND: "Your own mask.",
 }
 
 
 def _number(label: str, key: str, most: int, default: int = 3) -> int:
     if st.session_state.get(key, 0) > most:
         st.session_state[key] = most
-    return int(st.number_input(label, 0, most, min(default, most), key=key, bind="query-params"))
+    return int(
+        st.number_input(label, 0, most, min(default, most), key=key, bind="query-params", width=_NUMBER_WIDTH)
+    )
 
 
-def _cells(mask: _Chosen, count: int) -> tuple[Mask, _Chosen]:
+def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
     """The mask's cells; all open, with a word about it, where a drawn mask is none for this sentence."""
     try:
         return _cells_of(mask.kind, count, mask.size, mask.after, mask.drawn), mask
@@ -318,13 +290,12 @@ def _cells(mask: _Chosen, count: int) -> tuple[Mask, _Chosen]:
             f"{markdown.plain(str(error))} So every cell is open now: draw it anew, or choose another mask.",
             icon=":material/grid_off:",
         )
-        everything = _Chosen(_BY_HAND, 0, 0, "")
-        return _cells_of(_BY_HAND, count, 0, 0, ""), everything
+        return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: Chosen, mask: _Chosen) -> Floats | InvalidTrace:
+def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidTrace:
     try:
-        return _weights(chosen.text, mask.kind, mask.size, mask.after, mask.drawn, chosen.layer, chosen.head)
+        return chosen.weights(mask)
     except InvalidTrace as error:
         return error
 
@@ -364,7 +335,7 @@ def _long(chosen: Chosen, cells: Mask, masked: Floats, shows: Shows) -> None:
         heads=[chosen.head + 1],
         kind="diverging" if changes else "sequential",
         unit="signed percent" if changes else "percent",
-        caption=f"{chosen.text[:_MOST_OUTPUTS]} · head {chosen.head_name} · {shows}",
+        caption=f"{chosen.text[:_CAPTION]} · head {chosen.head_name} · {shows}",
         filename="attnviz-mask",
     )
 
@@ -384,48 +355,19 @@ def _causal_in_words(chosen: Chosen) -> str:
     )
 
 
-def _outputs(chosen: Chosen, changed: str, reach: Reach) -> None:
-    count = len(reach.edited)
-    if not reach.edited.any():
-        st.info("Both sentences have the same tokens, so every output is the same. Type another word.")
-        return
-    before, after = chosen.groups, Shown(loading.tokens(MODEL, changed), changed).groups
-    first = int(reach.edited.argmax())
-    begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
-    seen = range(begin, min(count, begin + _MOST_OUTPUTS))
-
-    def outputs(moved: Moved) -> list[Output]:
-        return [
-            {
-                "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,
-                "edited": bool(reach.edited[at]),
-                "unchanged": bool(moved.unchanged[at]),
-                "distance": float(moved.distance[at]),
-                "written": _distance(float(moved.distance[at])),
-            }
-            for at in seen
-        ]
-
-    with st.container(border=True):
-        moved_outputs(
-            "moved outputs",
-            [
-                {"title": "Encoder: no mask, as in BERT", "outputs": outputs(reach.encoder)},
-                {"title": "Decoder: causal mask, as in GPT", "outputs": outputs(reach.decoder)},
-            ],
-        )
-        if len(seen) < count:
-            st.markdown(f":small[Tokens {begin + 1} to {seen.stop} of {count} are drawn; all were compared.]")
-        st.markdown(
-            f"Token {first + 1} of {count} was replaced. Outputs that stayed the same to the bit: "
-            f"**{int(reach.encoder.unchanged.sum())}** without a mask; with a causal mask "
-            f"**{int(reach.decoder.unchanged.sum())}**, of the {first} tokens before the new word "
-            f"**{int(reach.decoder.unchanged[:first].sum())}**."
-        )
-
-
-def _distance(distance: float) -> str:
-    return "<0.001" if distance < 0.0005 else f"{distance:.3f}"
+def _first_layer(chosen: Chosen) -> str:
+    """The one layer where only the first reason counts, as a sum for a calculator."""
+    free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
+    row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]
+    key = int(seen.argmax())
+    left = float(row[: chosen.query + 1].sum())
+    return (
+        "In **layer 1** only the first reason counts, so it can be checked with a calculator. Under the "
+        f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
+        f"{markdown.code(name_of(key, chosen.groups))} {row[key]:.1f} %, and {left:.1f} % to all that it may "
+        f"still see, itself included. **{row[key]:.1f} % / {left:.1f} % = {seen[key]:.1f} %**: "
+        "its weight with the mask."
+    )
 
 
 @computed
@@ -436,25 +378,11 @@ def _cells_of(kind: str, tokens: int, size: int, after: int, drawn: str) -> Mask
 
 
 @computed
-def _weights(text: str, kind: str, size: int, after: int, drawn: str, layer: int, head: int) -> Floats:
+def _weights(text: str, kind: str, size: int, after: int, drawn: str, head: int) -> Floats:
     from attnviz.lessons import masks
 
     mask = masks.cells(kind, len(loading.tokens(MODEL, text)), size, after, drawn)
-    return masks.weights(text, mask, layer, head)
-
-
-@computed
-def _replaced(text: str, place: int, replacement: str) -> str:
-    from attnviz.lessons import masks
-
-    return masks.replaced(text, place, replacement)
-
-
-@computed
-def _reach(text: str, changed: str) -> Reach:
-    from attnviz.lessons import masks
-
-    return masks.reach(text, changed)
+    return masks.weights(text, mask, head)
 
 
 def _written(cells: Mask) -> str:

@@ -27,7 +27,14 @@ PARAMETERS = ("encoding", "pair", "layer", "head", "key", "turning_pair", "slope
 _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
 _HEADS = ("8", "12", "16")
 _SHOWN_TOKENS = 64
-_MOST_TURNS = 24
+_SIDE_BY_SIDE = """
+| kind | acts on | tells | used in |
+|---|---|---|---|
+| **Sinusoidal** | the input | the place | the paper of 2017 |
+| **Learned** | the input | the place | BERT, GPT-2 |
+| **Rotary** | :blue[q], :red[k] | the distance | LLaMA |
+| **ALiBi** | the scores | the distance | BLOOM |
+"""
 
 
 def draw(text: str, word: int) -> None:
@@ -43,6 +50,8 @@ def draw(text: str, word: int) -> None:
     {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
         text, word, groups
     )
+    st.subheader("Side by side", anchor=False)
+    st.markdown(_SIDE_BY_SIDE)
 
 
 def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
@@ -52,11 +61,12 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
     with told:
         st.subheader("A clock with many hands", anchor=False)
         st.markdown(
-            "The paper of 2017 adds to each word a vector of sines and cosines. Each pair of numbers is the "
+            "The paper of 2017 (Vaswani et al.) adds to each word's vector one of sines and cosines, its "
+            "positional encoding $PE$. Each pair of numbers is the "
             "hand of a clock: the first turns fastest, the last hardly at all."
         )
-        formula(r"PE(pos, 2i) = \sin\left(pos / 10000^{2i/d}\right)")
-        formula(r"PE(pos, 2i{+}1) = \cos\left(pos / 10000^{2i/d}\right)")
+        formula(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
+        formula(r"PE(pos, 2i{+}1) = \cos \frac{pos}{10000^{2i/d}}")
         pair = (
             int(st.number_input("Pair of dimensions", 1, d_model // 2, 5, key="pair", bind="query-params"))
             - 1
@@ -74,8 +84,9 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
         st.markdown(
             f"**It knows distances.** The dot product of two positions' vectors is **{here:.1f}** at "
-            f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand: going $k$ further "
-            "is one fixed rotation of each pair, whatever the position."
+            f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand. For $k$ positions "
+            f"more, pair {pair + 1} turns by $k \\cdot {rate:.4f}$ radians, "
+            "whatever the position: one fixed rotation."
         )
         _chart_of_encoding(found, groups, word, pair)
     with drawn:
@@ -99,7 +110,10 @@ def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair:
         key="encoding picture",
         filename="sinusoidal",
     )
-    st.caption("Rows: positions, as far as the sentence goes with its tokens. Columns: the vector's numbers.")
+    st.caption(
+        f"One row a position, one column a dimension. Outlined: the row of {_name(word, groups)} and the "
+        f"columns of pair {pair + 1}."
+    )
 
 
 def _chart_of_waves(found: Waves, line: Curve, pair: int, word: int) -> None:
@@ -128,12 +142,14 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
         )
         formula(r"x = \text{word} + \text{segment} + \text{table}[pos]")
         other = word + 1 if word + 1 < len(groups) else word - 1
+        peak = int(found.mean[2:10].argmax()) + 2
         st.markdown(
-            f"**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
-            f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Those of "
-            f"{_name(word, groups)} and {_name(other, groups)}: "
-            f"**{_number(found.cosines[word, other], 2)}**. But unlike the sine's, "
-            "they depend on the place too: look at the width of the band."
+            "**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
+            f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it rises "
+            f"once more, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked for. "
+            f"Those of {_name(word, groups)} and {_name(other, groups)} have "
+            f"**{_number(found.cosines[word, other], 2)}**. Unlike the sine's, the "
+            "cosines depend on the place too: see the width of the band."
         )
         st.markdown(
             f"**It ends.** There is no row {limit + 1}, so this model reads {limit} tokens and no more. "
@@ -167,8 +183,8 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
         st.subheader("Turn the query and the key", anchor=False)
         st.markdown(
             "Nothing is added to the words. Instead each pair of numbers in a :blue[query] and a :red[key] "
-            "is turned by an angle that grows with its place (Su et al. 2021). "
-            ":green[Values] stay as they are."
+            "is turned by an angle that grows with its place, as quickly as the sinusoidal clock's hands (Su "
+            "et al. 2021). :green[Values] stay as they are."
         )
         formula(
             r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
@@ -213,7 +229,7 @@ def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
 def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
     from attnviz.figures.positions import turning_picture
 
-    shown = max(min(len(groups), _MOST_TURNS), word + 1)
+    shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
     chart(
         turning_picture(
             found.turned[:shown, 2 * pair : 2 * pair + 2], [group.label for group in groups[:shown]], word
@@ -255,8 +271,9 @@ def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
         st.subheader("Far away counts less", anchor=False)
         st.markdown(
             "No vectors and no turning: each score is lowered by the distance, in each head at its own rate, "
-            "the slope $m$ (Press et al. 2022). Made for decoders, where nobody looks ahead: the key $j$ "
-            "never comes after the query $i$."
+            "the slope $m_h$ of head $h$ (Press et al. 2022). Made for decoders, where nobody looks ahead: "
+            "the key $j$ never comes after the query $i$. There is no table to run out of, so texts may be "
+            "longer than those in training; that is what it was made for."
         )
         formula(
             r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "

@@ -147,8 +147,8 @@ def text(read: Read) -> None:
     st.markdown(
         "A token's output is a sum over all tokens, weight times value. **A sum does not ask in which order "
         "its terms are added**, and each weight comes from two vectors, not from two places. The rest of a "
-        "layer (adding, layer norm, feed-forward) treats every token alone. So "
-        "if $P$ puts the rows in another order:"
+        "layer (adding, layer norm, feed-forward) treats every token alone. So if "
+        "$A$ is attention and $P$ puts the rows in another order:"
     )
     formula(
         r"A(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
@@ -156,10 +156,11 @@ def text(read: Read) -> None:
     )
     bare, placed = read.found.without, read.found.with_positions
     st.markdown(
-        "The real BERT reads both orders here: once as it is, once without the vectors that tell it where "
-        "each token stands. Its input is then $\\operatorname{LayerNorm}(\\text{word} + \\text{segment})$ "
-        "instead of $\\operatorname{LayerNorm}(\\text{word} + \\text{segment} + \\text{position})$; all "
-        "its layers stay as they are. Over **all tokens**, the two orders' outputs differ:\n\n"
+        "The real BERT reads both orders here, as it is and without the vectors that tell it where each "
+        "token stands: one term less in its input, $\\operatorname{LayerNorm}(\\text{word} + \\text{segment} "
+        "+ \\text{position})$. All its layers stay as they are. (The segment, first or second text, is the "
+        "same for all tokens here; [CLS] and [SEP] keep their places at the ends.) Over **all tokens**, the "
+        "outputs in the two orders differ\n\n"
         f"- without positions by at most **{written(bare.differences.max())}**,\n"
         f"- with positions by up to **{written(placed.differences.max())}**."
     )
@@ -167,9 +168,9 @@ def text(read: Read) -> None:
         groups = read.chosen.groups
         st.markdown(
             f"Without positions, even the two {markdown.code(groups[twins.first].label)} of this sentence "
-            f"(tokens {twins.first + 1} and {twins.second + 1}) are one and the same to the model: their "
-            f"outputs differ by at most **{written(twins.without)}**. With positions, by up to "
-            f"**{written(twins.with_positions)}**."
+            f"(tokens {twins.first + 1} and {twins.second + 1}) are one and the same to the model: the "
+            f"largest difference between their outputs is **{written(twins.without)}**. With positions, it "
+            f"is **{written(twins.with_positions)}**."
         )
     st.markdown(
         "To such a model, *the dog bit the man* and *the man bit the dog* are one sentence. Something must "

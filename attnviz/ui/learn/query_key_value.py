@@ -29,6 +29,9 @@ _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
 _OPTIONS = 4  # to guess from
 
+# After a Hebrew or Arabic token, a number would else be drawn before it.
+_LEFT_TO_RIGHT = "\u200e"
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -50,7 +53,7 @@ class Chosen:
 
     def shown(self, token: int) -> str:
         """The same as Markdown."""
-        return markdown.code(self.name(token))
+        return markdown.code(self.name(token)) + _LEFT_TO_RIGHT
 
     @property
     def word(self) -> str:
@@ -142,7 +145,7 @@ def picture(chosen: Chosen) -> None:
         source=source,
         step=int(step),
         steps=steps(chosen),
-        tokens=[tokens[row] for row in rows],
+        tokens=[tokens[row] | {"label": label} for row, label in zip(rows, _labels(chosen), strict=True)],
         query=rows.index(done.token),
         total=len(tokens),
         rest={"count": len(left_out), "weight": left_out_weight} if len(left_out) else None,
@@ -224,7 +227,7 @@ def steps(chosen: Chosen) -> list[Step]:
             *mixed,
             " + …: that is what the head reads for ",
             query,
-            f". The model’s own {size} numbers are the same (to within {_small(done.difference)}).",
+            f". The model’s own {size} numbers are the same, {_agreement(done.difference)}.",
         ),
     ]
 
@@ -243,20 +246,21 @@ def text(chosen: Chosen) -> None:
         "- its :green[**value**] is what it gives to those who look at it."
         "\n\nUnlike in a library, nobody takes one book: one takes a little of each, most from the best fit."
     )
+    # The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
     formula(
         r"\begin{aligned}"
-        r"\textcolor{blue}{q} &= x\,\textcolor{blue}{W_Q} + \textcolor{blue}{b_Q} \\"
-        r"\textcolor{red}{k_j} &= x_j\,\textcolor{red}{W_K} + \textcolor{red}{b_K} \\"
-        r"\textcolor{green}{v_j} &= x_j\,\textcolor{green}{W_V} + \textcolor{green}{b_V} \\"
+        r"\textcolor{blue}{q} &= x\,\textcolor{blue}{W_Q} + \textcolor{blue}{b_Q}\; \\"
+        r"\textcolor{red}{k_j} &= x_j\,\textcolor{red}{W_K} + \textcolor{red}{b_K}\; \\"
+        r"\textcolor{green}{v_j} &= x_j\,\textcolor{green}{W_V} + \textcolor{green}{b_V}\; \\"
         r"\textcolor{violet}{w_j} &= \frac{e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_j}/\sqrt{d}}}"
-        r"{\sum_m e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_m}/\sqrt{d}}} \\"
-        r"\text{output} &= \sum_j \textcolor{violet}{w_j}\,\textcolor{green}{v_j}"
-        r"\end{aligned}"
+        r"{\sum_m e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_m}/\sqrt{d}}}\; \\"
+        r"\text{output} &= \textstyle\sum_j \textcolor{violet}{w_j}\,\textcolor{green}{v_j}\;"
+        r"\end{aligned}\;"
     )
     st.header("Why three and not one?", anchor=False)
     st.markdown(
         "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
-        "*a*. But a pronoun looks for a noun, and no noun looks for a pronoun. With :blue[queries] and "
+        "*a*. But a pronoun looks for its noun, not the noun for its pronoun. With :blue[queries] and "
         f":red[keys] apart, {chosen.word} gives {chosen.shown(best)} the score "
         f"{_number(done.model_scores[done.token, best])}, while {chosen.shown(best)} gives {chosen.word} "
         f"{_number(done.model_scores[best, done.token])}. And what a token is found by need not be what it "
@@ -278,12 +282,21 @@ def text(chosen: Chosen) -> None:
 
 
 def more(chosen: Chosen) -> None:
-    """The same for every token: the matrix of weights, in both conventions; and the six steps in words."""
+    """The same for every token, as a matrix of weights in both conventions; and the six steps in words."""
+    table, in_words = st.columns([7, 5], gap="large")
+    with table:
+        _conventions(chosen)
+    with in_words:
+        _in_words(chosen)
+
+
+def _conventions(chosen: Chosen) -> None:
     st.header("All queries at once: rows or columns?", anchor=False)
     st.markdown(
         f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
         "texts write a query’s weights as a **row**, $w_{ij}$: from *i* to *j*. Some write them as a "
-        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1."
+        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1. With rows, all "
+        "outputs at once are $W V$; with columns, $W^\\top V$."
     )
     convention = one_of("Convention", (_ROWS, _COLUMNS), _ROWS, "convention")
     done, rows = chosen.walk, list(chosen.walk.rows)
@@ -293,13 +306,16 @@ def more(chosen: Chosen) -> None:
         "convention table",
         weights=weights,
         others=others.tolist() if len(rows) < len(done.tokens) else None,
-        labels=[chosen.groups[row].label for row in rows],
+        labels=_labels(chosen),
         query=rows.index(done.token),
         columns=convention == _COLUMNS,
         caption=f"Weights of head {chosen.head} in percent: every "
         f"{'column' if convention == _COLUMNS else 'row'} is one query, and sums to 100."
         + ("" if len(rows) == len(done.tokens) else f" {len(rows)} of {len(done.tokens)} tokens are shown."),
     )
+
+
+def _in_words(chosen: Chosen) -> None:
     st.header("The six steps in words", anchor=False)
     st.markdown(
         "\n".join(
@@ -327,9 +343,16 @@ def limits(chosen: Chosen) -> None:
         "**Why the model decided.** A weight says what was read, not what it was good for (Jain & Wallace "
         "2019, Serrano & Smith 2019; for a defence, Wiegreffe & Pinter 2019)."
     )
+    from attnviz.lessons.query_key_value import MOST_ROWS
+
     heads = done.d_model // done.d_head
     others = f"**The other heads.** This is one of {heads}; what they add together is another page."
-    points = [why, others]
+    long = (
+        f"**All of a long text.** Up to {MOST_ROWS} tokens, each has a row and its numbers. Of a longer "
+        f"text, the picture and the table write out the token that looks and the {MOST_ROWS - 1} that it "
+        "looks at most; all are computed, and what the others weigh is added up."
+    )
+    points = [why, others, long]
     if done.layer:
         points.append(
             f"**Words.** Layer {done.layer + 1} does not read words: the vector of "
@@ -355,6 +378,14 @@ def _origin(layer: int) -> str:
     return f"Layer {layer} handed it on: it already holds something of the other tokens."
 
 
+def _labels(chosen: Chosen) -> list[str]:
+    """What the rows are called; with their numbers where some tokens have no row."""
+    rows = chosen.walk.rows
+    numbered = len(rows) < len(chosen.groups)
+    groups = [chosen.groups[row] for row in rows]
+    return [f"{group.number} {group.label}" if numbered else group.label for group in groups]
+
+
 def _step(title: str, *sentence: str | Spoken) -> Step:
     return {"title": title, "sentence": sentence}
 
@@ -371,7 +402,7 @@ def _in_markdown(part: str | Spoken) -> str:
     if isinstance(part, str):
         return markdown.plain(part)
     colour = {"query": "blue", "key": "red", "value": "green", "weights": "violet"}[part["role"]]
-    return f":{colour}[**{markdown.plain(part['text'])}**]"
+    return f":{colour}[**{markdown.plain(part['text'])}**]{_LEFT_TO_RIGHT}"
 
 
 def _number(value: float) -> str:
@@ -379,9 +410,10 @@ def _number(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def _small(value: float) -> str:
-    """1.2e-7 → "0.0000002": rounded up to one digit, so that "to within" stays true."""
-    if value == 0:
-        return "0.0000001"
-    digits = max(1, int(np.ceil(-np.log10(value))))
-    return f"{np.ceil(value * 10**digits) / 10**digits:.{digits}f}"
+def _agreement(difference: float) -> str:
+    """1.2e-7 → "to within 0.0000002": rounded up to one digit, so that it stays true."""
+    if difference == 0:
+        return "to the last bit"
+    decimals = int(np.ceil(-np.log10(difference)))
+    up = np.ceil(difference * 10**decimals) / 10**decimals
+    return f"to within {up:.{decimals}f}".rstrip("0")

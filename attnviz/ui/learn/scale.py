@@ -30,7 +30,7 @@ D_HEAD = 32  # of the bundled BERT
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
 FIRST_SEED, LAST_SEED = 8, 9999  # in draw 8 the row is much like the mean of many, for small and large d
 
-_COLUMNS = ("weight without ÷ √d", "weight with ÷ √d")
+_COLUMNS = ("without ÷ √d", "with ÷ √d")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def draw() -> Draw:
                 FIRST_SEED,
                 key="seed",
                 bind="query-params",
-                help="The same seed draws the same random numbers, on every machine.",
+                help="The same seed draws the same random numbers again.",
             )
         st.button("Draw again", icon=":material/casino:", on_click=_draw_again)
     return Draw(int(d), int(seed))
@@ -176,7 +176,7 @@ def picture(drawn: Draw) -> None:
         f"At $d$ = **{drawn.d}**, {DRAWS} random dot products have variance **{measured:.2f}** "
         f"(theory: {drawn.d}, give or take {2 * error:.2f}, two standard errors). In this row, softmax "
         f"**without** the division gives key {strongest + 1} **{plain}** and leaves an entropy of "
-        f"**{row.plain.entropy:.2f}** of {log2(KEYS):.0f} bits. **With** it (÷ √{drawn.d} = "
+        f"**{row.plain.entropy:.2f}** of {log2(KEYS):.0f} bits. **With** it (÷\u202f√{drawn.d} = "
         f"{sqrt(drawn.d):.2f}), that key gets **{scaled}** and the entropy is **{row.scaled.entropy:.2f}** "
         "bits."
     )
@@ -336,8 +336,8 @@ def limits() -> None:
         """
 - **A model trained without the division.** The bundled BERT was trained with it. Taking it away afterwards
   shows what softmax does with these numbers; a model trained without it would have learned other ones.
-- **That √d is the only way.** T5 leaves the division out and starts from smaller weights instead (Raffel et
-  al. 2020). What matters is that scores start near variance 1.
+- **That √d is the only way.** The published code of T5 (Raffel et al. 2020) leaves the division out and
+  starts from smaller parameters instead. What matters is that scores start small enough.
 - **That real entries are random.** Independence and variance 1 describe a model before training, at best.
 - **That a decided row is a bad row.** A trained head may well give one token nearly everything. It must be
   learned, not left to chance.

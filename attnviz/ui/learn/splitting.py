@@ -25,7 +25,7 @@ _ABOUT_SPLITS = {
     "Characters": "The smallest vocabulary and the most tokens: a single letter says little, and the "
     "number of weights grows with the square of the number of tokens. The ids are places in this sentence's "
     "own alphabet.",
-    "Words": "Few tokens, but a vocabulary without end: every name and every typing error is a new word, "
+    "Words": "Fewer tokens, but a vocabulary without end: every name and every typing error is a new word, "
     "and a word that is not in the list has no vector at all. The ids are places in this sentence's own list "
     "of words. ␣ is a space: a token like the others, so that no character is lost.",
     "Word pieces": "What BERT reads: a common word is one token, a rare one is put together from pieces, "

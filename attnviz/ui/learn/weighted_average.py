@@ -145,9 +145,10 @@ def text(chosen: Chosen) -> None:
     d_model = found.vectors.shape[1]
     st.header("A weighted average", anchor=False)
     st.markdown(
+        "**Attention** lets every token look at all tokens of the sentence, and take something from each.\n\n"
         f"A token starts as a **vector**: {d_model} numbers that the model has for it in a table. "
-        f"{chosen.looker} has the same ones in every sentence: a *fixed embedding* :green[$x$]. "
-        "Attention makes it a new vector out of the whole sentence, a *contextual embedding* $x'$:"
+        f"{chosen.looker} has the same ones in every sentence: a *fixed embedding* :green[$x$]. Attention "
+        "makes a new vector for it out of the whole sentence, a *contextual embedding* $x'$:"
     )
     lesson.formula(r"x'_i = \sum_j \textcolor{violet}{w_{ij}} \, \textcolor{green}{x_j}")
     st.markdown(
@@ -242,6 +243,7 @@ def _parts(chosen: Chosen) -> list[Part]:
         {
             "label": visible_text(chosen.tokens[place].label),
             "name": visible_text(name_of(int(place), chosen.tokens)),
+            "single": True,
             "weight": float(row[place]),
             "vector": vectors[place, :_NUMBERS].tolist(),
         }
@@ -254,7 +256,7 @@ def _parts(chosen: Chosen) -> list[Part]:
         # Their own average, so that weight × vector is what they give together.
         share = row[others] / weight if weight else row[others]
         vector = (share @ vectors[others, :_NUMBERS]).tolist()
-        parts.append({"label": label, "name": label, "weight": weight, "vector": vector})
+        parts.append({"label": label, "name": label, "single": False, "weight": weight, "vector": vector})
     return parts
 
 

@@ -10,7 +10,8 @@ from attnviz.lessons import many_heads as lesson
 from attnviz.lessons import sizes
 from tests.ui.learn.conftest import VisitLesson
 
-LONG = "The dog did not cross the road as it was too tired. " * 4
+TEXT = "The dog did not cross the road as it was too tired."
+LONG = f"{TEXT} " * 4
 
 
 def words(app: AppTest) -> str:
@@ -21,16 +22,17 @@ def words(app: AppTest) -> str:
 
 def test_the_picture_is_told_in_words(visit_lesson: VisitLesson) -> None:
     told = words(visit_lesson("many_heads"))
-    found = lesson.at_token("The dog did not cross the road as it was too tired.", 3, 9, 12)
+    found = lesson.at_token(TEXT, 3, 9, 12)
     assert "In **head 2** of 12, `it` looks at `dog` :violet[**66 %**], `road` :violet[**12 %**]" in told
     share = f"{100 * found.shares[1]:+.1f} %"
     assert f":green[**{share}**] of the block's output" in told
     assert f"head {found.shares.argmax() + 1}'s, {100 * found.shares.max():+.1f} %" in told
     assert "add up to 100 %" in told
+    assert "12 pieces of 32. Head 2 gets numbers 33 to 64, and nothing else." in told
 
 
 def test_the_largest_head_says_so(visit_lesson: VisitLesson) -> None:
-    found = lesson.at_token("The dog did not cross the road as it was too tired.", 3, 9, 12)
+    found = lesson.at_token(TEXT, 3, 9, 12)
     told = words(visit_lesson("many_heads", head=str(found.shares.argmax() + 1)))
     assert "No head's share is larger." in told
 
@@ -39,6 +41,7 @@ def test_one_wide_head_has_one_row_and_says_that_it_was_not_trained(visit_lesson
     app = visit_lesson("many_heads", heads_of_384="1", head="8")
     assert "In **head 1** of 1, `it` looks at `[CLS]`" in words(app)
     assert "cut into 1" in app.info[0].value
+    assert "one piece of 384. Head 1 gets numbers 1 to 384: all of them." in words(app)
     assert app.session_state["head"] == 8  # what Explore will open
     assert not visit_lesson("many_heads").info
 
@@ -73,13 +76,10 @@ def test_the_sizes_of_real_models_stand_side_by_side(visit_lesson: VisitLesson) 
 
 
 def test_what_a_head_is_good_at_leads_to_the_filter_on_explore(visit_lesson: VisitLesson) -> None:
-    text = "The dog did not cross the road as it was too tired."
-    layer, head = next(
-        (layer, head)
-        for layer, head in np.ndindex(6, 12)
-        if any(habit.name == "previous" and habit.found for habit in lesson.habits(text, layer, head))
-    )
+    (previous,) = (habit for habit in lesson.habits(TEXT) if habit.name == "previous")
+    layer, head = np.argwhere(previous.found)[0].tolist()
     app = visit_lesson("many_heads", layer=str(layer + 1), head=str(head + 1))
+    assert f"**previous** ({previous.found.sum()} of 72 heads)" in words(app)
     assert f"head {layer + 1}-{head + 1} counts as **previous" in words(app)
 
 

@@ -1,13 +1,14 @@
 """The page "Who may look at whom?": what a link, a choice and a bad input do."""
 
 import json
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.lessons import bert, masks
+from attnviz.lessons import bert, masks, reach
 from attnviz.ui.components.mask_editor import MOST_TOKENS
 from attnviz.ui.examples import OPENING
 from tests.ui.learn.conftest import VisitLesson
@@ -61,14 +62,23 @@ def test_the_model_is_run_with_the_mask_of_the_link(
     editor = sent(app, "mask_editor")
     assert editor["mask"] == masks.written(mask)
     assert editor["query"] == IT
-    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, LAYER, HEAD))
-    assert_weights(editor["without"], masks.weights(OPENING.text, masks.cells("none", tokens), LAYER, HEAD))
+    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, HEAD)[LAYER])
+    assert_weights(editor["without"], masks.weights(OPENING.text, masks.cells("none", tokens), HEAD)[LAYER])
 
 
 def test_the_picture_is_written_out_with_its_numbers(visit_lesson: VisitLesson) -> None:
     text = said(visit_lesson("masks"))
     assert "`it` looks at `dog` **66 %**, `road` **12 %**" in text
     assert "with the causal mask, at `cross` **41 %**, `dog` **25 %**, `road` **17 %**" in text
+
+
+def test_the_first_layer_can_be_checked_with_a_calculator(visit_lesson: VisitLesson) -> None:
+    found = re.findall(r"\*\*([\d.]+) % / ([\d.]+) % = ([\d.]+) %\*\*", said(visit_lesson("masks")))
+    given, left, share = (float(number) for number in found[0])
+    assert 100 * given / left == pytest.approx(share, abs=0.1)
+    tokens = len(bert.tokens(OPENING.text))
+    row = masks.weights(OPENING.text, masks.cells("causal", tokens), HEAD)[0, IT]
+    assert share == round(100 * float(row.max()), 1)
 
 
 def test_the_guess_is_judged_by_the_numbers(visit_lesson: VisitLesson) -> None:
@@ -87,7 +97,7 @@ def test_a_link_brings_back_a_drawn_mask(visit_lesson: VisitLesson) -> None:
     assert not app.warning
     editor = sent(app, "mask_editor")
     assert editor["mask"] == masks.written(mask)
-    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, 5, 11))
+    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, 11)[5])
 
 
 def test_drawing_starts_from_the_mask_on_show(visit_lesson: VisitLesson) -> None:
@@ -130,7 +140,7 @@ def test_a_row_without_an_open_cell_is_refused_with_the_reason(visit_lesson: Vis
     assert "token 3 look nowhere\\: a softmax over nothing has no value" in app.error[0].value
     assert "without an open cell: `dog`" in app.error[0].value
     assert sent(app, "mask_editor")["with_mask"] is None
-    assert "with your mask" not in said(app)
+    assert "with your mask, at" not in said(app)
 
 
 def test_a_long_sentence_is_computed_but_not_drawn_on(visit_lesson: VisitLesson) -> None:
@@ -170,10 +180,11 @@ def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: Vis
     assert not any(output["unchanged"] for output in encoder)
     place = edited.index(True)
     assert [output["unchanged"] for output in decoder] == [at < place for at in range(len(decoder))]
-    expected = masks.reach(OPENING.text, OPENING.other)
+    expected = reach.reach(OPENING.text, OPENING.other)
     assert [output["distance"] for output in encoder] == pytest.approx(expected.encoder.distance)
     assert [output["distance"] for output in decoder] == pytest.approx(expected.decoder.distance)
-    assert f"**0** without a mask; with a causal mask **{place}**" in said(app)
+    assert "**Without a mask 0** of 15 outputs stayed the same to the bit" in said(app)
+    assert f"**With a causal mask {place}** stayed the same: {place} of the {place} before" in said(app)
 
 
 @pytest.mark.parametrize(

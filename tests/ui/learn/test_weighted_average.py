@@ -89,11 +89,9 @@ def test_every_temperature_is_a_number() -> None:
 
 def test_the_guess_is_right_by_the_numbers(visit: VisitLesson) -> None:
     app = visit()
-    app.session_state["guess_weighted_average"] = "dog"
-    app.run()
+    app.button_group(key="guess_weighted_average").set_value("dog").run()
     assert "**Not quite.** `it` scores 0.91 and gets **14.6 %**" in written(app)
-    app.session_state["guess_weighted_average"] = "it"
-    app.run()
+    app.button_group(key="guess_weighted_average").set_value("it").run()
     assert "**Yes.**" in written(app)
 
 

@@ -1,0 +1,113 @@
+"""How fast the Learn pages are: from one page to the next, and from a control to the picture that follows.
+
+Everything is seen from a Chromium, as by a visitor; times end with the frame after the last change.
+ Run: python -m benchmarks.learn
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from functools import partial
+
+from playwright.sync_api import Browser, Page
+
+from attnviz.ui.learn.lesson import LESSONS
+from benchmarks.browser import launched, visitor
+from benchmarks.page import Visit, fresh_server, milliseconds
+from benchmarks.report import Report
+from tests.browser.visit import visit, wait_idle
+
+ROUNDS = 9
+TARGET_MS = 300
+
+Click = Callable[[Page, int], None]
+
+
+def alternately(*names: str) -> Click:
+    """Click on these buttons of a choice, one after the other."""
+
+    def click(page: Page, number: int) -> None:
+        name = names[number % len(names)]
+        page.get_by_role("radio", name=name, exact=True).locator("..").click()
+
+    return click
+
+
+def stepped(label: str) -> Click:
+    """Click on "+" and "−" of a number, in turns."""
+
+    def click(page: Page, number: int) -> None:
+        step = "stNumberInputStepUp" if number % 2 else "stNumberInputStepDown"
+        page.locator(
+            f'[data-testid="stNumberInput"]:has([aria-label="{label}"]) [data-testid="{step}"]'
+        ).click()
+
+    return click
+
+
+def again(name: str) -> Click:
+    """Click on this button every time."""
+
+    def click(page: Page, number: int) -> None:  # noqa: ARG001
+        page.get_by_role("button", name=name).click()
+
+    return click
+
+
+CONTROLS: dict[str, tuple[str, Click]] = {
+    "weighted_average": ("another way to compare", alternately("Cosine", "Dot product")),
+    "scale": ("draw again", again("Draw again")),
+    "query_key_value": ("another head", stepped("Head")),
+    "many_heads": ("another number of heads", alternately("6", "12")),
+    "masks": ("another mask: the model runs again", alternately("none", "causal")),
+    "positions": ("another order: the model runs again", again("Shuffle")),
+    "cross_attention": ("self- or cross-attention", alternately("reads itself", "reads the other text")),
+    "block": ("another layer", stepped("Layer")),
+}
+
+
+def from_page_to_page(report: Report, browser: Browser, url: str) -> None:
+    """Walk through all pages by their "Next" links; the first walk fills the caches."""
+    report.section(f"From a click on “Next” to the settled page ({ROUNDS} walks)")
+    with visitor(browser) as page:
+        walked = Visit(page)
+        for _ in range(ROUNDS + 1):
+            visit(page, f"{url}/{LESSONS[0].name}")
+            for lesson in LESSONS[1:]:
+                walked.time(lesson.name, page.get_by_role("link", name="Next:").click)
+                wait_idle(page)
+        for name, times in walked.times.items():
+            row(report, f"to {name}", [time.settled for time in times[1:]])
+
+
+def from_control_to_picture(report: Report, browser: Browser, url: str) -> None:
+    """Move each page's main control."""
+    report.section(f"From a control that asks the server to the settled page ({ROUNDS} clicks)")
+    for name, (what, click) in CONTROLS.items():
+        with visitor(browser) as page:
+            visit(page, f"{url}/{name}")
+            moved = Visit(page)
+            for number in range(ROUNDS + 4):
+                moved.time(what, partial(click, page, number))
+            row(report, f"{name}: {what}", [time.settled for time in moved.times[what][4:]])
+
+
+def row(report: Report, name: str, settled: list[float]) -> None:
+    """One line of the table."""
+    met = statistics.median(settled) <= TARGET_MS
+    report.row(name, milliseconds(settled), f"≤ {TARGET_MS} ms", met=met)
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    with launched() as browser:
+        report = Report("The Learn pages", browser.version)
+        with fresh_server() as url:
+            from_page_to_page(report, browser, url)
+            from_control_to_picture(report, browser, url)
+        report.end()
+
+
+if __name__ == "__main__":
+    main()
