@@ -79,11 +79,12 @@ class MaskEditor {
     this.draw();
   }
 
-  /** Buttons for all cells and, in the first row and column, for the tokens; the corner is for all of them. */
+  /** Buttons for all cells; the first row and column are the tokens', the corner is for all of them. */
   build() {
     const { tokens } = this.data;
     const button = (attributes) => element("button", { type: "button", tabindex: -1, ...attributes });
-    const corner = button({ class: "corner", text: "all", "aria-label": "all: open every cell", title: "Open every cell" });
+    const corner = button({ class: "corner", text: "all", title: "Open every cell" });
+    corner.setAttribute("aria-label", "all: open every cell");
     this.columns = tokens.map(({ label }) => button({ class: "column" }));
     this.columns.forEach((column, at) => column.append(element("span", { text: tokens[at].label })));
     this.rows = tokens.map(({ label }) => button({ class: "row-name", text: label }));
@@ -95,7 +96,8 @@ class MaskEditor {
       const cells = tokens.map(() => button({ class: "cell", role: "gridcell" }));
       this.cellButtons.push(...cells);
       this.buttons.push(this.rows[query], ...cells);
-      return element("div", { role: "row" }, element("div", { role: "rowheader" }, this.rows[query]), ...cells);
+      const name = element("div", { role: "rowheader" }, this.rows[query]);
+      return element("div", { role: "row" }, name, ...cells);
     });
     this.grid.replaceChildren(head, ...this.lines);
     this.looks = [];
@@ -111,8 +113,9 @@ class MaskEditor {
     // With room for a ⚠.
     const left = Math.min(narrow ? 72 : 116, Math.ceil(widest) + 30);
     const cell = Math.floor((room - left - 6) / this.count);
+    const top = Math.min(narrow ? 72 : 96, Math.max(30, Math.ceil(widest) + 14));
     this.root.style.setProperty("--left", `${left}px`);
-    this.root.style.setProperty("--top", `${Math.min(narrow ? 72 : 96, Math.max(30, Math.ceil(widest) + 14))}px`);
+    this.root.style.setProperty("--top", `${top}px`);
     this.root.style.setProperty("--cell", `${Math.min(CELL_SIZE.most, Math.max(CELL_SIZE.least, cell))}px`);
   }
 
@@ -180,8 +183,9 @@ class MaskEditor {
       this.lines[query].classList.toggle("marked", query === marked);
     });
     this.columns.forEach((column, key) => {
-      column.title = tokens[key].title;
-      column.setAttribute("aria-label", `${tokens[key].label}: the whole column of ${tokens[key].name}, key`);
+      const { label, name, title } = tokens[key];
+      column.title = title;
+      column.setAttribute("aria-label", `${label}: the whole column of ${name}, key`);
     });
     this.root.toggleAttribute("data-pending", this.pending);
     this.root.dataset.shows = shows;
@@ -201,10 +205,9 @@ class MaskEditor {
   tell(at) {
     this.at = at;
     const { tokens, without, with_mask: withMask } = this.data;
-    this.columns.forEach((column, key) => column.classList.toggle("active", at !== null && key === at % this.count));
-    this.rows.forEach((row, query) =>
-      row.classList.toggle("active", at !== null && query === Math.floor(at / this.count)),
-    );
+    const [atQuery, atKey] = at === null ? [-1, -1] : [Math.floor(at / this.count), at % this.count];
+    this.columns.forEach((column, key) => column.classList.toggle("active", key === atKey));
+    this.rows.forEach((row, query) => row.classList.toggle("active", query === atQuery));
     const blind = tokens.findIndex((_, query) => this.isBlind(query));
     const name = (place) => element("bdi", { text: tokens[place].name });
     if (at === null) {
@@ -212,12 +215,12 @@ class MaskEditor {
         "Click or drag over cells to open and close them; click a token for its whole row or column. " +
         "By keyboard: arrow keys and Space.";
       this.words.replaceChildren(
-        ...(blind < 0 ? [help] : [name(blind), " may look nowhere. Open at least one cell in its row."]),
+        ...(blind < 0 ? [help] : [name(blind), " looks nowhere. Open at least one cell in its row."]),
       );
       return;
     }
-    const [query, key] = [Math.floor(at / this.count), at % this.count];
-    const parts = [name(query), " looks at ", name(key), ` ${written(without[at], "percent")} without a mask`];
+    const before = ` ${written(without[at], "percent")} without a mask`;
+    const parts = [name(atQuery), " looks at ", name(atKey), before];
     if (!this.cells[at]) parts.push("; with it, it may not");
     else if (this.pending) parts.push("; the model is running …");
     else if (withMask) {
@@ -306,7 +309,7 @@ class MaskEditor {
   }
 }
 
-/** How bright a colour is, 0 to 1, as WCAG defines it: above 0.179, black is easier to read on it than white. */
+/** How bright a colour is, 0 to 1 (WCAG): above 0.179, black is easier to read on it than white. */
 function luminance(rgb) {
   const [r, g, b] = rgb.map((value) => {
     const part = value / 255;

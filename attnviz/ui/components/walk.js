@@ -269,7 +269,7 @@ class Walk {
     this.ghost = element("div", { class: "ghost", "aria-hidden": "true" });
     this.equation = element("div", { class: "equation" });
     this.rest = element("div", { class: "rest" });
-    this.sum = element("div", { class: "sum-of-weights" }, "sum ", element("b", { class: "weights" }, "100.0\u202f%"));
+    this.sum = element("div", { class: "sum-of-weights" });
     this.marks = element("div", { class: "marks", "aria-hidden": "true" });
     this.stage = element("div", { class: "stage" }, this.ghost, this.equation, this.axis, this.labels, this.rest, this.sum);
     for (const block of this.blocks.values()) this.stage.append(block.head, block.body);
@@ -281,7 +281,8 @@ class Walk {
     this.root = element("div", { class: "root walk" }, this.bar, this.sentence, this.stage, this.legend, this.detail, this.said);
     parent.append(this.root);
     this.bar.onkeydown = (event) => this.onArrow(event);
-    const onWindowKey = (event) => event.target === document.body && this.onArrow(event);
+    // Wherever on the page, unless a control or a matrix has the keyboard.
+    const onWindowKey = (event) => event.target.matches?.("body, main") && this.onArrow(event);
     this.stopListening = listen({
       keydown: onWindowKey,
       "attnviz:data": ({ detail }) => detail.id === this.data?.source && this.draw(),
@@ -389,7 +390,11 @@ class Walk {
     this.rest.hidden = !data.rest || step < 3;
     if (!this.rest.hidden) this.showRest(layout);
     this.sum.hidden = step < 5;
-    if (step >= 5) place(this.sum, layout.sum);
+    if (step >= 5) {
+      place(this.sum, layout.sum);
+      const sum = total(this.array("weights")) + (data.rest?.weight ?? 0);
+      this.sum.replaceChildren("sum ", number("sum-of-weights", sum, share(sum), "weights"));
+    }
     this.title.replaceChildren(element("span", { class: "muted" }, `Step ${step} of ${LAST} `), data.steps[step - 1].title);
     this.sentence.replaceChildren(...spoken(data.steps[step - 1].sentence));
     this.back.setAttribute("aria-disabled", step === 1);

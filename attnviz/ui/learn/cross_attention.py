@@ -120,13 +120,14 @@ def choose(reader: str, other: str) -> Reading:
 def question(reading: Reading) -> None:
     """Ask what the chosen token reads most."""
     strongest = reading.order[0]
-    options = [reading.source_name(place) for place in sorted(reading.order[:_OPTIONS])]
+    groups = reading.sources.groups
+    options = [name_of(place, groups) for place in sorted(reading.order[:_OPTIONS])]
     share = percent(float(reading.crossing.weights[reading.at, strongest]))
     guess(
         "BERT has seen each text by itself, and nothing is trained for reading across. "
         f"Which token will {reading.name} read most?",
         options,
-        right=reading.source_name(strongest),
+        right=name_of(strongest, groups),
         because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, its "
         "vector gives the largest dot product.",
         key="guess_cross_attention",

@@ -32,7 +32,14 @@ _STYLE = """
 .st-key-guess h2 { font-size: 1.1rem; padding: 0 0 0.7rem; }
 .st-key-not-for-the-projector { display: none; }
 .st-key-for-the-projector { zoom: 1.3; }
-@media (max-width: 640px) { .st-key-for-the-projector { zoom: 1.1; } }
+/* Plotly measures itself without the zoom, and would be cut off. */
+.st-key-for-the-projector .stPlotlyChart { zoom: calc(1 / 1.3); }
+@media (max-width: 640px) {
+  .st-key-for-the-projector { zoom: 1.1; }
+  .st-key-for-the-projector .stPlotlyChart { zoom: calc(1 / 1.1); }
+  .stMain .katex-display { font-size: 1em; }
+  .stMain .katex-display > .katex { white-space: normal; }
+}
 </style>
 """
 
@@ -201,7 +208,7 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str, ke
 
     Args:
         question: Markdown.
-        options: what one can guess.
+        options: what one can guess, as plain text.
         right: the option that the numbers say is right.
         because: what the numbers are, in Markdown.
         key: Streamlit's key of the choice. It is not in the link: a link must not give the answer away.

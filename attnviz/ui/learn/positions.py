@@ -126,6 +126,7 @@ def in_words(read: Read) -> str:
     """The picture's sentence, in Markdown."""
     bare, placed = read.found.without, read.found.with_positions
     name, row = read.chosen.name, read.row
+    cosine = f"{placed.cosines[row]:.2f}".replace("-", "−")
     moved = (
         f"token {read.chosen.word + 1}, now token {row + 1}" if row != read.chosen.word else "stays in place"
     )
@@ -137,7 +138,7 @@ def in_words(read: Read) -> str:
         f"Without positions, {name} ({moved}) comes out **the same**: its {bare.after.shape[1]} numbers "
         f"differ by at most **{written(bare.differences[row])}** (cosine {bare.cosines[row]:.6f}). With "
         "positions, they differ by up to "
-        f"**{written(placed.differences[row])}** (cosine **{placed.cosines[row]:.2f}**)."
+        f"**{written(placed.differences[row])}** (cosine **{cosine}**)."
     )
 
 

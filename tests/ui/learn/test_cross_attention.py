@@ -64,7 +64,7 @@ def test_one_number_of_the_output_adds_up_as_printed(visit_lesson: VisitLesson) 
     assert f"{weights @ values:.3f}" in line
 
 
-@pytest.mark.parametrize(("guess", "verdict"), [("`dog`", "Yes."), ("`it`", "Not quite.")])
+@pytest.mark.parametrize(("guess", "verdict"), [("dog", "Yes."), ("it", "Not quite.")])
 def test_the_guess_is_answered(visit_lesson: VisitLesson, guess: str, verdict: str) -> None:
     app = visit_lesson("cross_attention")
     app.button_group(key="guess_cross_attention").set_value(guess).run()
