@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+from collections import Counter
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 _HERE = Path(__file__).parent
-_scripts: dict[str, str] = {}
+_parts: dict[str, tuple[str, ...]] = {}
 
 
 def component(name: str, *parts: str) -> ComponentRenderer:
@@ -29,7 +30,7 @@ def component(name: str, *parts: str) -> ComponentRenderer:
     Raises:
         FileNotFoundError: there is no such widget or part.
     """
-    _scripts[name] = source("js", "shared", *parts, name)
+    _parts[name] = ("shared", *parts, name)
     stub = source("js", "stub").replace('"NAME"', json.dumps(name))
     return st.components.v2.component(f"attnviz.{name}", js=stub, css=source("css", "shared", name))
 
@@ -45,16 +46,24 @@ def source(kind: Literal["js", "css"], *names: str) -> str:
 
 
 def library() -> str:
-    """One script that puts every widget's code into `window.attnvizCode`, each in a scope of its own."""
-    widgets = [
-        f"window.attnvizCode[{json.dumps(name)}] ??= (() => {{\n"
-        f"{script.replace('export default ', 'return ')}\n}})();"
-        for name, script in _scripts.items()
-    ]
+    """One script that puts every widget's code into `window.attnvizCode`, each in a scope of its own.
+
+    What several widgets are made of is sent once, in a scope around theirs.
+    """
+    uses = Counter(part for parts in _parts.values() for part in parts)
+    common = [part for part, count in uses.items() if count > 1]
+    widgets = []
+    for name, parts in _parts.items():
+        own = source("js", *(part for part in parts if uses[part] == 1))
+        code = own.replace("export default ", "return ")
+        widgets.append(f"window.attnvizCode[{json.dumps(name)}] ??= (() => {{\n{code}\n}})();")
     return "\n".join(
         [
             "window.attnvizCode ??= {};",
+            "(() => {",
+            source("js", *common),
             *widgets,
+            "})();",
             'window.dispatchEvent(new CustomEvent("attnviz:code"));',
             "export default () => {};",
         ]

@@ -141,13 +141,13 @@ class Block {
     this.body.onfocus = () => this.body.matches(":focus-visible") && walk.pin(this, this.home());
   }
 
-  fill(array, tokens, theme) {
+  fill(array, theme) {
     const { values, shape } = array;
     this.cells = values;
     this.rows = this.row ? 1 : shape[0];
     this.columns = this.row ? shape[0] : this.column ? 1 : shape[1];
     this.reach = reachOf(values);
-    if (this.column) this.write(tokens);
+    if (this.column) this.write();
     else this.paint(theme);
   }
 
@@ -257,10 +257,10 @@ class Walk {
     this.choice = new Choice();
     this.pinned = null;
     this.blocks = new Map(MATRICES.map((about) => [about.name, new Block(this, about)]));
-    const button = (text, key, by) =>
+    const button = (text, by) =>
       element("button", { type: "button", class: "move", "data-move": by, onclick: () => this.go(this.step + by) }, text);
-    this.back = button("← Back", "ArrowLeft", -1);
-    this.next = button("Next →", "ArrowRight", 1);
+    this.back = button("← Back", -1);
+    this.next = button("Next →", 1);
     this.title = element("h2");
     this.bar = element("div", { class: "bar-of-steps" }, this.back, this.title, this.next);
     this.sentence = element("p", { class: "sentence", "data-part": "sentence" });
@@ -350,7 +350,7 @@ class Walk {
   draw(moves = false) {
     if (!this.set) return;
     for (const block of this.blocks.values()) {
-      block.fill(this.set.arrays[block.name], this.data.tokens, this.theme);
+      block.fill(this.set.arrays[block.name], this.theme);
     }
     this.labels.replaceChildren(
       ...this.data.tokens.map(({ label, title }, at) =>

@@ -212,14 +212,13 @@ def text(chosen: Chosen) -> DeltaGenerator:
 
 def code() -> None:
     """Show the functions that computed the picture."""
+    kind = "explicit" if st.session_state["mask"] == _BY_HAND else st.session_state["mask"]
     the_code(
+        ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
+        ("attnviz.transformer.masks", "refuse_blind_rows"),
         ("attnviz.lessons.masks", "weights"),
         ("attnviz.transformer.attention", "attention_weights"),
         ("attnviz.transformer.attention", "_forbid"),
-        ("attnviz.transformer.masks", "refuse_blind_rows"),
-        ("attnviz.transformer.masks", "causal_mask"),
-        ("attnviz.transformer.masks", "prefix_mask"),
-        ("attnviz.transformer.masks", "window_mask"),
         ("attnviz.lessons.reach", "reach"),
         ("attnviz.lessons.reach", "moved"),
     )

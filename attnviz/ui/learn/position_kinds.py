@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 PARAMETERS = ("encoding", "pair", "layer", "head", "key", "turning_pair", "slopes", "slope")
 
 _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
+_CODE = {
+    "Sinusoidal": (("attnviz.transformer.positions", "sinusoidal"),),
+    "Learned": (("attnviz.transformer.positions", "LearnedPositions"),),
+    "Rotary": (
+        ("attnviz.transformer.rotary", "rotary_frequencies"),
+        ("attnviz.transformer.rotary", "rotate"),
+    ),
+    "ALiBi": (("attnviz.transformer.alibi", "alibi_slopes"), ("attnviz.transformer.alibi", "alibi_bias")),
+}
 _HEADS = ("8", "12", "16")
 _SHOWN_TOKENS = 64
 _SIDE_BY_SIDE = """
@@ -52,6 +61,11 @@ def draw(text: str, word: int) -> None:
     )
     st.subheader("Side by side", anchor=False)
     st.markdown(_SIDE_BY_SIDE)
+
+
+def code() -> tuple[tuple[str, str], ...]:
+    """The functions that computed the chosen kind: (module, name) of each."""
+    return _CODE[st.session_state["encoding"]]
 
 
 def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:

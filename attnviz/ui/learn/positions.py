@@ -14,6 +14,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
 from attnviz.ui import markdown
 from attnviz.ui.components.shuffle import Outcome, ShuffledToken, shuffle
+from attnviz.ui.learn import position_kinds
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_word, sentence, word_option
@@ -189,12 +190,7 @@ def code() -> None:
         ("attnviz.lessons.positions", "shuffled"),
         ("attnviz.lessons.positions", "encode"),
         ("attnviz.lessons.positions", "compare"),
-        ("attnviz.transformer.positions", "sinusoidal"),
-        ("attnviz.transformer.positions", "LearnedPositions"),
-        ("attnviz.transformer.rotary", "rotary_frequencies"),
-        ("attnviz.transformer.rotary", "rotate"),
-        ("attnviz.transformer.alibi", "alibi_slopes"),
-        ("attnviz.transformer.alibi", "alibi_bias"),
+        *position_kinds.code(),
     )
 
 

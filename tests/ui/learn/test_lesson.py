@@ -96,8 +96,21 @@ def codes(thing: Any) -> set[CodeType]:
     return {inspect.unwrap(member).__code__ for member in members if inspect.isfunction(member)}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, name: str) -> None:
+CHOICES: dict[str, list[dict[str, str]]] = {
+    "masks": [{"mask": kind} for kind in ("none", "causal", "padding", "prefix", "window", "by hand")],
+    "positions": [{"encoding": kind} for kind in ("Sinusoidal", "Learned", "Rotary", "ALiBi")],
+    "weighted_average": [
+        {"scoring": how} for how in ("Dot product", "Scaled dot product", "Cosine", "Additive")
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "choices"), [(name, choices) for name in NAMES for choices in CHOICES.get(name, [{}])]
+)
+def test_the_code_that_is_shown_is_the_code_that_ran(
+    visit_lesson: VisitLesson, name: str, choices: dict[str, str]
+) -> None:
     shown: list[tuple[str, str]] = []
     visit_lesson(name)  # the model is loaded now, and what is lazily imported
     st.cache_resource.clear()
@@ -107,7 +120,9 @@ def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, 
         return source_of(module, function)
 
     with patch.object(lesson, "source_of", note), called() as seen:
-        clean(visit_lesson(name))
+        app = visit_lesson(name, choices)
+    clean(app)
+    assert not app.warning
     assert shown
     ran = {(code.co_filename, code.co_firstlineno) for code in seen}
     for module_name, function in shown:
