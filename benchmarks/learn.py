@@ -12,7 +12,7 @@ from functools import partial
 
 from playwright.sync_api import Browser, Page
 
-from attnviz.ui.learn.lesson import LESSONS
+from attnviz.ui.learn.contents import LESSONS
 from benchmarks.browser import launched, visitor
 from benchmarks.page import Visit, fresh_server, milliseconds
 from benchmarks.report import Report
@@ -29,7 +29,7 @@ def alternately(*names: str) -> Click:
 
     def click(page: Page, number: int) -> None:
         name = names[number % len(names)]
-        page.get_by_role("radio", name=name, exact=True).locator("..").click()
+        page.get_by_role("radio", name=name, exact=True).click()
 
     return click
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.ui import frame
-from attnviz.ui.learn.lesson import contents
+from attnviz.ui.learn.contents import contents
 
 frame.require()
 with st.container(width=1000):

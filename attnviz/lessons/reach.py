@@ -22,7 +22,7 @@ class Moved:
 
     Attributes:
         unchanged: [token], True where every number of the output is the same to the bit.
-        distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 unrelated.
+        distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 a right angle.
     """
 
     unchanged: NDArray[np.bool_]

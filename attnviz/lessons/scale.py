@@ -35,7 +35,7 @@ class Softmax:
 
     Attributes:
         weights: [key].
-        entropy: in bits; 0: one key gets everything, log₂ of the number of keys: all get the same.
+        entropy: in bits; 0: one key gets everything; log₂ of the number of keys: all get the same.
         gradient: the size (Frobenius norm) of `jacobian`, the softmax's derivative; 0: nothing is learned.
     """
 
@@ -154,7 +154,7 @@ def entropy(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row"]:
 
 
 def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"]:
-    """∂w/∂s = diag(w) − w wᵀ: how each row's weights w = softmax(s) move with its scores s."""
+    """∂w/∂s = diag(w) − wᵀ w, for each row w = softmax(s): how its weights move with its scores."""
     return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 

@@ -46,8 +46,8 @@ class MultiplyAdds:
 def multiply_adds(tokens: int, d_model: int, n_heads: int, d_feed_forward: int = 0) -> MultiplyAdds:
     """4 N d_model² + 2 · h · N² · d_head, and 2 N d_model d_feed_forward for the feed-forward network.
 
-    Since h · d_head = d_model, the number of heads drops out. Biases, softmax and norms only add, divide
-    or exponentiate: they are not multiply-adds and are left out, as usual.
+    Since h · d_head = d_model, the number of heads drops out. Biases, softmax and norms are little beside
+    them and are left out, as usual.
 
     Args:
         tokens: N, how many tokens look at each other.

@@ -1,4 +1,4 @@
-"""What attention makes of a sentence's word vectors before anything is learned."""
+"""What attention makes of a sentence's word vectors before it has learned anything."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Average:
     Attributes:
         tokens: the sentence's own tokens, without [CLS] and [SEP].
         vectors: [token, d_model], x: the fixed word vectors of the bundled BERT, one for each entry of its
-            vocabulary, before positions and norm are added.
+            vocabulary, before positions are added and the norm is taken.
         scores, weights: [token, token], who looks (row) at whom (column).
         output: [token, d_model], x': the mixed vectors.
         fixed_similarity: [token, token], the cosine between x of the row and x of the column.

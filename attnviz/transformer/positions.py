@@ -1,4 +1,4 @@
-"""Positions: attention sees a set of tokens, so their order must be added to their vectors."""
+"""Positions: attention sees a set of tokens, so where each one stands is added to its vector."""
 
 import torch
 from jaxtyping import Float

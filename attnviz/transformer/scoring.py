@@ -26,7 +26,7 @@ def dot_product(
 def scaled_dot_product(
     query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
 ) -> Float[Tensor, "*head query key"]:
-    """The dot product over the root of its length, q · k / √d (Vaswani et al. 2017, §3.2.1)."""
+    """The dot product over the root of d, the number of entries: q · k / √d (Vaswani et al. 2017, §3.2.1)."""
     return dot_product(query, key) / math.sqrt(query.shape[-1])
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.ui.learn.lesson import LESSONS
+from attnviz.ui.learn.contents import LESSONS
 
 _FRAMED = "frame has run"
 

@@ -62,11 +62,13 @@ def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]])
         elif set(values) != set(given[name]):
             taken = ", ".join(_shown(value) for value in given[name]) or "none"
             wanted = ", ".join(_shown(value) for value in values) or "nothing"
-            sentences.append(f"{_shown(name)} cannot be {wanted} here, so it is {taken}.")
+            sentences.append(f"{_shown(name)} cannot be {wanted} here, so it is {taken} now.")
     return sentences
 
 
 def _shown(text: str, most: int = 60) -> str:
+    if not text.strip():
+        return "empty"
     return markdown.code(text if len(text) <= most else text[:most] + "…")
 
 

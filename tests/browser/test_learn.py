@@ -1,13 +1,42 @@
 """The Learn pages as a whole: readable by everybody, one leads to the next, a teacher's view for a wall."""
 
-import pytest
-from playwright.sync_api import Page, expect
+from urllib.parse import urlencode
 
-from attnviz.ui.learn.lesson import LESSONS
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from attnviz.ui.learn.contents import LESSONS
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
 
 NAMES = [lesson.name for lesson in LESSONS]
+
+CHOICES = {
+    "weighted_average": {"scoring": "Cosine", "temperature": "0.1", "split": "Characters", "query": "3 dog"},
+    "scale": {"d": "256", "seed": "3", "layer": "2"},
+    "query_key_value": {"step": "5", "convention": "columns", "layer": "2", "head": "7", "query": "3 dog"},
+    "many_heads": {"heads_of_384": "6", "layer": "2", "tokens_counted": "64"},
+    "masks": {"mask": "window", "mask_size": "2", "mask_after": "1", "mask_shows": "change"},
+    "positions": {"order": "5", "encoding": "ALiBi"},
+    "cross_attention": {"vectors": "3", "reads": "8 walk"},
+    "block": {"stage_in_block": "5", "layer": "6"},
+}
+
+# Everything that is written on the page, inside the widgets too, and what the fields hold.
+_WRITTEN = """
+() => {
+    const found = [];
+    const walk = (node) => {
+        if (node.shadowRoot) walk(node.shadowRoot);
+        if (node.matches?.("style, script, .copy-link")) return;
+        if (node.matches?.("input")) found.push(node.value);
+        if (node.nodeType === Node.TEXT_NODE && node.data.trim()) found.push(node.data.trim());
+        node.childNodes.forEach(walk);
+    };
+    walk(document.querySelector('[data-testid="stMain"]'));
+    return found;
+}
+"""
 
 _SIDEWAYS = """
 () => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
@@ -90,3 +119,23 @@ def test_the_address_keeps_the_choices_from_the_first_page_to_the_second(page: P
     assert {"layer=6", "head=3", "query=3+dog"} <= set(page.url.split("?")[1].split("&"))
     visit(page, page.url)
     expect(page.get_by_role("heading", name="Layer 6 · Head 3")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_copied_link_opens_the_same_view_for_another_visitor(
+    page: Page, server: Server, browser: Browser, name: str
+) -> None:
+    visit(page, f"{server.url}/{name}")
+    opening = page.evaluate(_WRITTEN)
+    visit(page, f"{server.url}/{name}?{urlencode(CHOICES[name])}")
+    expect(page.get_by_test_id("stAlert").filter(has_text="cannot be")).to_have_count(0)
+    chosen = page.evaluate(_WRITTEN)
+    assert chosen != opening
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied ✓")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    other = browser.new_context(viewport=DESKTOP)
+    visitor = other.new_page()
+    visit(visitor, link)
+    assert visitor.evaluate(_WRITTEN) == chosen
+    other.close()

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import BrowserContext, Locator, Page, expect
-from transformers import AutoTokenizer, BertModel
 
-from attnviz.capture import catalogue
+from tests import reference_bert
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, visit, wait_idle
 
@@ -23,10 +22,7 @@ LINK = "/many_heads?layer=4&head=8"
 @cache
 def block(layer: int) -> tuple[Any, Any]:
     """A layer's attention in transformers' own BERT, and the vectors that go into it for the sentence."""
-    folder = catalogue.entry("minilm").folder
-    tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    model: Any = BertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
-    model.train(False)
+    tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     with torch.inference_mode():
         outputs = model(**tokenizer(TEXT, return_tensors="pt"), output_hidden_states=True)
     return model.encoder.layer[layer].attention, outputs.hidden_states[layer][0].double().numpy()

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from attnviz.ui.components.mask_editor import PARTS
-from tests.browser import widgets as mounting
 from tests.browser.reference import names
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, visit, wait_idle
@@ -177,9 +175,7 @@ def test_outputs_move_as_far_as_in_transformers(page: Page, server: Server) -> N
 
 
 @pytest.fixture
-def drawing(context: BrowserContext, monkeypatch: pytest.MonkeyPatch) -> Widgets:
-    monkeypatch.setitem(mounting.PARTS, "mask_editor", PARTS)
-    monkeypatch.setitem(mounting.WIDTH, "mask_editor", 500)
+def drawing(context: BrowserContext) -> Widgets:
     return Widgets.on(context.new_page())
 
 

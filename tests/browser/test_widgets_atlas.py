@@ -8,10 +8,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, ViewportSize, expect
 
 from attnviz.analysis.picture import MASKED, Kind, Levels, thumbnails
-from attnviz.ui.components.atlas import PARTS
-from attnviz.ui.components.component import source
 from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, code
 
 LAYERS, HEADS = 3, 5
 
@@ -104,7 +102,7 @@ def test_pooled_pictures_are_the_thumbnails(
     widgets: Widgets, size: tuple[int, int], kind: Kind, masked: str
 ) -> None:
     levels = any_levels((2, *size), masked)
-    script = source("js", "shared", *PARTS, "atlas")
+    script = code("atlas")[0]
     small, shape = widgets.page.evaluate(_POOLED, [script, levels.ravel().tolist(), levels.shape, kind])
     expected = thumbnails(levels, kind)
     assert shape == list(expected.shape)
@@ -118,7 +116,7 @@ def test_pooled_pictures_are_the_thumbnails(
 def test_of_a_change_the_largest_either_way_survives(
     widgets: Widgets, cells: tuple[int, ...], strongest: int
 ) -> None:
-    script = source("js", "shared", *PARTS, "atlas")
+    script = code("atlas")[0]
     levels = [*cells] * (33 * 32)  # 33 × 96 cells, in blocks of 3 columns
     small, shape = widgets.page.evaluate(_POOLED, [script, levels, [1, 33, 96], "diverging"])
     assert shape == [1, 32, 32]

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
@@ -11,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Page
 
-from attnviz.ui.components import atlas, head_view, store
-from attnviz.ui.components.component import source
+from attnviz.ui.components import store
+from attnviz.ui.components.component import PARTS, source
 
-WIDTH = {"atlas": 500, "head_view": 700, "store": 500}
-PARTS = {"atlas": atlas.PARTS, "head_view": head_view.PARTS, "store": ()}
+WIDTH = {"head_view": 700}  # of other widgets 500
 
 _START = """
 () => {
@@ -68,10 +68,16 @@ async ([script, style]) => {
 """
 
 
+def code(widget: str) -> tuple[str, str]:
+    """All the JS and all the CSS that a widget is made of."""
+    import_module(f"attnviz.ui.components.{widget}")
+    return source("js", *PARTS[widget]), source("css", "shared", widget)
+
+
 def alone(page: Page, widget: str) -> Page:
     """The page with one widget and nothing else; `window.show` gives it a message."""
     page.set_content("<!doctype html><title>widget</title>")
-    page.evaluate(_ALONE, [source("js", "shared", widget), source("css", "shared", widget)])
+    page.evaluate(_ALONE, code(widget))
     return page
 
 
@@ -139,8 +145,7 @@ class Widgets:
         return rgb
 
     def _mount(self, place: str, widget: str, width: int | None) -> None:
-        script, style = source("js", "shared", *PARTS[widget], widget), source("css", "shared", widget)
-        self.page.evaluate(_MOUNT, [place, script, style, width or WIDTH[widget]])
+        self.page.evaluate(_MOUNT, [place, *code(widget), width or WIDTH.get(widget, 500)])
 
 
 @contextmanager

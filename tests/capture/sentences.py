@@ -1,40 +1,10 @@
 """Sentences of a wanted number of tokens, no two of them alike."""
 
-WORDS = (
-    *(
-        "the",
-        "dog",
-        "did",
-        "not",
-        "cross",
-        "the",
-        "road",
-        "as",
-        "it",
-        "was",
-        "too",
-        "tired",
-        "so",
-        "a",
-        "small",
-    ),
-    *(
-        "cat",
-        "went",
-        "over",
-        "and",
-        "found",
-        "some",
-        "old",
-        "fish",
-        "near",
-        "that",
-        "house",
-        "where",
-        "nobody",
-    ),
-    *("had", "been", "since", "last", "summer"),
+TEXT = (
+    "the dog did not cross the road as it was too tired so a small cat went over and found some old fish "
+    "near that house where nobody had been since last summer"
 )
+WORDS = TEXT.split()
 
 
 def sentence(tokens: int) -> str:

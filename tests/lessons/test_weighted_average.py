@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, BertModel
 
-from attnviz.capture import catalogue
 from attnviz.lessons.weighted_average import (
     ADDITIVE,
     SCORES,
@@ -18,6 +16,7 @@ from attnviz.lessons.weighted_average import (
     random_additive,
     trained_weights,
 )
+from tests import reference_bert
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT, DOG, ROAD = 8, 1, 6
@@ -26,18 +25,8 @@ SCORINGS = [*SCORES, ADDITIVE]
 
 
 @pytest.fixture(scope="module")
-def published() -> BertModel:
-    folder = catalogue.entry("minilm").folder
-    return BertModel.from_pretrained(
-        folder, attn_implementation="eager", local_files_only=True, use_safetensors=True
-    )
-
-
-@pytest.fixture(scope="module")
-def table(published: BertModel) -> NDArray[np.float64]:
-    tokenizer = AutoTokenizer.from_pretrained(catalogue.entry("minilm").folder, local_files_only=True)
-    ids = tokenizer(TIRED, add_special_tokens=False)["input_ids"]
-    return published.embeddings.word_embeddings.weight.detach().double().numpy()[ids]  # type: ignore[no-any-return]
+def table() -> NDArray[np.float64]:
+    return reference_bert.word_vectors(TIRED)[1]
 
 
 def scores_of(x: NDArray[np.float64], scoring: str) -> NDArray[np.float64]:
@@ -87,21 +76,7 @@ def test_rows_sum_to_one_and_one_query_equals_its_row(scoring: str, temperature:
 
 def test_the_tokens_are_those_of_the_sentence() -> None:
     labels = [group.label for group in average(TIRED, "Cosine", 1.0).tokens]
-    assert labels == [
-        "the",
-        "dog",
-        "did",
-        "not",
-        "cross",
-        "the",
-        "road",
-        "as",
-        "it",
-        "was",
-        "too",
-        "tired",
-        ".",
-    ]
+    assert labels == [*TIRED.lower().removesuffix(".").split(), "."]
 
 
 def test_the_limits_of_the_temperature() -> None:
@@ -124,9 +99,9 @@ def test_what_the_page_says_about_it() -> None:
     assert trained[DOG] > 5 * trained[ROAD] > 0.5
 
 
-def test_the_trained_head_is_that_of_transformers(published: BertModel) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(catalogue.entry("minilm").folder, local_files_only=True)
-    weights = published(**tokenizer(TIRED, return_tensors="pt"), output_attentions=True).attentions
+def test_the_trained_head_is_that_of_transformers() -> None:
+    inputs = reference_bert.tokenizer()(TIRED, return_tensors="pt")
+    weights = reference_bert.model()(**inputs, output_attentions=True).attentions
     expected = weights[TRAINED_LAYER][0, TRAINED_HEAD, 1:-1, 1:-1].detach().numpy()
     np.testing.assert_allclose(trained_weights(TIRED, IT), expected[IT], atol=1e-5)
 

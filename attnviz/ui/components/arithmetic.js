@@ -4,32 +4,16 @@
 const SHORT_ROW = 16; // rows up to here are shown whole
 const LARGEST = 12; // of longer rows, this many
 const SHARE_DIGITS = 4; // decimals of an exponential and of their sum, unless the quotient needs more
-const MOST_DIGITS = 6;
-const SVG = "http://www.w3.org/2000/svg";
 
 // ---------------------------------------------------------------- numbers
 
-const rounded = (value, digits) => Number(value.toFixed(digits));
+/** As percent(), but a weight that is 0, as a masked one is, without decimals. */
+const shortPercent = (weight) => (weight === 0 ? "0\u202f%" : percent(weight));
 
-function fixed(value, digits = 2) {
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-}
-
-/** A weight with one decimal; never 0 % for something that is not 0, nor 100 % for less than all. */
-function percent(weight) {
-  if (weight === 0) return "0\u202f%";
-  if (weight < 0.0005) return "<\u202f0.1\u202f%";
-  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
-  return percentTo(weight, 1);
-}
-
-const percentTo = (weight, digits) => `${(weight * 100).toFixed(digits)}\u202f%`;
-
-/** As percent(), but with the decimals that a weight near 0 or 100 % needs to be a number. */
+/** As shortPercent(), but with the decimals that a weight near 0 or 100 % needs to be a number. */
 function precisePercent(weight) {
   const rest = Math.min(weight, 1 - weight) * 100;
-  if (rest >= 0.05 || rest <= 0) return percent(weight);
+  if (rest >= 0.05 || rest <= 0) return shortPercent(weight);
   if (rest >= 10 ** -MOST_DIGITS) return percentTo(weight, Math.ceil(-Math.log10(rest)) + 1);
   const edge = (10 ** -MOST_DIGITS).toFixed(MOST_DIGITS);
   return weight < 0.5 ? `<\u202f${edge}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
@@ -41,28 +25,7 @@ function positive(value, digits) {
   return value > 0 && value < least / 2 ? `<\u202f${least.toFixed(digits)}` : fixed(value, digits);
 }
 
-/**
- * The fewest decimals, from `least`, at which whoever works with the printed operands gets the printed result.
- * `agrees` receives the operands as printed.
- */
-function enoughDigits(operands, least, agrees, most = MOST_DIGITS) {
-  for (let digits = least; digits < most; digits++) {
-    if (agrees(...operands.map((value) => rounded(value, digits)))) return digits;
-  }
-  return most;
-}
-
 // ---------------------------------------------------------------- document
-
-function drawing(tag, attributes, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-const number = (part, value, text, role = "") =>
-  element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
 
 const label = (text, role) => element("bdi", { class: `label ${role}`, title: text }, text);
 
@@ -117,7 +80,7 @@ class Arithmetic {
     if (data.last_steps.length) steps.push(lastSteps(data.last_steps));
     this.root.setAttribute("aria-label", title.textContent);
     this.root.replaceChildren(
-      element("header", {}, title, number("result", data.result, percent(data.result), "result")),
+      element("header", {}, title, number("result", data.result, shortPercent(data.result), "result")),
       ...note,
       element("ol", {}, ...steps),
     );
@@ -392,7 +355,7 @@ class Arithmetic {
   row(index) {
     const cell = this.data.row[index];
     const picked = index === this.data.position;
-    const weight = percent(cell.weight);
+    const weight = shortPercent(cell.weight);
     const name = cell.hidden
       ? element("span", { class: "name" }, element("bdi", { title: cell.label }, cell.label), element("small", {}, "hidden"))
       : element(
@@ -447,7 +410,7 @@ class Arithmetic {
       { class: "rest", "data-part": "rest", "data-count": rest.length },
       element("th", { scope: "row", colspan: 2 }, `… and ${rest.length} more, together`),
       element("td", {}, number("rest-exponential", exponential, this.inColumn(positive(exponential, SHARE_DIGITS), SHARE_DIGITS))),
-      element("td", {}, number("rest-weight", sum("weight"), percent(sum("weight")), "share")),
+      element("td", {}, number("rest-weight", sum("weight"), shortPercent(sum("weight")), "share")),
     );
   }
 
@@ -508,11 +471,7 @@ class Arithmetic {
 
   onRowKey(event) {
     const buttons = [...event.currentTarget.querySelectorAll("button")];
-    const to = destination(event, buttons.indexOf(event.target), buttons.length, 1);
-    if (to === null) return;
-    event.preventDefault();
-    tabStop(buttons, to);
-    buttons[to].focus();
+    moveFocus(event, buttons, 1);
   }
 }
 
@@ -528,9 +487,6 @@ const clamp = (index, length) => Math.max(0, Math.min(length - 1, index));
 
 const dot = () =>
   element("span", {}, element("b", { class: "query" }, "q"), " · ", element("b", { class: "key" }, "k"));
-
-const strongest = (products) =>
-  products.reduce((best, product, i) => (Math.abs(product) > Math.abs(products[best]) ? i : best), 0);
 
 /** [query, key, product] as texts that multiply out as printed. */
 function multiplication(query, key, product) {
@@ -594,7 +550,7 @@ function rowDigits({ row, row_sum }) {
   for (let sum = SHARE_DIGITS; sum <= MOST_DIGITS && best.open > 0; sum++) {
     const total = rounded(row_sum, sum);
     // An exponential that is printed as 0 is printed as "< 0.0001", and agrees with "< 0.1 %".
-    const agrees = (cell) => (e) => percent(e / total) === percent(cell.weight) || (e === 0 && cell.weight < 0.0005);
+    const agrees = (cell) => (e) => shortPercent(e / total) === shortPercent(cell.weight) || (e === 0 && cell.weight < 0.0005);
     const of = row.map((cell) => enoughDigits([cell.exponential], SHARE_DIGITS, agrees(cell)));
     const open = row.filter((cell, i) => !agrees(cell)(rounded(cell.exponential, of[i]))).length;
     if (open < best.open) best = { sum, of, open };

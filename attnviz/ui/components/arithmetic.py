@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import streamlit as st
+from attnviz.ui.components.component import component, heard
 
-from attnviz.ui.components.component import component
-
-_mount = component("arithmetic")
+_mount = component("arithmetic", "numbers")
 
 
 def arithmetic(
@@ -52,10 +50,4 @@ def arithmetic(
                                       number, or weight when there is no such line
         on_pick: called with the place in row, from 0, of the key that was picked from the softmax list.
     """
-
-    def picked() -> None:
-        pick = st.session_state[key].get("pick")
-        if on_pick and pick:
-            on_pick(int(pick["key"]))
-
-    _mount(key=key, data=dict(message), on_pick_change=picked)
+    _mount(key=key, data=dict(message), on_pick_change=heard(on_pick, key, "pick", "key"))

@@ -58,9 +58,8 @@ class Atlas {
     this.fact = element("p", { class: "fact" });
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
     parent.append(this.root);
-    this.host = parent.host ?? parent;
     this.grid.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
-    this.grid.onkeydown = (event) => this.move(event);
+    this.grid.onkeydown = (event) => moveFocus(event, this.buttons, this.data.heads);
     this.grid.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
     this.grid.onpointerleave = () => this.tell(-1);
     this.grid.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
@@ -83,8 +82,7 @@ class Atlas {
 
   update(data) {
     this.data = data;
-    this.theme = Theme.of(this.host);
-    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.theme = themeOf(this.root);
     this.selected.tell(data.selected);
     const shape = `${data.layers}×${data.heads}`;
     if (this.shape !== shape) this.build();
@@ -152,15 +150,6 @@ class Atlas {
     const shown = at >= 0 ? at : this.number(layer, heads[0]);
     const name = element("strong", { text: this.name(shown) });
     this.fact.replaceChildren(name, `: ${this.data.facts[shown] ?? ""}`);
-  }
-
-  move(event) {
-    const from = this.buttons.indexOf(event.target);
-    const to = destination(event, from, this.buttons.length, this.data.heads);
-    if (from < 0 || to === null) return;
-    event.preventDefault();
-    tabStop(this.buttons, to);
-    this.buttons[to].focus();
   }
 
   pick(at) {

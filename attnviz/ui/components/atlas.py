@@ -9,8 +9,7 @@ import streamlit as st
 
 from attnviz.ui.components.component import component
 
-PARTS = ("palette",)
-_mount = component("atlas", *PARTS)
+_mount = component("atlas", "palette")
 
 
 class Selection(TypedDict):

@@ -1,29 +1,6 @@
 /* average: a weighted average as a sum of vectors; average.py describes the message. */
 
-const SVG = "http://www.w3.org/2000/svg";
 const FAINTEST = 0.12; // of a vector of which next to nothing is taken
-
-const percent = (weight) => {
-  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
-  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
-  return `${(100 * weight).toFixed(1)}\u202f%`;
-};
-
-const fixed = (value, digits) => {
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-};
-
-const bracketed = (text) => (text.startsWith("−") ? `(${text})` : text);
-
-function drawing(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-}
-
-const number = (part, value, text, role = "") =>
-  element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
 
 /** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
 class Strip {
@@ -75,7 +52,7 @@ class Average {
       role: "group",
       "aria-label": "Which token looks",
       onclick: ({ target }) => this.pick(target.closest("button")),
-      onkeydown: (event) => this.onWordKey(event),
+      onkeydown: (event) => moveFocus(event, this.wordButtons, this.wordButtons.length),
     });
     this.body = element("tbody", { onkeydown: (event) => this.onRowKey(event) });
     this.foot = element("tfoot");
@@ -113,7 +90,7 @@ class Average {
 
   update(data) {
     this.chosen.tell(data.query);
-    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     const before = this.data;
     this.data = data;
@@ -151,14 +128,6 @@ class Average {
     this.chosen.choose(query);
     this.mark();
     this.trigger("pick", { query });
-  }
-
-  onWordKey(event) {
-    const to = destination(event, this.wordButtons.indexOf(event.target), this.wordButtons.length, this.wordButtons.length);
-    if (to === null) return;
-    event.preventDefault();
-    tabStop(this.wordButtons, to);
-    this.wordButtons[to].focus();
   }
 
   // ------------------------------------------------------------ the sum
@@ -242,7 +211,7 @@ class Average {
       this.products[row].replaceChildren(
         number("share", weight, weight.toFixed(4), "weights"),
         " × ",
-        number("value", x, bracketed(fixed(x, 4)), "value"),
+        number("value", x, inBrackets(fixed(x, 4)), "value"),
         " = ",
         number("product", weight * x, fixed(weight * x, 5)),
       );
@@ -279,7 +248,7 @@ class Average {
       ` of its vector (violet in the last line). Number ${this.at + 1}: `,
       element("span", { class: "weights", text: part.weight.toFixed(4) }),
       " × ",
-      element("span", { class: "value", text: bracketed(fixed(x, 4)) }),
+      element("span", { class: "value", text: inBrackets(fixed(x, 4)) }),
       ` = ${fixed(part.weight * x, 5)}; all lines together: ${fixed(mixed[this.at], 5)}.`,
     );
   }
@@ -291,11 +260,7 @@ class Average {
       this.pointAtNumber(this.at + step);
       return;
     }
-    const to = destination(event, this.buttons.indexOf(event.target), this.buttons.length, 1);
-    if (to === null) return;
-    event.preventDefault();
-    tabStop(this.buttons, to);
-    this.buttons[to].focus();
+    moveFocus(event, this.buttons, 1);
   }
 }
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-import streamlit as st
+from attnviz.ui.components.component import component, heard
 
-from attnviz.ui.components.component import component
-
-_mount = component("average", "palette")
+_mount = component("average", "palette", "numbers")
 
 
 class Word(TypedDict):
@@ -61,12 +59,6 @@ def average(
         d_model: how many numbers a whole vector has.
         on_pick: called with the place of the token that the visitor picks.
     """
-
-    def picked() -> None:
-        pick = st.session_state[key].get("pick")
-        if pick:
-            on_pick(int(pick["query"]))
-
     _mount(
         key=key,
         data={
@@ -76,5 +68,5 @@ def average(
             "mixed": list(mixed),
             "d_model": d_model,
         },
-        on_pick_change=picked,
+        on_pick_change=heard(on_pick, key, "pick", "query"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 _HERE = Path(__file__).parent
-_parts: dict[str, tuple[str, ...]] = {}
+
+# What each widget's code consists of, in order.
+PARTS: dict[str, tuple[str, ...]] = {}
 
 
 def component(name: str, *parts: str) -> ComponentRenderer:
@@ -30,7 +33,7 @@ def component(name: str, *parts: str) -> ComponentRenderer:
     Raises:
         FileNotFoundError: there is no such widget or part.
     """
-    _parts[name] = ("shared", *parts, name)
+    PARTS[name] = ("shared", *parts, name)
     stub = source("js", "stub").replace('"NAME"', json.dumps(name))
     return st.components.v2.component(f"attnviz.{name}", js=stub, css=source("css", "shared", name))
 
@@ -50,10 +53,10 @@ def library() -> str:
 
     What several widgets are made of is sent once, in a scope around theirs.
     """
-    uses = Counter(part for parts in _parts.values() for part in parts)
+    uses = Counter(part for parts in PARTS.values() for part in parts)
     common = [part for part, count in uses.items() if count > 1]
     widgets = []
-    for name, parts in _parts.items():
+    for name, parts in PARTS.items():
         own = source("js", *(part for part in parts if uses[part] == 1))
         code = own.replace("export default ", "return ")
         widgets.append(f"window.attnvizCode[{json.dumps(name)}] ??= (() => {{\n{code}\n}})();")
@@ -68,6 +71,17 @@ def library() -> str:
             "export default () => {};",
         ]
     )
+
+
+def heard(listener: Callable[[int], None] | None, key: str, trigger: str, name: str) -> Callable[[], None]:
+    """What Streamlit calls at a widget's trigger: tells the listener the number `name` that came with it."""
+
+    def call() -> None:
+        said = st.session_state[key].get(trigger)
+        if listener and said:
+            listener(int(said[name]))
+
+    return call
 
 
 @cache

@@ -2,7 +2,6 @@
 
 class HeadView {
   constructor(parent) {
-    this.host = parent.host ?? parent;
     this.chosen = new Choice("heads"); // { layer, heads }
     this.pin = new Choice("tokens"); // { query, key }
     this.several = false;
@@ -32,7 +31,7 @@ class HeadView {
     parent.append(this.root);
     this.views = { lines: new Lines(this), matrix: new Matrix(this) };
     this.chips.onclick = ({ target }) => this.chip(this.buttons.indexOf(target.closest("button")) + 1);
-    this.chips.onkeydown = (event) => this.moveChip(event);
+    this.chips.onkeydown = (event) => moveFocus(event, this.buttons, this.buttons.length);
     this.observer = new ResizeObserver(() => this.data && this.picture.layout());
     this.observer.observe(this.root);
     this.stopListening = listen({
@@ -49,8 +48,7 @@ class HeadView {
 
   update(data) {
     this.data = data;
-    this.theme = Theme.of(this.host);
-    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.theme = themeOf(this.root);
     this.root.dataset.view = data.view;
     this.chosen.tell({ layer: data.layer, heads: data.heads });
     this.pin.tell({ query: data.query, key: data.key });
@@ -238,15 +236,6 @@ class HeadView {
     this.several = !this.several;
     this.markChips();
     if (!this.several && this.heads.length > 1) this.choose(this.heads.slice(0, 1));
-  }
-
-  moveChip(event) {
-    const from = this.buttons.indexOf(event.target);
-    const to = destination(event, from, this.buttons.length, this.buttons.length);
-    if (from < 0 || to === null) return;
-    event.preventDefault();
-    tabStop(this.buttons, to);
-    this.buttons[to].focus();
   }
 
   markChips() {

@@ -9,8 +9,7 @@ import streamlit as st
 
 from attnviz.ui.components.component import component
 
-PARTS = ("palette", "pens", "lines", "matrix")
-_mount = component("head_view", *PARTS)
+_mount = component("head_view", "palette", "pens", "lines", "matrix")
 
 
 class ShownToken(TypedDict):

@@ -22,7 +22,6 @@ function writtenCells(cells, count) {
 
 class MaskEditor {
   constructor(parent) {
-    this.host = parent.host ?? parent;
     this.drawn = new Choice();
     this.axes = element(
       "p",
@@ -68,8 +67,7 @@ class MaskEditor {
   update(data) {
     this.data = data;
     this.count = data.tokens.length;
-    this.theme = Theme.of(this.host);
-    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.theme = themeOf(this.root);
     this.drawn.tell({ mask: data.mask });
     const labels = data.tokens.map(({ name }) => name).join("\n");
     if (this.labels !== labels) this.build();
@@ -311,10 +309,7 @@ class MaskEditor {
 
 /** How bright a colour is, 0 to 1 (WCAG): above 0.179, black is easier to read on it than white. */
 function luminance(rgb) {
-  const [r, g, b] = rgb.map((value) => {
-    const part = value / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
+  const [r, g, b] = rgb.map(linear);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 

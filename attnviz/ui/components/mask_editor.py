@@ -11,8 +11,7 @@ from attnviz.trace import Floats
 from attnviz.ui.components.component import component
 from attnviz.ui.components.head_view import ShownToken
 
-PARTS = ("palette", "pens")
-_mount = component("mask_editor", *PARTS)
+_mount = component("mask_editor", "palette", "pens")
 
 MOST_TOKENS = 40
 """How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""

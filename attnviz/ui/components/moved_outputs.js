@@ -2,7 +2,6 @@
 
 class MovedOutputs {
   constructor(parent) {
-    this.host = parent.host ?? parent;
     this.root = element("div", { class: "root" });
     parent.append(this.root);
   }
@@ -12,8 +11,7 @@ class MovedOutputs {
   }
 
   update({ rows }) {
-    const theme = Theme.of(this.host);
-    this.root.dataset.theme = theme.dark ? "dark" : "light";
+    const theme = themeOf(this.root);
     this.root.replaceChildren(
       ...rows.map(({ title, outputs }) => {
         const list = element("ol", { "aria-label": title });

@@ -7,8 +7,7 @@ from typing import TypedDict
 
 from attnviz.ui.components.component import component
 
-PARTS = ("palette",)
-_mount = component("moved_outputs", *PARTS)
+_mount = component("moved_outputs", "palette")
 
 
 class Output(TypedDict):

@@ -1,13 +1,7 @@
 /* nearness: two similarities for each token, before and after; nearness.py describes the message. */
 
-const written2 = (value) => {
-  const text = Math.abs(value).toFixed(2);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-};
-
 class Nearness {
   constructor(parent) {
-    this.parent = parent;
     this.root = element("div", { class: "root nearness" });
     parent.append(this.root);
   }
@@ -17,7 +11,7 @@ class Nearness {
   }
 
   update(data) {
-    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     this.data = data;
     const { lines, before, after } = data;
@@ -51,8 +45,8 @@ class Nearness {
         {},
         element("th", { scope: "row", title: line.name }, element("bdi", { text: line.label })),
         element("td", {}, element("div", { class: "track", "aria-hidden": "true" }, zero, way, ...dots)),
-        element("td", { class: "before", "data-value": line.before }, written2(line.before)),
-        element("td", { class: "after", "data-value": line.after }, written2(line.after)),
+        element("td", { class: "before", "data-value": line.before }, fixed(line.before)),
+        element("td", { class: "after", "data-value": line.after }, fixed(line.after)),
       );
     });
     this.root.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));

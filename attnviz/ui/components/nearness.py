@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.ui.components.component import component
 
-_mount = component("nearness", "palette")
+_mount = component("nearness", "palette", "numbers")
 
 
 class Near(TypedDict):

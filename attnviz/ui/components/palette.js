@@ -15,19 +15,22 @@ function rgbFromOklab([lightness, a, b]) {
     4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
     -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
     -0.0041960863 * long - 0.7034186147 * medium + 1.707614701 * short,
-  ].map((linear) => {
-    const clipped = Math.min(1, Math.max(0, linear));
+  ].map((light) => {
+    const clipped = Math.min(1, Math.max(0, light));
     const gamma = clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055;
     return Math.round(255 * gamma);
   });
 }
 
+/** One channel of sRGB, 0–255, to linear light, 0–1. */
+function linear(value) {
+  const gamma = value / 255;
+  return gamma <= 0.04045 ? gamma / 12.92 : ((gamma + 0.055) / 1.055) ** 2.4;
+}
+
 /** sRGB, 0–255, to OKLab. */
 function oklabFromRgb(rgb) {
-  const [r, g, b] = rgb.map((value) => {
-    const gamma = value / 255;
-    return gamma <= 0.04045 ? gamma / 12.92 : ((gamma + 0.055) / 1.055) ** 2.4;
-  });
+  const [r, g, b] = rgb.map(linear);
   const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const medium = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
   const short = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
@@ -172,6 +175,14 @@ class Theme {
   change(rises) {
     return this.#at(rises ? "above" : "below", 0.72);
   }
+}
+
+/** The theme around a widget; its root also says to the style sheet whether it is dark. */
+function themeOf(root) {
+  const parent = root.parentNode;
+  const theme = Theme.of(parent.host ?? parent);
+  root.dataset.theme = theme.dark ? "dark" : "light";
+  return theme;
 }
 
 /** One picture of [query, key] levels, one canvas pixel a cell. */

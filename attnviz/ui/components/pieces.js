@@ -2,13 +2,12 @@
 
 class Pieces {
   constructor(parent) {
-    this.parent = parent;
     this.typed = element("p", { class: "typed" });
     this.list = element("div", {
       class: "list",
       role: "group",
       "aria-label": "Tokens",
-      onkeydown: (event) => this.onKey(event),
+      onkeydown: (event) => moveFocus(event, this.buttons, this.buttons.length),
       onpointerover: ({ target }) => this.show(target.closest("button")),
       onpointerleave: () => this.show(null),
     });
@@ -24,7 +23,7 @@ class Pieces {
   }
 
   update(data) {
-    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     this.data = data;
     this.buttons = data.cuts.map((cut, at) => {
@@ -57,14 +56,6 @@ class Pieces {
     const part = (from, to) => letters.slice(from, to).join("");
     this.typed.replaceChildren(part(0, start), element("mark", { text: part(start, end) }), part(end));
     for (const other of this.buttons) other.classList.toggle("shown", other === button);
-  }
-
-  onKey(event) {
-    const to = destination(event, this.buttons.indexOf(event.target), this.buttons.length, this.buttons.length);
-    if (to === null) return;
-    event.preventDefault();
-    tabStop(this.buttons, to);
-    this.buttons[to].focus();
   }
 }
 

@@ -18,6 +18,14 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A new element of a picture in SVG. */
+function drawing(tag, attributes, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
 /** Streamlit calls a widget again at each change of data or theme: one View per place on the page. */
 function widget(View) {
   const views = new WeakMap();
@@ -66,6 +74,16 @@ function tabStop(buttons, index) {
     const value = at === index ? 0 : -1;
     if (button.tabIndex !== value) button.tabIndex = value;
   }
+}
+
+/** Moves the focus from button to button, as the keys of `destination` say. */
+function moveFocus(event, buttons, columns) {
+  const from = buttons.indexOf(event.target);
+  const to = from < 0 ? null : destination(event, from, buttons.length, columns);
+  if (to === null) return;
+  event.preventDefault();
+  tabStop(buttons, to);
+  buttons[to].focus();
 }
 
 /**

@@ -1,17 +1,7 @@
 /* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
    also stands, unrounded, in a data-value attribute beside it. */
 
-const SVG = "http://www.w3.org/2000/svg";
 const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
-const MOST_DIGITS = 6;
-
-function drawing(tag, attributes, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
 /** An SVG that is stretched to its place; `box` is its own system of coordinates. */
 const stretched = (name, box, ...children) =>
   drawing("svg", { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" }, ...children);
@@ -47,8 +37,6 @@ function bar(share, [low, high]) {
   return stretched("bar", [low, 0, high - low, 1], rect, line);
 }
 
-const number = (name, value, text) => element("span", { class: "number", "data-part": name, "data-value": value }, text);
-
 /** 0.176 as "+17.6 %". */
 function signed(share) {
   const text = (100 * Math.abs(share)).toFixed(1);
@@ -56,18 +44,12 @@ function signed(share) {
   return `${share < 0 ? "−" : "+"}${text}\u202f%`;
 }
 
-const percent = (weight) => `${(100 * weight).toFixed(weight > 0 && weight < 0.01 ? 1 : 0)}\u202f%`;
-
-const plain = (value, digits) => value.toFixed(digits).replace("-", "−");
+const shortPercent = (weight) => percentTo(weight, weight > 0 && weight < 0.01 ? 1 : 0);
 
 /** length × cosine ÷ length of the output, with so many digits that who works it out gets the printed share. */
 function worked(length, cosine, whole, share) {
-  let digits = 2;
-  for (; digits < MOST_DIGITS; digits++) {
-    const result = (Number(length.toFixed(digits)) * Number(cosine.toFixed(digits))) / Number(whole.toFixed(digits));
-    if (signed(result) === signed(share)) break;
-  }
-  return `${plain(length, digits)} × ${plain(cosine, digits)} ÷ ${plain(whole, digits)} = ${signed(share)}`;
+  const digits = enoughDigits([length, cosine, whole], 2, (l, c, w) => signed((l * c) / w) === signed(share));
+  return `${fixed(length, digits)} × ${fixed(cosine, digits)} ÷ ${fixed(whole, digits)} = ${signed(share)}`;
 }
 
 /** W with its index. */
@@ -88,7 +70,7 @@ class Shares {
   }
 
   update(data) {
-    this.root.dataset.theme = Theme.of(this.parent.host ?? this.parent).dark ? "dark" : "light";
+    themeOf(this.root);
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
     const focused = this.buttons?.indexOf(this.parent.activeElement) ?? -1;
     const shape = (message) => JSON.stringify({ ...message, selected: null });
@@ -110,7 +92,7 @@ class Shares {
     this.buttons = data.weights.map((_, head) => this.row(head));
     const rows = element("div", { class: "rows", role: "group", "aria-label": "Heads" }, ...this.buttons);
     rows.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
-    rows.onkeydown = (event) => this.move(event);
+    rows.onkeydown = (event) => moveFocus(event, this.buttons, 1);
     rows.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
     rows.onpointerleave = () => this.tell(-1);
     rows.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
@@ -129,7 +111,7 @@ class Shares {
       title("head", ["1 Split"], `${d_head} of ${d_model}`),
       title("looks", ["2 Attend"], "its own row of weights, a stripe for each token"),
       title("piece", ["3 Concatenate"], `what it read: ${d_head} of ${d_model}`),
-      element("span", { class: "length", text: "length" }),
+      element("span", { class: "length", text: "length added" }),
       title("share", ["4 Multiply by ", matrix()], `its slice is ${slice}: its share of the output`),
     );
   }
@@ -142,7 +124,7 @@ class Shares {
     const name = (at) =>
       word.replaceChildren(
         element("bdi", { text: tokens[at], title: tokens[at] }),
-        number("weight", weights[head][at], percent(weights[head][at])),
+        number("weight", weights[head][at], shortPercent(weights[head][at])),
       );
     name(top);
     const picture = strip(weights[head]);
@@ -220,19 +202,10 @@ class Shares {
       matrix(),
       `, give ${output.length} numbers: a vector of length ${lengths[head].toFixed(2)}. Its cosine to the whole output for `,
       element("bdi", { text: query }),
-      `, of length ${whole.toFixed(2)}, is ${plain(cosines[head], 2)}. Length × cosine ÷ whole length is its share: `,
+      `, of length ${whole.toFixed(2)}, is ${fixed(cosines[head])}. Length × cosine ÷ whole length is its share: `,
       element("b", { class: "number value-role", "data-part": "worked" }, worked(lengths[head], cosines[head], whole, shares[head])),
       ".",
     );
-  }
-
-  move(event) {
-    const from = this.buttons.indexOf(event.target);
-    const to = destination(event, from, this.buttons.length, 1);
-    if (from < 0 || to === null) return;
-    event.preventDefault();
-    tabStop(this.buttons, to);
-    this.buttons[to].focus();
   }
 
   pick(head) {

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from attnviz.ui.components.component import component
+from attnviz.ui.components.component import component, heard
 
 if TYPE_CHECKING:
     from attnviz.lessons.many_heads import HeadShares
 
-PARTS = ("palette",)
-_mount = component("shares", *PARTS)
+_mount = component("shares", "palette", "numbers")
 
 # Enough for every digit that is printed; whole floats would double the message.
 _DIGITS = 6
@@ -39,12 +36,6 @@ def shares(
         selected: the head whose row is marked and whose arithmetic is written out, from 0.
         on_pick: called with the head, from 0.
     """
-
-    def picked() -> None:
-        pick = st.session_state[key].get("pick")
-        if pick and on_pick:
-            on_pick(int(pick["head"]))
-
     _mount(
         key=key,
         data={
@@ -60,5 +51,5 @@ def shares(
             "output_length": shown.output_length,
             "selected": selected,
         },
-        on_pick_change=picked,
+        on_pick_change=heard(on_pick, key, "pick", "head"),
     )

@@ -1,7 +1,5 @@
 /* shuffle: the same tokens in two orders, and what became of each token's output; see shuffle.py. */
 
-const SVG = "http://www.w3.org/2000/svg";
-
 class Shuffle {
   constructor(parent) {
     this.choice = new Choice();
@@ -17,9 +15,7 @@ class Shuffle {
     this.data = data;
     this.choice.tell(data.chosen);
     const focused = this.buttons?.indexOf(this.root.getRootNode().activeElement) ?? -1;
-    const theme = Theme.of(this.root.getRootNode().host);
-    this.root.dataset.theme = theme.dark ? "dark" : "light";
-    this.palette = theme.pixels("diverging");
+    this.palette = themeOf(this.root).pixels("diverging");
     this.root.style.setProperty("--columns", data.columns.length);
     this.root.replaceChildren(
       element("div", { class: "stage" }, this.orders(), this.table()),
@@ -44,18 +40,14 @@ class Shuffle {
         ),
       ),
     );
-    const lines = document.createElementNS(SVG, "svg");
-    lines.setAttribute("viewBox", `0 0 100 ${before.length}`);
-    lines.setAttribute("preserveAspectRatio", "none");
-    this.data.tokens.forEach((token, to) => {
+    const lines = this.data.tokens.map((token, to) => {
       const from = before.indexOf(token);
-      const line = document.createElementNS(SVG, "path");
-      line.setAttribute("d", `M0 ${from + 0.5}C50 ${from + 0.5} 50 ${to + 0.5} 100 ${to + 0.5}`);
-      line.dataset.token = token.came_from;
-      lines.append(line);
+      const way = `M0 ${from + 0.5}C50 ${from + 0.5} 50 ${to + 0.5} 100 ${to + 0.5}`;
+      return drawing("path", { d: way, "data-token": token.came_from });
     });
+    const picture = drawing("svg", { viewBox: `0 0 100 ${before.length}`, preserveAspectRatio: "none" }, ...lines);
     const heading = element("div", { class: "heading", text: "Original order" });
-    return element("div", { class: "orders", "aria-hidden": "true" }, heading, list, lines);
+    return element("div", { class: "orders", "aria-hidden": "true" }, heading, list, picture);
   }
 
   table() {
@@ -66,7 +58,7 @@ class Shuffle {
       "table",
       {},
       element("thead", {}, element("tr", {}, ...head)),
-      element("tbody", { onkeydown: (event) => this.walk(event) }, ...rows),
+      element("tbody", { onkeydown: (event) => moveFocus(event, this.buttons, 1) }, ...rows),
     );
   }
 
@@ -115,15 +107,6 @@ class Shuffle {
         verdictText,
       ),
     );
-  }
-
-  walk(event) {
-    const row = this.buttons.indexOf(event.target);
-    const to = row < 0 ? null : destination(event, row, this.buttons.length, 1);
-    if (to === null) return;
-    event.preventDefault();
-    tabStop(this.buttons, to);
-    this.buttons[to].focus();
   }
 
   pick(row) {

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-import streamlit as st
+from attnviz.ui.components.component import component, heard
 
-from attnviz.ui.components.component import component
-
-PARTS = ("palette",)
-_mount = component("shuffle", *PARTS)
+_mount = component("shuffle", "palette")
 
 
 class Outcome(TypedDict):
@@ -69,14 +66,8 @@ def shuffle(
         note: what the colours mean.
         on_pick: called with the number that a token had in the original order.
     """
-
-    def picked() -> None:
-        pick = st.session_state[name].get("pick")
-        if pick:
-            on_pick(int(pick["came_from"]))
-
     _mount(
         key=name,
         data={"tokens": list(tokens), "columns": list(columns), "chosen": chosen, "note": note},
-        on_pick_change=picked,
+        on_pick_change=heard(on_pick, name, "pick", "came_from"),
     )

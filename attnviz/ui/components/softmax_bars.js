@@ -1,14 +1,5 @@
 /* softmax_bars: one row of keys under several softmaxes, as a table of bars; softmax_bars.py describes the data. */
 
-const minus = (text) => text.replace("-", "−");
-
-/** A weight with one decimal; never 0 % for something that is not 0, nor 100 % for less than all. */
-function share(weight) {
-  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
-  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
-  return `${(100 * weight).toFixed(1)}\u202f%`;
-}
-
 class SoftmaxBars {
   constructor(parent) {
     this.root = element("div", { class: "root softmax-bars" });
@@ -45,14 +36,14 @@ class SoftmaxBars {
         element(
           "td",
           { "data-value": score },
-          score === null ? "" : minus(score.toFixed(Math.abs(score) < 100 ? 2 : 1)),
+          score === null ? "" : fixed(score, Math.abs(score) < 100 ? 2 : 1),
         ),
         ...weights.map((weight, column) =>
           element(
             "td",
             { class: weight === strongest[column] ? "weight strongest" : "weight", "data-value": weight },
             element("span", { class: "bar" }, element("span", { style: `width:${100 * weight}%` })),
-            element("span", { class: "number" }, share(weight)),
+            element("span", { class: "number" }, percent(weight)),
           ),
         ),
       );

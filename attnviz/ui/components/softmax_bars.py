@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.ui.components.component import component
 
-_mount = component("softmax_bars")
+_mount = component("softmax_bars", "numbers")
 
 
 class Key(TypedDict):

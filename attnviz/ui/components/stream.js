@@ -1,8 +1,6 @@
 /* stream: one token's vector on its way through a layer; stream.py describes the message. Every number that is
    printed also stands, unrounded, in a data-value attribute beside it. */
 
-const LEAST_DIGITS = 2;
-const MOST_DIGITS = 6;
 const CELLS_ACROSS = { narrow: 48, wide: 96 };
 const NARROW = 480; // pixels of the widget
 const CELL_HEIGHT = 1.3; // of its width
@@ -77,25 +75,9 @@ const STATIONS = [
 
 // ---------------------------------------------------------------- numbers
 
-const rounded = (value, digits) => Number(value.toFixed(digits));
-
-function fixed(value, digits = LEAST_DIGITS) {
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-}
-
-const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text);
-
 /** The fewest decimals at which whoever works with the printed operands gets the printed result. */
-function digitsFor(operands, result, work) {
-  for (let digits = LEAST_DIGITS; digits < MOST_DIGITS; digits++) {
-    if (fixed(work(...operands.map((value) => rounded(value, digits)))) === fixed(result)) return digits;
-  }
-  return MOST_DIGITS;
-}
-
-const number = (part, value, text = fixed(value)) =>
-  element("span", { class: "number", "data-part": part, "data-value": value }, text);
+const digitsFor = (operands, result, work) =>
+  enoughDigits(operands, 2, (...printed) => fixed(work(...printed)) === fixed(result));
 
 const result = (part, value) => element("b", {}, number(part, value));
 
@@ -203,7 +185,6 @@ class Strip {
 
 class Stream {
   constructor(parent) {
-    this.host = parent.host ?? parent;
     this.chosen = new Choice();
     this.back = element("button", { type: "button", class: "tool", text: "← Back" });
     this.next = element("button", { type: "button", class: "tool next" });
@@ -233,8 +214,7 @@ class Stream {
   update(data) {
     if (data.arrays !== this.data?.arrays) this.neuron = data.strongest[0][0];
     this.data = data;
-    this.theme = Theme.of(this.host);
-    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.theme = themeOf(this.root);
     this.chosen.tell(data.step);
     this.draw();
   }
@@ -344,7 +324,7 @@ class Stream {
     const { arrays, data } = this;
     if (!arrays) return; // until they have come, what was drawn last stays
     delete this.root.dataset.waiting;
-    this.dimension = Math.min(this.dimension ?? largest(arrays.attention.values), arrays.came_in.values.length - 1);
+    this.dimension = Math.min(this.dimension ?? strongest(arrays.attention.values), arrays.came_in.values.length - 1);
     for (const { aboutElement, about, vectors } of this.stations) {
       aboutElement.textContent = about(this);
       for (const { strip, facts } of vectors) {
@@ -525,8 +505,5 @@ class Stream {
     return [this.which, ...normed("came_out", before, this.data.norms[1], gain, offset, after)];
   }
 }
-
-/** The place of the entry that is furthest from 0. */
-const largest = (values) => values.reduce((best, value, at) => (Math.abs(value) > Math.abs(values[best]) ? at : best), 0);
 
 export default widget(Stream);

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
-import streamlit as st
+from attnviz.ui.components.component import component, heard
 
-from attnviz.ui.components.component import component
-
-_mount = component("stream", "palette")
+_mount = component("stream", "palette", "numbers")
 
 
 class Facts(TypedDict):
@@ -79,17 +77,6 @@ def stream(
         on_step: called with the step that the visitor walked to.
         on_layer: called with the layer, from 1, that the visitor went on to.
     """
-
-    def walked() -> None:
-        walk = st.session_state[key].get("walk")
-        if on_step and walk:
-            on_step(int(walk["step"]))
-
-    def entered() -> None:
-        enter = st.session_state[key].get("enter")
-        if on_layer and enter:
-            on_layer(int(enter["layer"]))
-
     _mount(
         key=key,
         data={
@@ -105,6 +92,6 @@ def stream(
             "strongest": [list(pair) for pair in strongest],
             "reach": reach,
         },
-        on_walk_change=walked,
-        on_enter_change=entered,
+        on_walk_change=heard(on_step, key, "walk", "step"),
+        on_enter_change=heard(on_layer, key, "enter", "layer"),
     )

@@ -6,7 +6,7 @@ const FIRST = 8; // of a vector, this many numbers are written out
 const LARGEST = 8; // of a long sum, this many products are written out
 const RESULT_DIGITS = 3;
 const FEWEST_DIGITS = 4; // decimals of a product that is printed
-const MOST_DIGITS = 8;
+const MOST_FACTOR_DIGITS = 8; // decimals of a number that it is worked out from, at most
 const MOVE_MS = 450;
 const WIDEST_SHARE = 0.98; // the colours end where this share of a matrix's numbers is contained
 
@@ -42,32 +42,15 @@ const ROLES = {
 
 // Numbers -------------------------------------------------------------------------------------------------
 
-const rounded = (value, digits) => Number(value.toFixed(digits));
-
-function fixed(value, digits = RESULT_DIGITS) {
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-}
-
-const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text);
-
-const share = (weight) => {
-  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
-  return `${(100 * weight).toFixed(1)}\u202f%`;
-};
-
-/** The fewest decimals, from `least`, at which working with the printed numbers gives what is printed. */
-function enoughDigits(least, agrees) {
-  for (let digits = least; digits < MOST_DIGITS; digits++) if (agrees(digits)) return digits;
-  return MOST_DIGITS;
-}
+/** As percent(), but the sum of all weights may miss 1 by a rounding, and is still 100 %. */
+const share = (weight) => (weight >= 0.9995 ? percentTo(weight, 1) : percent(weight));
 
 const total = (values) => values.reduce((sum, value) => sum + value, 0);
 
 /** a × b = product as texts that multiply out as printed. */
 function multiplication(a, b, digits) {
   const product = fixed(a * b, digits);
-  const enough = enoughDigits(RESULT_DIGITS, (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product);
+  const enough = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product);
   return [fixed(a, enough), inBrackets(fixed(b, enough)), product];
 }
 
@@ -90,12 +73,6 @@ function aligned(texts) {
   return texts.map((text) => space(left - before(text)) + text + space(right - after(text)));
 }
 
-const strongest = (values) => {
-  let best = 0;
-  for (let at = 1; at < values.length; at++) if (Math.abs(values[at]) > Math.abs(values[best])) best = at;
-  return best;
-};
-
 /** The size that the colours of a matrix end at: a few outliers must not make all others look alike. */
 function reachOf(values) {
   const sizes = Float32Array.from(values, Math.abs).sort();
@@ -103,9 +80,6 @@ function reachOf(values) {
 }
 
 // Document ------------------------------------------------------------------------------------------------
-
-const number = (part, value, text, role = "") =>
-  element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
 
 const named = (text, role = "") => element("bdi", { class: `token ${role}` }, text);
 
@@ -253,7 +227,6 @@ class Block {
 
 class Walk {
   constructor(parent) {
-    this.host = parent.host ?? parent;
     this.choice = new Choice();
     this.pinned = null;
     this.blocks = new Map(MATRICES.map((about) => [about.name, new Block(this, about)]));
@@ -304,9 +277,8 @@ class Walk {
     this.data = data;
     this.choice.tell(data.step);
     if (other || before !== this.step) this.pinned = null;
-    this.theme = Theme.of(this.host);
+    this.theme = themeOf(this.root);
     this.theme.roles = { ...ROLES[this.theme.dark ? "dark" : "light"], plain: this.theme.text };
-    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
     this.draw(before !== undefined && before !== this.step);
   }
 
@@ -590,13 +562,13 @@ class Walk {
     const value = block.at(row, column);
     return [
       heading("Number ", String(column + 1), " of the vector of ", this.token(row)),
-      formulaLine(symbol(["x"], "plain"), element("sub", {}, String(column + 1)), " = ", number("result", value, fixed(value, MOST_DIGITS - 2), "outcome")),
+      formulaLine(symbol(["x"], "plain"), element("sub", {}, String(column + 1)), " = ", number("result", value, fixed(value, MOST_DIGITS), "outcome")),
       element("p", { class: "muted" }, this.data.origin),
       element(
         "p",
         { class: "muted" },
         "The vector’s first numbers: ",
-        element("span", { class: "number" }, Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at))).join(", ")),
+        element("span", { class: "number" }, Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at), RESULT_DIGITS)).join(", ")),
         ", …",
       ),
     ];
@@ -607,7 +579,7 @@ class Walk {
     if (block.row) {
       return [
         heading("Number ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
-        formulaLine(number("result", value, fixed(value, MOST_DIGITS - 2), "outcome")),
+        formulaLine(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
         element("p", { class: "muted" }, `Learned in training; added to number ${column + 1} of every ${block.role}.`),
       ];
     }
@@ -615,7 +587,7 @@ class Walk {
     const [left, right, product] = multiplication(x, value, FEWEST_DIGITS);
     return [
       heading("Row ", String(row + 1), ", column ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
-      formulaLine(number("result", value, fixed(value, MOST_DIGITS - 2), "outcome")),
+      formulaLine(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
       element(
         "p",
         { class: "muted" },
@@ -671,7 +643,7 @@ class Walk {
     const score = block.at(row, 0);
     const dot = this.array("dot_products")[row];
     const root = Math.sqrt(this.size);
-    const digits = enoughDigits(RESULT_DIGITS, (of) => fixed(rounded(dot, of) / rounded(root, 5)) === fixed(score));
+    const digits = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(rounded(dot, of) / rounded(root, 5), RESULT_DIGITS) === fixed(score, RESULT_DIGITS));
     return [
       heading("The score of ", this.token(row, "key")),
       formulaLine(
@@ -679,7 +651,7 @@ class Walk {
         ` ÷ √${this.size} = `,
         fixed(dot, digits),
         ` ÷ ${root.toFixed(5)} = `,
-        number("result", score, fixed(score), "outcome"),
+        number("result", score, fixed(score, RESULT_DIGITS), "outcome"),
       ),
       element("p", { class: "muted" }, `A sum of ${this.size} products grows with their number; ÷ √${this.size} brings it back to the size of one of them.`),
     ];
@@ -690,11 +662,11 @@ class Walk {
     const scores = this.array("scores");
     const exponentials = [...scores].map((score) => Math.exp(score - largest));
     const [score, exponential, weight] = [scores[row], exponentials[row], this.array("weights")[row]];
-    const power = enoughDigits(RESULT_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
+    const power = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
     const outside = this.data.rest ? sum - total(exponentials) : 0;
     const terms = this.data.rest ? [...exponentials, outside] : exponentials;
     // The sum has one decimal less than what it sums: the roundings of many add up.
-    const digits = enoughDigits(FEWEST_DIGITS, (of) => {
+    const digits = fewestDigits(FEWEST_DIGITS, MOST_FACTOR_DIGITS, (of) => {
       const below = fixed(total(terms.map((term) => rounded(term, of))), of - 1);
       return below === fixed(sum, of - 1) && share(rounded(exponential, of) / Number(below)) === share(weight);
     });
@@ -720,7 +692,7 @@ class Walk {
         " = ",
         number("result", weight, share(weight), "outcome weights"),
       ),
-      element("p", { class: "muted" }, `${fixed(largest)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
+      element("p", { class: "muted" }, `${fixed(largest, RESULT_DIGITS)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
       list,
     ];
   }

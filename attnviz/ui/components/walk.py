@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-import streamlit as st
-
-from attnviz.ui.components.component import component
+from attnviz.ui.components.component import component, heard
 from attnviz.ui.components.head_view import ShownToken
 
-PARTS = ("palette",)
-_mount = component("walk", *PARTS)
+_mount = component("walk", "palette", "numbers")
 
 
 class Spoken(TypedDict):
@@ -77,12 +74,6 @@ def walk(
         origin: where the tokens' vectors come from, one sentence.
         on_step: called with the step that the visitor went to.
     """
-
-    def moved() -> None:
-        move = st.session_state[key].get("step")
-        if move:
-            on_step(int(move["step"]))
-
     _mount(
         key=key,
         data={
@@ -95,5 +86,5 @@ def walk(
             "rest": rest,
             "origin": origin,
         },
-        on_step_change=moved,
+        on_step_change=heard(on_step, key, "step", "step"),
     )

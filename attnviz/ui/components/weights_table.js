@@ -2,7 +2,6 @@
 
 class WeightsTable {
   constructor(parent) {
-    this.host = parent.host ?? parent;
     this.root = element("div", { class: "root weights-table" });
     parent.append(this.root);
   }
@@ -12,8 +11,7 @@ class WeightsTable {
   }
 
   update(data) {
-    const dark = Theme.of(this.host).dark;
-    this.root.dataset.theme = dark ? "dark" : "light";
+    themeOf(this.root);
     if (this.data === data) return;
     this.data = data;
     const { weights, others, labels, query, columns } = data;

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 CERTAIN = {
     DOT: "A longer vector can score higher than the word itself.",
-    "Scaled dot product": "The dot product, divided by the root of the vectors' length: "
-    "the same order of words, but at the same temperature the weights are flatter.",
+    "Scaled dot product": "The dot product, divided by the root of $d$: "
+    "the words are ranked alike, but at the same temperature the weights are flatter.",
     "Cosine": "Only the direction counts: no word can score higher than the word itself.",
     ADDITIVE: "A small network compares the two. Untrained, its opinion is random.",
 }
@@ -66,7 +66,7 @@ def meaning(chosen: Chosen) -> None:
     with explanation:
         st.markdown(
             "How alike two vectors are is told by the **cosine** of the angle between them: 1 is the same "
-            "direction, 0 is nothing in common. Before and after the mixing, the vector of "
+            "direction, 0 a right angle. Before and after the mixing, the vector of "
             f"{chosen.looker} has these cosines with the fixed vectors of the sentence's words."
         )
         if named:
@@ -80,12 +80,15 @@ def meaning(chosen: Chosen) -> None:
                 for place in named
             )
             st.markdown(
-                f"The cosine {changes}. A mix resembles whatever is in it: it has taken up the sentence, but "
-                "it has not found out what it refers to."
+                f"The cosine {changes}. But a mix resembles whatever is in it: nothing here has told "
+                f"{chosen.looker} which of these words matters to it."
             )
             st.markdown(
-                "For that, a model learns what to look for. In a trained head of this BERT (layer 4, head "
-                f"2), {chosen.looker} looks at {looks}. How it does that is what the next pages are about."
+                "For that, a model learns what to look for. BERT reads a sentence in several **layers**, one "
+                "after the other, each with several **heads**. A head is one attention that has learned what "
+                f"to compare. In layer 4, head 2, {chosen.looker} looks most, of the other words, at "
+                f"{looks}. "
+                "How it does that is what the next pages are about."
             )
 
 
@@ -96,7 +99,7 @@ def scorings(chosen: Chosen) -> None:
     st.markdown(
         f"The scores of {chosen.looker} by each of them, and its weights at $T = "
         f"{chosen.latex_temperature}$. $q$ is the vector of the token that looks, "
-        "$k$ of the one it looks at, $d$ how many numbers they have."
+        "$k$ that of the one it looks at, $d$ how many numbers each has."
     )
     columns = st.columns(len(FORMULAS), gap="medium")
     for column, (scoring, latex) in zip(columns, FORMULAS.items(), strict=True):
@@ -119,7 +122,9 @@ def scorings(chosen: Chosen) -> None:
             )
     numbers = _random_numbers(chosen.found.vectors.shape[1], chosen.draw)
     st.markdown(
-        "Additive scoring (Bahdanau et al. 2015) has two matrices and a vector that a model would learn. "
+        "The dot product is in Luong et al. 2015, scaled in Vaswani et al. 2017, the cosine in Graves et al. "
+        "2014. Additive scoring (Bahdanau et al. 2015) has two matrices, $W$ and $U$, and a vector $v$ (not "
+        "the value), which a model would learn. "
         f"Nothing is trained on this page, so they are **random numbers**, draw {chosen.draw}: "
         f"{numbers}. Choose Additive above, change the draw, and see the weights change."
     )
@@ -139,12 +144,14 @@ def matrix(chosen: Chosen) -> None:
             "does the same, and a computer does all of them at once, as a **matrix**: one row for each token "
             "that looks, one column for each that is looked at. Every row sums to 100 %."
         )
-        lesson.formula(r"\textcolor{violet}{\mathrm{weights}} = \operatorname{softmax}(S / T)")
-        lesson.formula(r"X' = \textcolor{violet}{\mathrm{weights}} \cdot \textcolor{green}{X}")
+        lesson.formula(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
+        lesson.formula(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
         rounding = ", the rounding of the computer's numbers." if alone.difference else "."
         st.markdown(
-            "$S$ has the scores, $X$ the tokens' vectors, one row each. Computed alone and as a row of the "
-            f"matrix, the numbers of {chosen.looker} differ by at most {_tiny(alone.difference)}{rounding}"
+            ":violet[$A$] has the weights, $S$ the scores, :green[$X$] the tokens' vectors, one row for each "
+            "token. Computed alone and as a "
+            f"row of the matrix, the numbers of {chosen.looker} differ by at most "
+            f"{_tiny(alone.difference)}{rounding}"
         )
 
     def pick(row: int | None, _: int | None) -> None:
@@ -160,7 +167,7 @@ def matrix(chosen: Chosen) -> None:
             view="matrix",
             query=query,
             heading=f"{chosen.scoring}, T = {chosen.temperature}",
-            note="the darker, the larger the share of its row; one scale for all rows",
+            note="the more a cell stands out, the larger its share of its row; one scale for all rows",
             caption=f"{chosen.scoring}, T = {chosen.temperature}",
             filename="weighted-average",
             on_pick=pick,

@@ -14,8 +14,8 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
 from attnviz.ui import markdown
 from attnviz.ui.components import store
+from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.stream import Facts, NormFacts, stream
-from attnviz.ui.learn.chart import chart
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_layer, choose_word
@@ -83,7 +83,8 @@ def question(chosen: Chosen) -> None:
     options = ["the old vector", "the update"]
     guess(
         f"{chosen.name} comes into layer {chosen.layer + 1} as a vector of {size} numbers. Attention works "
-        "out an **update**, a vector of the same size, and *adds* it. Which of the two vectors is longer?",
+        "out an **update**, a vector of the same size, and *adds* it. Which of the two vectors is longer (a "
+        "vector's length is the root of its summed squares)?",
         options,
         right=options[0] if vector >= update else options[1],
         because=f"The old vector's length is **{_number(vector)}**, the update's **{_number(update)}**: "
@@ -131,24 +132,25 @@ def text(chosen: Chosen) -> None:
     least = float(walk.activated.values.min())
     st.header("What the parts are for", anchor=False)
     st.markdown(
-        f"A **layer** (or block) takes one vector of {size} numbers for each token and hands on one of the "
-        "same size. This vector, from the first layer to the last, is the token's **residual stream**: "
+        "A **layer**, often called a block, holds the attention block of page 4 and a feed-forward network. "
+        f"It takes one vector of {size} numbers for each token and hands on one of the same size. This "
+        "vector, from the first layer to the last, is the token's **residual stream** (Elhage et al. 2021): "
         "every part of a layer reads from it and *adds* to it."
     )
-    formula(r"y = \operatorname{LayerNorm}\big(x + \textcolor{violet}{\operatorname{MultiHead}(x)}\big)")
+    formula(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
     formula(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
     st.markdown(
         f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
-        f":violet[MultiHead] is attention with all its heads.\n\n"
+        f"MultiHead is attention with all its heads, FFN the feed-forward network.\n\n"
         f"**Why add?** An update does not replace the vector, so nothing has to be learned to keep what is "
-        f"old (He et al. 2016). Here the old vector has length {_number(walk.came_in.length)} (the root of "
-        f"its summed squares), attention's update {_number(walk.attention.length)}. The cosine of the angle "
+        f"old (He et al. 2016). Here the old vector has length {_number(walk.came_in.length)}, "
+        f"attention's update {_number(walk.attention.length)}. The cosine of the angle "
         f"between $x$ and the sum is {_number(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
         f"the update alone, put in place of $x$, would have {_number(_cosine(walk.attention))}.\n\n"
-        f"**Why norm?** Sums tend to grow: this one has length {_number(walk.first_sum.length)}, after the "
-        f"feed-forward {_number(walk.second_sum.length)}. The layer norm (Ba et al. 2016) takes each token's "
-        f"own mean $\\mu$ and variance $\\sigma^2$ away, then gives every dimension its learned size "
-        f"$\\gamma$ and offset $\\beta$:"
+        f"**Why norm?** Sums can grow and grow: this one has length {_number(walk.first_sum.length)}, after "
+        f"the feed-forward {_number(walk.second_sum.length)}. The layer norm (Ba et al. 2016) subtracts a "
+        f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
+        f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
     )
     formula(
         r"\operatorname{LayerNorm}(s) = \frac{s - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
@@ -156,16 +158,16 @@ def text(chosen: Chosen) -> None:
     st.markdown(
         f"In the first norm of this layer $\\mu$ = {_number(walk.first_norm.mean, 3)} and $\\sigma^2$ = "
         f"{_number(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
-        "only keeps the root away from 0. Adding first and norming then, as the paper and BERT do, is called "
-        "*post-norm*; most later models norm first (*pre-norm*, Xiong et al. 2020).\n\n"
+        "only keeps the root away from 0. Adding first and norming then, as Vaswani et al. (2017) and BERT "
+        "do, is called *post-norm*; most later models norm first (*pre-norm*, Xiong et al. 2020).\n\n"
         f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**: "
-        f"{_number(wide / size, 0)} times as many, as in the paper. It passes each through a bend and comes "
+        f"{_number(wide / size, 0)} times as many, as in that paper. It passes each through a bend and comes "
         f"back to {size}:"
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
     formula(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
     st.markdown(
-        "The paper's bend is $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth cousin "
+        "That paper's bend is $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth cousin "
         "$\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a standard "
         f"normal number is below $h$ (Hendrycks & Gimpel 2016). Here {wide - walk.firing} neurons are not "
         f"above 0: in place of exactly 0 they give a little less, down to {_number(least)}.\n\n"
@@ -175,32 +177,18 @@ def text(chosen: Chosen) -> None:
 
 def more(chosen: Chosen) -> None:
     """Draw the lengths and directions layer by layer, and say which neurons fire."""
-    # Plotly weighs 4.7 MB in the browser, so it comes after the picture.
-    from attnviz.figures.block import lengths, similarities
-
     through = _journey(chosen.text)
     token = chosen.token
     st.header("Layer by layer", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("How long are the parts?", anchor=False)
-        chart(
-            lengths(through.came_in[:, token], through.attention[:, token], through.feed_forward[:, token]),
-            alt=_lengths_in_words(through, token, "The token"),
-            key="lengths by layer",
-            filename="lengths-by-layer",
-        )
+        _lengths_chart(through, token)
         st.markdown(_lengths_in_words(through, token, chosen.name))
     with right:
         st.subheader("How much of the embedding is left?", anchor=False)
         near = _nearest(token, len(chosen.groups))
-        names = [name_of(place, chosen.groups) for place in (token, *near)]
-        chart(
-            similarities(through.similarity[:, [token, *near]].T, names),
-            alt=_similarity_in_words(through, token, "The token"),
-            key="similarity by layer",
-            filename="similarity-by-layer",
-        )
+        _similarity_chart(through, [token, *near], chosen.groups)
         faint = "the other tokens"
         if len(near) < len(chosen.groups) - 1:
             faint = f"its {len(near)} nearest of {len(chosen.groups) - 1} other tokens"
@@ -208,6 +196,63 @@ def more(chosen: Chosen) -> None:
         st.markdown(f"{said} {_furthest(chosen, through)} The faint lines are {faint}.")
     st.header(f"The neurons of layer {chosen.layer + 1}", anchor=False)
     st.markdown(_neurons_in_words(chosen))
+
+
+def _lengths_chart(through: Journey, token: int) -> None:
+    layers = range(1, len(through.came_in) + 1)
+    curves(
+        "lengths by layer",
+        [
+            Line("vector that comes in", layers, through.came_in[:, token], marker="circle", colour="muted"),
+            Line("attention's update", layers, through.attention[:, token], dash="dash", marker="square"),
+            Line(
+                "feed-forward's update",
+                layers,
+                through.feed_forward[:, token],
+                dash="dot",
+                marker="diamond",
+                colour="feed-forward",
+            ),
+        ],
+        title="How long are the parts?",
+        across=Axis("layer"),
+        up=Axis("length", zero=True),
+        at="layer {x}",
+        alt=_lengths_in_words(through, token, "The token"),
+        caption="The length of one token's vector in front of each layer, and of what the layer adds to it.",
+        filename="lengths-by-layer",
+    )
+
+
+def _similarity_chart(through: Journey, tokens: Sequence[int], groups: tuple[Group, ...]) -> None:
+    """The first of the tokens stands out."""
+    after = range(len(through.similarity))
+    token, *others = tokens
+    cosines = through.similarity[:, token]
+    main = Line(
+        name_of(token, groups),
+        after,
+        cosines,
+        marker="circle",
+        colour="text",
+        printed=[_number(float(cosine)) for cosine in cosines],
+    )
+    faint = [
+        Line(name_of(place, groups), after, through.similarity[:, place], colour="text", faint=True)
+        for place in others
+    ]
+    curves(
+        "similarity by layer",
+        [main, *faint],
+        title="How much of the embedding is left?",
+        across=Axis("after layer (0: the embedding)"),
+        up=Axis("cosine to the embedding", zero=True),
+        at="after layer {x}",
+        faint="other tokens",
+        alt=_similarity_in_words(through, token, "The token"),
+        caption="The cosine between each token's vector after every layer and its embedding.",
+        filename="similarity-by-layer",
+    )
 
 
 def code() -> None:
@@ -233,11 +278,12 @@ def limits(chosen: Chosen) -> None:
         f"a word for. Some dimensions are just large: here number {dimension + 1} goes out with "
         f"{_number(float(walk.came_out.values[dimension]))}, while the typical size is "
         f"{_number(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
-        "were found in many BERTs (Kovaleva et al. 2021), and a cosine can hang on them.\n"
+        "were found in many BERTs (Kovaleva et al. 2021), and a cosine can depend on them alone (Timkey & "
+        "van Schijndel 2021).\n"
         "- **Importance, in a length.** A long update can be undone by the next one, and the norm rescales "
         "every vector.\n"
-        "- **Every transformer.** GPT-2 and most later models put the norm in front of each part; their "
-        "residual stream is never normed on its way, and its length grows."
+        "- **Every transformer.** GPT-2 (Radford et al. 2019) and most later models put the norm in front of "
+        "each part; their residual stream is not normed on its way, and usually grows."
     )
 
 

@@ -182,13 +182,13 @@ def text(reading: Reading) -> None:
         "from another, the *source*. Nothing else changes:"
     )
     formula(
-        rf"\underbrace{{\textcolor{{violet}}{{W}}}}_{{{n}\times {m}}}=\operatorname{{softmax}}\!\Bigl("
+        rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}=\operatorname{{softmax}}\!\Bigl("
         rf"\underbrace{{\textcolor{{blue}}{{Q}}}}_{{{n}\times {width}}}"
         rf"\underbrace{{\textcolor{{red}}{{K}}^\top}}_{{{width}\times {m}}}/\sqrt{{{width}}}\Bigr)"
     )
     formula(
         rf"\underbrace{{O}}_{{{n}\times {width}}}="
-        rf"\underbrace{{\textcolor{{violet}}{{W}}}}_{{{n}\times {m}}}\,"
+        rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}\,"
         rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}\;"
     )
     shape = "square" if n == m else "no longer square"
@@ -203,8 +203,8 @@ def text(reading: Reading) -> None:
     st.markdown(
         f"Here :blue[$Q$] holds the vectors that the bundled BERT gives to the reader's tokens after "
         f"{reading.layer} of its {LAYERS} layers, :red[$K$] and :green[$V$] those of the source's. Each text "
-        "goes through the model by itself. A token reads the tokens whose vectors point the way its own "
-        f"does. Switch to *{other}* to compare."
+        "goes through the model by itself. A token reads most the tokens whose vectors are long and point "
+        f"the way its own does. Switch to *{other}* to compare."
     )
 
 
@@ -272,9 +272,10 @@ def limits() -> None:
 - **A reader that is still writing.** A translator's reader knows only the words it has written so far. Here
   both texts are complete before the first token reads.
 - **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read
-  anyway, often [CLS] or [SEP], which the model adds to both texts.
-- **Why a model decides.** A weight says what was read (Jain & Wallace 2019), and after several layers the
-  vector at a word holds a mixture of its whole sentence (Abnar & Zuidema 2020).
+  anyway, often [CLS] or [SEP], which the tokenizer adds to both texts (Clark et al. 2019).
+- **Why a model decides.** A weight says what was read (Jain & Wallace 2019, Serrano & Smith 2019; against:
+  Wiegreffe & Pinter 2019), and after several layers the vector at a word holds a mixture of its whole
+  sentence (Abnar & Zuidema 2020).
 - **A rule.** Two sentences are an anecdote. Try pairs of your own.
 """
     )

@@ -93,8 +93,8 @@ def question(chosen: Chosen) -> None:
         "how much more do they have to multiply?",
         ["12 times as much", "About twice as much", "Nothing more", "Less"],
         right="Nothing more" if times == 1 else "12 times as much",
-        because=f"Both have {many.parameters:,} parameters, and for this sentence both take "
-        f"{many.multiply_adds:,} multiply-adds: {many.heads} × {many.d_head} = {one.d_head}. "
+        because=f"Both have {many.parameters:,} parameters (learned numbers), and for this sentence both "
+        f"take {many.multiply_adds:,} multiply-adds: {many.heads} × {many.d_head} = {one.d_head}. "
         f"But {many.heads} heads give each word {many.heads} rows of weights instead of one.",
         key="guess_many_heads",
     )
@@ -169,15 +169,16 @@ def text(chosen: Chosen, heads: int) -> None:
     rest = ", and nothing else" if heads > 1 else ": all of them"
     st.header("Four steps", anchor=False)
     st.markdown(
-        f"A **head** is one attention: it gives each word a row of weights, and reads with it. A model has "
-        f"many of them side by side.\n\n"
+        f"A **head** gives each token a row of weights, and reads with it. The heads of a layer work side by "
+        f"side, and together they are an **attention block**:\n\n"
         f"1. **Split.** The {d_model} numbers of each :blue[query], :red[key] and :green[value] are cut into "
         f"{pieces} of {d_head}. Head {head + 1} gets numbers {first} to {last}{rest}.\n"
         f"2. **Attend.** Each head compares its pieces of :blue[query] and :red[key], makes its own "
         f":violet[weights], and averages its pieces of the :green[values].\n"
         f"3. **Concatenate.** {joined}\n"
-        f"4. **Multiply by $W_O$.** This matrix mixes them. Its rows {first} to {last} meet only what head "
-        f"{head + 1} read: they are the head's *slice*."
+        f"4. **Multiply by $W_O$.** This learned matrix, {d_model} × {d_model}, mixes them into the block's "
+        f"**output**. Its rows {first} to {last} meet only what head {head + 1} read: they are the head's "
+        "*slice*, $W_{O,i}$."
     )
     formula(
         r"\begin{aligned}&\operatorname{Concat}(\text{head}_1,\dots,\text{head}_h)\,W_O\\"
@@ -189,9 +190,10 @@ def text(chosen: Chosen, heads: int) -> None:
         r"\textcolor{green}{V_i}"
     )
     st.markdown(
-        "So the output is a **sum with one summand a head** (and a bias, $b_O$). A head's **share** is how "
-        "far its summand reaches along the whole output: below 0 it pulls the other way. "
-        "The shares and the bias' sum to 100 %."
+        "So the output is a **sum with one summand a head** (and a bias, $b_O$): what a head adds is its own "
+        "average times its own slice. Its **share** is how far this summand reaches along the whole output, "
+        "in percent of the output's length; below 0 it pulls the other way. "
+        "All shares, the bias' too, sum to 100 %."
     )
     _why(chosen)
 
@@ -226,7 +228,7 @@ def habit(chosen: Chosen) -> None:
     st.markdown(
         "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures all tokens of "
         "this sentence; *even* is what a head scores that gives every token the same weight. A number means "
-        "little unless it is far from that."
+        "little unless it is far above that."
     )
     sizes.table(
         ("rule", "satisfied", f"head {chosen.name}", "even"),
@@ -286,18 +288,20 @@ def code() -> None:
 def limits(chosen: Chosen) -> None:
     """Say what one could wrongly conclude."""
     points = (
-        "- **A share is not an importance.** It says how much of this block's output a head makes, not what "
+        "- **A share is not an importance.** It says how much of this output a head makes, not what "
         "later layers do with it, nor what the model's answer would be without the head.\n"
-        "- **The block's output is not the word's new vector.** It is added to what the word had before, and "
-        "the sum is normalised: see *Inside a block*.\n"
+        "- **This output is not the word's new vector.** It is added to what the word had before, and the "
+        "sum is normalised: page 8.\n"
         "- **The other numbers of heads are not trained.** They cut this model's matrices at other places; a "
         f"model trained so would have learned other matrices. Only {_MODEL.heads} is what was learned.\n"
         "- **In deep layers a token is a mixture.** What stands at *dog* has by then read from other words "
         "(Abnar & Zuidema 2020).\n"
+        "- **A look at [CLS] or [SEP] may be a rest.** In many heads they get most of the weight (Clark et "
+        "al. 2019), and what such a head then adds is often small (Kobayashi et al. 2020).\n"
         f"- **A label is about this sentence.** Head {chosen.name} may do something else in the next one."
     )
     tokens = len(chosen.shown)
-    if tokens > _MODEL.d_head:
+    if tokens > _MODEL.d_head + 1:
         points += (
             f"\n- **These weights are not the only ones.** With {tokens} tokens and {_MODEL.d_head} numbers "
             "a head, other rows of weights give the very same output (Brunner et al. 2020)."

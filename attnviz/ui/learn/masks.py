@@ -122,7 +122,7 @@ def question(chosen: Chosen) -> None:
     ahead = len(groups) - 2
     places = {strongest, int(chosen.unmasked[chosen.query].argmax()), chosen.query, ahead, 0}
     guess(
-        f"What will {chosen.name} look at most if nobody may look ahead?",
+        f"In head {chosen.head_name}, what will {chosen.name} look at most if nobody may look ahead?",
         [name_of(place, groups) for place in sorted(places)],
         right=name_of(strongest, groups),
         because=_causal_in_words(chosen),
@@ -140,7 +140,7 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
     """
     groups = chosen.groups
     st.header(f"The mask, and what head {chosen.head_name} does with it", anchor=False)
-    kind = one_of("Mask", _KINDS, "causal", "mask")
+    kind = one_of("Mask", _KINDS, _KINDS[0], "mask")
     # The sizes stand beside the rest: the first stroke over a window, which has no more use for them, must
     # not move the cells.
     sizes = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
@@ -178,33 +178,37 @@ def text(chosen: Chosen) -> DeltaGenerator:
     st.header("What a mask is", anchor=False)
     st.markdown(
         "A **mask** says for each pair of tokens whether the one (the :blue[query], a row) may look at the "
-        "other (the :red[key], a column). It is added to the scores before the softmax: 0 where a cell is "
-        "open, −∞ where it is closed."
+        "other (the :red[key], a column). As a matrix $M$, it is added to the scores before the softmax: 0 "
+        "where a cell is open, −∞ where it is closed."
     )
     formula(
-        r"\textcolor{violet}{W} = \operatorname{softmax}\!\left("
+        r"\textcolor{violet}{A} = \operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{Q}\,\textcolor{red}{K}^\top}{\sqrt{d_\text{head}}} + M\right)"
     )
     st.markdown(
+        ":violet[$A$] has the weights, a row for each query. "
         "The softmax takes $e$ to the power of each score, and $e^{-\\infty} = 0$: a closed cell gets "
-        ":violet[weight] **exactly 0**, and the open cells of its row share the **100 %** among them. "
+        ":violet[weight] **exactly 0**, and the open cells of its row share the whole **100 %**. "
         "A row with every cell closed would be 0 divided by 0, so it is refused before anything is computed."
     )
     st.markdown(
         "The model is **run again** with your mask in all its layers and heads, so that the numbers change "
         "for two reasons: some cells are closed here, and the layers before could not read everything either."
     )
+    st.header("What a causal mask changes", anchor=False)
     st.markdown(_causal_in_words(chosen))
     st.markdown(_first_layer(chosen))
     st.header("Who uses which", anchor=False)
     st.markdown(
-        "- **none**: BERT and every *encoder* read in both directions.\n"
-        "- **causal**: GPT and every *decoder* write from left to right, so no token may look ahead: when it "
-        "is written, what follows does not exist yet.\n"
-        "- **padding**: sentences of one batch are filled up to equal length; nobody looks at the filling.\n"
+        "- **none**: BERT, and the *encoder* of 2017 (Vaswani et al.), which reads a finished text, look in "
+        "both directions.\n"
+        "- **causal**: GPT (Radford et al. 2018), and the *decoder* of 2017, write from left to right, so no "
+        "token may look ahead: when it is written, what follows does not exist yet.\n"
+        "- **padding**: sentences computed together are filled up to equal length; nobody looks at the "
+        "filling.\n"
         "- **prefix**: a question that all may read, then an answer written from left to right "
         "([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)).\n"
-        "- **window**: only neighbours, which makes long texts cheap "
+        "- **window**: only neighbours, which makes long texts cheaper "
         "([Beltagy et al. 2020](https://arxiv.org/abs/2004.05150))."
     )
     return st.container()
@@ -233,9 +237,11 @@ def limits() -> None:
         "a mixture of what it could read before (Abnar & Zuidema 2020): a closed cell stops the direct look, "
         "but what was there may come round through a third token that both may use.\n"
         "- **Not why the model decides.** A weight says what was read, not what it was good for "
-        "(Jain & Wallace 2019; against: Wiegreffe & Pinter 2019).\n"
-        "- **[CLS] and [SEP]** often take what is left over as a place to rest (Clark et al. 2019). Close "
-        "their columns and see where it goes."
+        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+        "- **That [CLS] and [SEP] mean much.** They often get most of the weight, as a place to rest (Clark "
+        "et al. 2019, Kobayashi et al. 2020). Close their columns and see where it goes.\n"
+        "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
+        "plus one, other weights would give the very same output (Brunner et al. 2020)."
     )
 
 
@@ -265,7 +271,7 @@ def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskC
 _EXPLAINED = {
     "none": "Every token may look at every token.",
     "causal": "A token sees itself and what comes before.",
-    "padding": "Nobody sees the filling at the end.",
+    "padding": "As if the last tokens only filled up: nobody sees them.",
     "prefix": "All see the prefix; then nobody looks ahead.",
     "window": "A token sees itself and its neighbours.",
     _BY_HAND: "Your own mask.",
@@ -365,7 +371,7 @@ def _first_layer(chosen: Chosen) -> str:
         f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
         f"{markdown.code(name_of(key, chosen.groups))} {row[key]:.1f} %, and {left:.1f} % to all that it may "
         f"still see, itself included. **{row[key]:.1f} % / {left:.1f} % = {seen[key]:.1f} %**: "
-        "its weight with the mask."
+        "the weight with the mask."
     )
 
 

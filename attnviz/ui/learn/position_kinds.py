@@ -12,8 +12,9 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
 from attnviz.trace import Floats
 from attnviz.ui import markdown
+from attnviz.ui.components.curves import Axis, Dash, Line, Marker, curves
+from attnviz.ui.components.encoding import encoding
 from attnviz.ui.controls import one_of
-from attnviz.ui.learn.chart import chart
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula
 from attnviz.ui.learn.sentence import choose_head, choose_word, word_option
@@ -39,15 +40,17 @@ _SHOWN_TOKENS = 64
 _SIDE_BY_SIDE = """
 | kind | acts on | tells | used in |
 |---|---|---|---|
-| **Sinusoidal** | the input | the place | the paper of 2017 |
+| **Sinusoidal** | the input | the place | Vaswani et al. 2017 |
 | **Learned** | the input | the place | BERT, GPT-2 |
 | **Rotary** | :blue[q], :red[k] | the distance | LLaMA |
 | **ALiBi** | the scores | the distance | BLOOM |
+
+:small[GPT-2: Radford et al. 2019. LLaMA: Touvron et al. 2023. BLOOM: Le Scao et al. 2022.]
 """
 
 
 def draw(text: str, word: int) -> None:
-    """Draw the choice of a remedy, and what it is.
+    """Draw the choice of a kind of positions, and what it is.
 
     Args:
         text: the sentence.
@@ -115,13 +118,14 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
 
 
 def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
-    from attnviz.figures.positions import encoding_picture
-
-    chart(
-        encoding_picture(found.encoding, [group.label for group in groups], word, pair),
+    encoding(
+        "encoding picture",
+        found.encoding,
+        [group.label for group in groups],
+        position=word,
+        pair=pair,
         alt=f"The sinusoidal vectors of {len(found.encoding)} positions as rows of {found.encoding.shape[1]} "
         "colours: quick stripes on the left, hardly any change on the right.",
-        key="encoding picture",
         filename="sinusoidal",
     )
     st.caption(
@@ -131,15 +135,43 @@ def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair:
 
 
 def _chart_of_waves(found: Waves, line: Curve, pair: int, word: int) -> None:
-    from attnviz.figures.positions import wave_picture
-
-    chart(
-        wave_picture(line.position, line.sine, line.cosine, pair, word, found.by_distance),
-        alt=f"Above, sine and cosine of pair {pair + 1}, one turn in "
-        f"{2 * np.pi / float(found.rates[pair]):,.1f} positions. Below, PE · PE falls from "
-        f"{found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at distance 10.",
-        key="wave picture",
+    places = np.flatnonzero(line.position % 1 == 0).tolist()
+    curves(
+        "wave picture",
+        [
+            Line("sine", line.position, line.sine, marker="circle", points=places, colour="text"),
+            Line(
+                "cosine",
+                line.position,
+                line.cosine,
+                dash="dash",
+                marker="cross",
+                points=places,
+                colour="muted",
+            ),
+        ],
+        title=f"Pair {pair + 1} along the positions",
+        across=Axis("position"),
+        up=Axis(f"pair {pair + 1}"),
+        at="position {x}",
+        digits=3,
+        marked=word,
+        height=150,
+        alt=f"Sine and cosine of pair {pair + 1}, one turn in "
+        f"{2 * np.pi / float(found.rates[pair]):,.1f} positions.",
         filename="waves",
+    )
+    curves(
+        "distance picture",
+        [Line("PE · PE", range(len(found.by_distance)), found.by_distance, colour="text")],
+        title="PE · PE by distance",
+        across=Axis("distance between two positions"),
+        up=Axis("PE · PE"),
+        at="{x} apart",
+        height=150,
+        alt=f"PE · PE falls from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
+        "distance 10.",
+        filename="waves-by-distance",
     )
 
 
@@ -159,9 +191,9 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
         peak = int(found.mean[2:10].argmax()) + 2
         st.markdown(
             "**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
-            f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it rises "
-            f"once more, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked for. "
-            f"Those of {_name(word, groups)} and {_name(other, groups)} have "
+            f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
+            f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked "
+            f"for. Those of {_name(word, groups)} and {_name(other, groups)} have "
             f"**{_number(found.cosines[word, other], 2)}**. Unlike the sine's, the "
             "cosines depend on the place too: see the width of the band."
         )
@@ -170,17 +202,26 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
             f"The first row, where [CLS] always stands, is a mark of its own: its length is "
             f"**{found.lengths[0]:.2f}**, the others' **{found.lengths[1:].mean():.2f}** on average."
         )
-        from attnviz.figures.positions import table_picture
-
-        chart(
-            table_picture(found.mean, found.low, found.high),
+        mean = Line(
+            "mean", range(len(found.mean)), found.mean, found.low, found.high, band=True, colour="text"
+        )
+        curves(
+            "table picture",
+            [mean],
+            title="How alike the vectors of two places are",
+            across=Axis("distance between two positions"),
+            up=Axis("cosine"),
+            at="{x} apart",
+            digits=3,
             alt=f"The mean cosine falls from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
             "distance 10; single pairs of places ten apart have between "
             f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
-            key="table picture",
             filename="learned-positions",
         )
-        st.caption(f"All pairs of BERT's {limit - 1} places after the first, by their distance.")
+        st.caption(
+            f"All pairs of BERT's {limit - 1} places after the first, by their distance: the mean, and the "
+            "band from the least to the most alike."
+        )
     with drawn:
         _matrix(
             text,
@@ -197,8 +238,8 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
         st.subheader("Turn the query and the key", anchor=False)
         st.markdown(
             "Nothing is added to the words. Instead each pair of numbers in a :blue[query] and a :red[key] "
-            "is turned by an angle that grows with its place, as quickly as the sinusoidal clock's hands (Su "
-            "et al. 2021). :green[Values] stay as they are."
+            "is turned by an angle that grows with its place, by the rule of the sinusoidal clock's hands "
+            "(Su et al. 2021). $R_m$ is the turn of place $m$. :green[Values] stay as they are."
         )
         formula(
             r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
@@ -218,7 +259,7 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
             found.scores,
             f"Scores of head {layer + 1}-{head + 1}, turned",
             "q · k / √d after both were turned by their places. The vectors are BERT's, read without its "
-            "positions: it was not trained for rotation, so the rule is real and the reading is not.",
+            "positions: it was not trained for rotation, so these are not a trained model's scores.",
             key=key,
             layer=layer,
             head=head,
@@ -227,30 +268,64 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
 
 
 def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
-    from attnviz.figures.positions import distance_picture
     from attnviz.lessons.positions import STARTS
 
-    chart(
-        distance_picture(found.distances, found.moved, STARTS, key - word),
+    looks: tuple[tuple[Dash | None, Marker | None], ...] = (("solid", None), (None, "cross"), (None, "ring"))
+    curves(
+        "rotary picture",
+        [
+            Line(f"query at {start}", found.distances, scores, dash=dash, marker=marker, colour="query")
+            for start, scores, (dash, marker) in zip(STARTS, found.moved, looks, strict=True)
+        ],
+        title="The score by distance",
+        across=Axis("key's place − query's place"),
+        up=Axis("score"),
+        at="key {x} on",
+        digits=3,
+        marked=key - word,
         alt="The score by distance, with the query at three places: one curve, the three differ by at "
         f"most {_spread(found):.6f}.",
-        key="rotary picture",
         filename="rotary",
     )
     st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
 
 
 def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
-    from attnviz.figures.positions import turning_picture
-
     shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
-    chart(
-        turning_picture(
-            found.turned[:shown, 2 * pair : 2 * pair + 2], [group.label for group in groups[:shown]], word
-        ),
+    across, up = found.turned[:shown, 2 * pair : 2 * pair + 2].T
+    names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
+    circle, radius = np.linspace(0, 2 * np.pi, 181), float(np.hypot(across[0], up[0]))
+    curves(
+        "turning picture",
+        [
+            Line("", radius * np.cos(circle), radius * np.sin(circle), colour="muted"),
+            Line(
+                "at another place",
+                across,
+                up,
+                dash=None,
+                marker="circle",
+                colour="query",
+                names=names,
+                printed=[str(place) for place in range(shown)],
+            ),
+            Line(
+                "where it stands",
+                [0, across[word]],
+                [0, up[word]],
+                marker="diamond",
+                colour="text",
+                points=[1],
+                names=["", names[word]],
+            ),
+        ],
+        title=f"Pair {pair + 1} of the query, turned",
+        across=Axis("first number of the pair"),
+        up=Axis("second number"),
+        digits=3,
+        plane=True,
         alt=f"Pair {pair + 1} of the query as points on a circle, turned by "
         f"{found.frequencies[pair]:.4f} radians from each place to the next.",
-        key="turning picture",
         filename="rotary-pair",
     )
     st.caption(f"Pair {pair + 1} of the query, were it to stand at each place of the sentence.")
@@ -285,9 +360,9 @@ def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
         st.subheader("Far away counts less", anchor=False)
         st.markdown(
             "No vectors and no turning: each score is lowered by the distance, in each head at its own rate, "
-            "the slope $m_h$ of head $h$ (Press et al. 2022). Made for decoders, where nobody looks ahead: "
-            "the key $j$ never comes after the query $i$. There is no table to run out of, so texts may be "
-            "longer than those in training; that is what it was made for."
+            "the slope $m_h$ of head $h$ of $H$ (Press et al. 2022). Made for decoders, where nobody looks "
+            "ahead: the key $j$ never comes after the query $i$. There is no table to run out of, so texts "
+            "may be longer than those in training; that is what it was made for."
         )
         formula(
             r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "
@@ -313,13 +388,23 @@ def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
                 f"{heads} is no power of two, so by the authors' rule the first heads take the slopes of "
                 f"{2 ** (heads.bit_length() - 1)} heads, and the rest every second slope of twice as many."
             )
-        from attnviz.figures.positions import bias_picture
-
-        chart(
-            bias_picture(found.by_distance, head),
+        back_from_query = range(found.by_distance.shape[1])
+        others = [
+            Line(f"head {number + 1}", back_from_query, line, colour="text", faint=True)
+            for number, line in enumerate(found.by_distance)
+            if number != head
+        ]
+        curves(
+            "bias picture",
+            [Line(f"head {head + 1}", back_from_query, found.by_distance[head], colour="text"), *others],
+            title="What is added to the score",
+            across=Axis("distance back from the query to the key"),
+            up=Axis("added to the score", zero=True),
+            at="{x} back",
+            digits=3,
+            faint="other heads",
             alt=f"{heads} straight lines that fall from 0; the steepest slope is "
             f"{found.slopes.max():.4g}, the flattest {found.slopes.min():.4g}.",
-            key="bias picture",
             filename="alibi",
         )
     with drawn:

@@ -90,7 +90,8 @@ def question(chosen: Chosen) -> None:
     row = found.order.index(chosen.word)
     same = bool(found.without.differences[row] < _ROUNDING)
     guess(
-        f"Shuffle the words and leave out the positions: what will the output of {chosen.name} be?",
+        "Shuffle the words, and leave out the vectors that tell BERT where each token stands, its "
+        f"**positions**: what will the output of {chosen.name} (its vector after the last layer) be?",
         [_OTHER, _SAME, _MEAN],
         right=_SAME if same else _OTHER,
         because=f"Without positions, its {found.without.after.shape[1]} numbers before and after the shuffle "
@@ -110,7 +111,6 @@ def picture(chosen: Chosen) -> Read:
         st.button("Shuffle", icon=":material/shuffle:", on_click=_shuffle)
         st.button("Original order", on_click=_original)
     read = Read(chosen, order, _experiment(chosen.text, order))
-    st.markdown(in_words(read))
     tokens, note = _shown(read)
     shuffle(
         "shuffle",
@@ -120,6 +120,7 @@ def picture(chosen: Chosen) -> Read:
         note=note,
         on_pick=lambda number: _follow(chosen.text, number),
     )
+    st.markdown(in_words(read))
     return read
 
 
@@ -158,11 +159,10 @@ def text(read: Read) -> None:
     )
     bare, placed = read.found.without, read.found.with_positions
     st.markdown(
-        "The real BERT reads both orders here, as it is and without the vectors that tell it where each "
-        "token stands: one term less in its input, $\\operatorname{LayerNorm}(\\text{word} + \\text{segment} "
-        "+ \\text{position})$. All its layers stay as they are. (The segment, first or second text, is the "
-        "same for all tokens here; [CLS] and [SEP] keep their places at the ends.) Over **all tokens**, the "
-        "outputs in the two orders differ\n\n"
+        "The real BERT reads both orders here, as it is and without positions: one term less in its input, "
+        "$\\operatorname{LayerNorm}(\\text{word} + \\text{segment} + \\text{position})$. All its layers stay "
+        "as they are. (The segment, first or second text, is the same for all tokens here; [CLS] and [SEP] "
+        "keep their places at the ends.) Over **all tokens**, the outputs in the two orders differ\n\n"
         f"- without positions by at most **{written(bare.differences.max())}**,\n"
         f"- with positions by up to **{written(placed.differences.max())}**."
     )
@@ -198,11 +198,11 @@ def limits() -> None:
     """Say what one could wrongly conclude."""
     not_shown(
         "- **A model trained without positions.** This BERT was trained with its table and had it taken "
-        "away. A decoder trained without positions can still learn about order, since its causal mask shows "
-        "each token another number of tokens (Haviv et al. 2022).\n"
-        "- **Which remedy is best.** That takes models trained with each of them. This BERT knows its own "
-        "table only: its rotary scores and its biases here show how the rule "
-        "works, not what such a model would do.\n"
+        "away. A decoder trained without positions can still learn about order, probably because its causal "
+        "mask shows each token another number of tokens (Haviv et al. 2022).\n"
+        "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
+        "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
+        "model would do.\n"
         "- **Everything in an output.** The strips show the beginning of each vector; "
         "the numbers beside them are computed from all of it.\n"
         "- **What the words mean in the new order.** That the outputs differ says that the order counts, "

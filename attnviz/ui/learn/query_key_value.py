@@ -99,11 +99,13 @@ def question(chosen: Chosen) -> None:
     best, dot_products = ranked[0], chosen.walk.dot_products
     answers = ", ".join(f"{chosen.shown(token)} {_number(dot_products[token])}" for token in options)
     guess(
-        f"In head {chosen.head}, {chosen.word} asks every token a question, and compares it with what each "
-        "of them offers. Which of these fits best?",
+        f"A **head** is one attention that a model has learned; head {chosen.head} is layer "
+        f"{chosen.walk.layer + 1}, head {chosen.walk.head + 1} of BERT. In it, {chosen.word} asks every "
+        "token a question, and compares it with what each of them offers. Which of these fits best?",
         [chosen.name(token) for token in options],
         right=chosen.name(best),
-        because=f"Query times key gives: {answers}. How these numbers come about is what the picture shows.",
+        because=f"The dot products of query and key are: {answers}. How these numbers come about is what "
+        "the picture shows.",
         key="guess_query_key_value",
     )
 
@@ -181,14 +183,15 @@ def steps(chosen: Chosen) -> list[Step]:
         ),
         _step(
             "Query, key and value",
-            f"Three matrices that head {chosen.head} has learned, {done.d_model} × {size} each, and a "
-            "learned bias make of every vector a ",
+            f"With three matrices of {done.d_model} × {size} numbers, head {chosen.head} makes of every "
+            "vector a ",
             _spoken("query", "query"),
             ", a ",
             _spoken("key", "key"),
             " and a ",
             _spoken("value", "value"),
-            f", {size} numbers each. Drawn here: all keys and values, and the query of ",
+            f", {size} numbers each, and adds a bias to each, the same for every token. Matrices and biases "
+            "are learned. Drawn here: all keys and values, and the query of ",
             query,
             ".",
         ),
@@ -210,10 +213,10 @@ def steps(chosen: Chosen) -> list[Step]:
             f"Each sum ÷ √{size} is a score. ",
             best,
             f": {_number(done.dot_products[first])} ÷ {_number(size**0.5)} = {_number(done.scores[first])}. "
-            "Without this, long vectors would make the next step all or nothing.",
+            "Without it, the next step could give one token nearly everything: page 2.",
         ),
         _step(
-            "Softmax makes shares of the scores",
+            "Softmax turns scores into shares",
             "e to the power of each score, divided by the sum of all: these are the ",
             _spoken("weights", "weights"),
             ". ",
@@ -244,7 +247,9 @@ def text(chosen: Chosen) -> None:
         "- its :blue[**query**] is the question: what it looks for;\n"
         "- its :red[**key**] is the title: what others find it by;\n"
         "- its :green[**value**] is what it gives to those who look at it."
-        "\n\nUnlike in a library, nobody takes one book: one takes a little of each, most from the best fit."
+        "\n\nUnlike in a library, nobody takes one book: one takes a little of each, most from the best "
+        f"fit. In formulas, for a token with vector $x$, and with $d$ = {done.d_head} numbers in each query "
+        "(this is the $d_{\\text{head}}$ of later pages):"
     )
     # The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
     formula(
@@ -260,7 +265,7 @@ def text(chosen: Chosen) -> None:
     st.header("Why three and not one?", anchor=False)
     st.markdown(
         "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
-        "*a*. But a pronoun looks for its noun, not the noun for its pronoun. With :blue[queries] and "
+        "*a*. But a pronoun may need its noun, and the noun not its pronoun. With :blue[queries] and "
         f":red[keys] apart, {chosen.word} gives {chosen.shown(best)} the score "
         f"{_number(done.model_scores[done.token, best])}, while {chosen.shown(best)} gives {chosen.word} "
         f"{_number(done.model_scores[best, done.token])}. And what a token is found by need not be what it "
@@ -295,8 +300,9 @@ def _conventions(chosen: Chosen) -> None:
     st.markdown(
         f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
         "texts write a query’s weights as a **row**, $w_{ij}$: from *i* to *j*. Some write them as a "
-        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1. With rows, all "
-        "outputs at once are $W V$; with columns, $W^\\top V$."
+        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1. If $A$ is the "
+        "matrix of weights and $V$ has the values, one row each, all outputs at once are $A V$ with rows, "
+        "and $A^\\top V$ with columns."
     )
     convention = one_of("Convention", (_ROWS, _COLUMNS), _ROWS, "convention")
     done, rows = chosen.walk, list(chosen.walk.rows)
@@ -341,18 +347,23 @@ def limits(chosen: Chosen) -> None:
     done = chosen.walk
     why = (
         "**Why the model decided.** A weight says what was read, not what it was good for (Jain & Wallace "
-        "2019, Serrano & Smith 2019; for a defence, Wiegreffe & Pinter 2019)."
+        "2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019)."
     )
     from attnviz.lessons.query_key_value import MOST_ROWS
 
     heads = done.d_model // done.d_head
-    others = f"**The other heads.** This is one of {heads}; what they add together is another page."
+    others = f"**The other heads.** This is one of {heads} in its layer; what they add together is page 4."
+    special = (
+        "**That [CLS] and [SEP] mean much.** The tokenizer adds them, and in many heads they get most of the "
+        "weight, as a place to rest (Clark et al. 2019); what is then read there is often small (Kobayashi "
+        "et al. 2020)."
+    )
     long = (
         f"**All of a long text.** Up to {MOST_ROWS} tokens, each has a row and its numbers. Of a longer "
         f"text, the picture and the table write out the token that looks and the {MOST_ROWS - 1} that it "
         "looks at most; all are computed, and what the others weigh is added up."
     )
-    points = [why, others, long]
+    points = [why, others, special, long]
     if done.layer:
         points.append(
             f"**Words.** Layer {done.layer + 1} does not read words: the vector of "
@@ -374,7 +385,10 @@ def _go(step: int) -> None:
 
 def _origin(layer: int) -> str:
     if layer == 0:
-        return "The learned vectors of the token and of its position, added and normalised: nothing read yet."
+        return (
+            "The learned vectors of the token, its place and its segment (first or second text), added and "
+            "normalised: nothing read yet."
+        )
     return f"Layer {layer} handed it on: it already holds something of the other tokens."
 
 

@@ -53,9 +53,9 @@ def draw(text: str) -> None:
         "from behind the mask. Without a mask, one layer is enough for every token to read the new word."
     )
     difference.markdown(
-        "**Reading and writing.** *Bidirectional* models such as BERT read to both sides: they understand a "
-        "finished sentence, and every word may change what every other one means. *Unidirectional* models "
-        "such as GPT read to one side only, so they can write: what they computed for the words so far stays "
+        "**Reading and writing.** *Bidirectional* models such as BERT look to both sides: they are for "
+        "finished sentences, where every word may change what every other one means. *Unidirectional* models "
+        "such as GPT look to one side only, so they can write: what they computed for the words so far stays "
         "valid whatever comes next, and need not be computed again for each new word."
     )
 
@@ -102,7 +102,7 @@ def _reach_in_words(text: str, reach: Reach) -> str:
     furthest = int(others.argmax())
     return (
         f"Token {first + 1} of {count} was replaced. **Without a mask {int(free.sum())}** of {count} outputs "
-        "stayed the same to the bit; of the words that were not replaced, "
+        "stayed the same to the bit; of the tokens that were not replaced, "
         f"{markdown.code(name_of(furthest, _groups(text)))} moved furthest ({_distance(others[furthest])}). "
         f"**With a causal mask {int(behind.sum())}** stayed the same: {int(behind[:first].sum())} of the "
         f"{first} before the new word, {int(behind[first:].sum())} of the {count - first} from it on."

@@ -10,8 +10,8 @@ import streamlit as st
 
 from attnviz.analysis.sentence import percent
 from attnviz.ui import markdown
+from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.softmax_bars import Key, Measure, softmax_bars
-from attnviz.ui.learn.chart import chart
 from attnviz.ui.learn.computed import computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_head, choose_word, sentence
@@ -19,6 +19,7 @@ from attnviz.ui.learn.weights_picture import shown_tokens
 
 if TYPE_CHECKING:
     from attnviz.lessons.scale import Curves, HeadRow, Row, Variances
+    from attnviz.trace import Floats
 
 PARAMETERS = ("text", "layer", "head", "query", "d", "seed")
 
@@ -30,6 +31,7 @@ D_HEAD = 32  # of the bundled BERT
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
 FIRST_SEED, LAST_SEED = 8, 9999  # in draw 8 the row is much like the mean of many, for small and large d
 
+_SIZE_AXIS = Axis("d, entries of q and k", log=2)
 _COLUMNS = ("without ÷ √d", "with ÷ √d")
 
 
@@ -125,7 +127,8 @@ def question() -> None:
     """Ask how large dot products are."""
     measured = float(_variances(FIRST_SEED).measured[SIZES.index(D_HEAD)])
     guess(
-        f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, each with mean 0 and variance 1. "
+        f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, all independent, with mean 0 and "
+        "**variance** (mean squared distance from the mean) 1. "
         "How large is the variance of their dot product :blue[$q$] · :red[$k$]?",
         ["1", f"√{D_HEAD} ≈ {sqrt(D_HEAD):.1f}", str(D_HEAD), f"{D_HEAD}² = {D_HEAD**2}"],
         right=str(D_HEAD),
@@ -143,14 +146,29 @@ def picture(drawn: Draw) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.header("The variance of q · k grows like d", anchor=False)
-        from attnviz.figures.scale import variance_figure
-
-        chart(
-            variance_figure(SIZES, variances.measured, variances.errors, drawn.d),
+        curves(
+            "variance chart",
+            [
+                Line("theory: variance = d", SIZES, SIZES, dash="dash", colour="muted"),
+                Line(
+                    "measured ± 2 standard errors",
+                    SIZES,
+                    variances.measured,
+                    variances.measured - 2 * variances.errors,
+                    variances.measured + 2 * variances.errors,
+                    dash=None,
+                    marker="circle",
+                ),
+            ],
+            title="The variance of q · k grows like d",
+            across=_SIZE_AXIS,
+            up=Axis("variance of q · k", log=10),
+            at="d = {x}",
+            marked=drawn.d,
             alt="Measured variances of q · k follow the line variance = d, "
             f"from {variances.measured[0]:.2f} at d = {SIZES[0]} to {variances.measured[-1]:.0f} at "
             f"d = {SIZES[-1]}. At d = {drawn.d}: {measured:.2f}.",
-            key="variance chart",
+            caption=f"Variance of the dot products of {DRAWS} random pairs of vectors with d entries.",
             filename="variance",
         )
     with right:
@@ -174,7 +192,8 @@ def picture(drawn: Draw) -> None:
     plain, scaled = (percent(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
     st.markdown(
         f"At $d$ = **{drawn.d}**, {DRAWS} random dot products have variance **{measured:.2f}** "
-        f"(theory: {drawn.d}, give or take {2 * error:.2f}, two standard errors). In this row, softmax "
+        f"(theory: {drawn.d}, give or take {2 * error:.2f}: two standard errors, which chance exceeds in "
+        "some 5 draws of 100). In this row, softmax "
         f"**without** the division gives key {strongest + 1} **{plain}** and leaves an entropy of "
         f"**{row.plain.entropy:.2f}** of {log2(KEYS):.0f} bits. **With** it (÷\u202f√{drawn.d} = "
         f"{sqrt(drawn.d):.2f}), that key gets **{scaled}** and the entropy is **{row.scaled.entropy:.2f}** "
@@ -195,8 +214,8 @@ def text() -> None:
     st.header("Sums of random numbers spread out", anchor=False)
     st.markdown(
         "A dot product multiplies a :blue[query] and a :red[key] entry by entry and adds up the $d$ "
-        "products. **Variance** is the mean squared distance from the mean. If all entries are independent, "
-        "with mean 0 and variance 1, so is each product, and variances of independent numbers add up:"
+        "products. If all entries are independent, with mean 0 and variance 1, each product has mean 0 and "
+        "variance 1 too, and variances of independent numbers add up:"
     )
     formula(
         r"\operatorname{Var}(\textcolor{blue}{q}\cdot\textcolor{red}{k})"
@@ -214,29 +233,23 @@ def text() -> None:
         "by the sum of all. Only *differences* count: a key that scores 10 more than another gets "
         f"$e^{{10}}$ ≈ {exp(10):,.0f} times its weight. With a large $d$ such differences are common, and "
         "one key takes nearly everything, by pure chance.\n\n"
-        "**Entropy** tells how undecided a row is: 0 bits if one key gets everything, "
+        "**Entropy**, $-\\sum w \\log_2 w$, tells how undecided a row is: 0 bits if one key gets everything, "
         f"{log2(KEYS):.0f} bits if all {KEYS} get the same. **Gradient** is explained below."
     )
 
 
 def learning(drawn: Draw) -> None:
     """Draw the means of many rows: how undecided they are, and how much can be learned from them."""
-    curves = _curves(drawn.seed)
-    last, at = len(SIZES) - 1, SIZES.index(drawn.d)
+    means = _curves(drawn.seed)
+    at = SIZES.index(drawn.d)
     st.header("A softmax that has decided no longer learns", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column:
-        from attnviz.figures.scale import softmax_figure
-
-        chart(
-            softmax_figure(SIZES, curves.entropy, curves.gradient, drawn.d),
-            alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division entropy falls from "
-            f"{curves.entropy[0, 0]:.2f} to {curves.entropy[0, last]:.2f} bits and the gradient from "
-            f"{curves.gradient[0, 0]:.3f} to {curves.gradient[0, last]:.3f}; with it they stay at "
-            f"{curves.entropy[1, last]:.2f} bits and {curves.gradient[1, last]:.3f}.",
-            key="softmax chart",
-            filename="softmax-entropy-gradient",
-        )
+        left, right = st.columns(2, gap="medium")
+        with left:
+            _means_chart("entropy", "entropy, in bits", means.entropy, drawn.d, digits=2)
+        with right:
+            _means_chart("gradient", "size of the gradient", means.gradient, drawn.d, digits=3)
     with text_column:
         st.markdown(
             "A model learns by **gradients**: how much would the weights move if a score moved a little? "
@@ -244,16 +257,41 @@ def learning(drawn: Draw) -> None:
         )
         formula(
             r"\frac{\partial\,\textcolor{violet}{w}}{\partial\,s}=\operatorname{diag}(\textcolor{violet}{w})"
-            r"-\textcolor{violet}{w}\,\textcolor{violet}{w}^\top"
+            r"-\textcolor{violet}{w}^\top\,\textcolor{violet}{w}"
         )
         st.markdown(
-            "Where one weight is 1 and all others are 0, every cell of it is 0: no score can be improved. "
+            "($w$ is a row; $\\operatorname{diag}(w)$ has it on the diagonal, and 0 elsewhere.) "
+            "Where one weight is 1 and all others are 0, every cell of this matrix is 0: moving a score a "
+            "little changes nothing, so nothing is learned. "
             "The size shown is the root of the sum of all squared cells (the Frobenius norm).\n\n"
             f"Means of {ROWS} random rows at $d$ = {drawn.d}: without the division, entropy "
-            f"**{curves.entropy[0, at]:.2f}** bits and gradient **{curves.gradient[0, at]:.3f}**; with it, "
-            f"**{curves.entropy[1, at]:.2f}** bits and **{curves.gradient[1, at]:.3f}**. "
-            "That is the reason the authors give (Vaswani et al. 2017, section 3.2.1)."
+            f"**{means.entropy[0, at]:.2f}** bits and gradient **{means.gradient[0, at]:.3f}**; with it, "
+            f"**{means.entropy[1, at]:.2f}** bits and **{means.gradient[1, at]:.3f}**. "
+            "That the gradient vanishes is what the authors of the division suspected (Vaswani et al. 2017, "
+            "section 3.2.1)."
         )
+
+
+def _means_chart(what: str, label: str, means: Floats, d: int, *, digits: int) -> None:
+    """One mean over d, [scale, size]: first without the division, then with it."""
+    (first, _), (last, kept) = means[:, 0], means[:, -1]
+    curves(
+        f"{what} chart",
+        [
+            Line(_COLUMNS[0], SIZES, means[0], dash="dash", marker="cross", colour="muted"),
+            Line(_COLUMNS[1], SIZES, means[1], marker="circle"),
+        ],
+        title=f"Mean {label}",
+        across=_SIZE_AXIS,
+        up=Axis(label, zero=True),
+        at="d = {x}",
+        digits=digits,
+        marked=d,
+        alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the {what} falls from "
+        f"{first:.{digits}f} to {last:.{digits}f}; with it, it is {kept:.{digits}f} in the end.",
+        caption=f"Means of {ROWS} random rows of {KEYS} keys.",
+        filename=f"softmax-{what}",
+    )
 
 
 def real(head: Head) -> None:
@@ -279,7 +317,7 @@ def real(head: Head) -> None:
             f"all {len(tokens)} × {len(tokens)} pairs of tokens, :blue[$q$] · :red[$k$] has variance "
             f"**{found.variance:.1f}**. Theory says {found.d_head} for independent entries of mean 0 and "
             f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f}, and "
-            "training made them belong together.\n\n"
+            "training made queries and keys depend on each other.\n\n"
             f"**Without** the division, {labels[head.query]} would give {labels[strongest]} **{plain}** and "
             f"leave an entropy of **{row.plain.entropy:.2f}** of {log2(len(tokens)):.2f} bits. **With** it, "
             f"as the model was trained, {labels[strongest]} gets **{scaled}** and the entropy is "

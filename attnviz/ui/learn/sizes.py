@@ -70,7 +70,7 @@ def cost(tokens: int) -> None:
     with right:
         st.markdown(
             f"Counted for one attention block and the {tokens} tokens of this sentence. A *multiply-add* is "
-            "one product and one sum.\n\n"
+            "one product, added to a sum.\n\n"
             f"**Parameters and multiply-adds are the same** to the last one: {many.heads} × {many.d_head} = "
             f"{one.d_head}.\n\n"
             f"**What grows is the number of :violet[weights]**: {many.heads} heads give each token "
@@ -132,11 +132,12 @@ def _count_of_multiply_adds() -> None:
     formula(
         r"\underbrace{4\,N\,d_{\text{model}}^{\,2}}_{W_Q,\ W_K,\ W_V,\ W_O}"
         r"+\underbrace{2\,N^2\,d_{\text{model}}}_{\textcolor{blue}{Q}\textcolor{red}{K}^{\top},"
-        r"\ \textcolor{violet}{w}\,\textcolor{green}{V}}"
+        r"\ \textcolor{violet}{A}\,\textcolor{green}{V}}"
     )
     st.markdown(
-        "This is one attention block for $N$ tokens; the number of heads is not in it. The feed-forward "
-        "network adds $2\\,N\\,d_{\\text{model}}\\,d_{\\text{ff}}$. "
+        "This is one attention block for $N$ tokens; the number of heads is not in it. A *layer* is such a "
+        "block and a feed-forward network (page 8), which adds "
+        "$2\\,N\\,d_{\\text{model}}\\,d_{\\text{ff}}$; the *encoder* is all layers that read a text. "
         "Looking grows with the square of the length: beyond $N = 2\\,d_{\\text{model}}$ tokens "
         f"({2 * _MODEL.d_model:,} in the bundled model) it costs more than the four projections."
     )

@@ -22,16 +22,17 @@ _CHARACTERS = 300  # of the text that the ids give back
 _RARE_WORD = "tokenization"
 
 _ABOUT_SPLITS = {
-    "Characters": "The smallest vocabulary and the most tokens: a single letter says little, and the "
-    "number of weights grows with the square of the number of tokens. The ids are places in this sentence's "
-    "own alphabet.",
+    "Characters": "The most tokens; but for many texts the smallest vocabulary, since a language has few "
+    "letters. A single letter says little, and the number of weights grows with the square of the number of "
+    "tokens. The ids are places in this sentence's own alphabet.",
     "Words": "Fewer tokens, but a vocabulary without end: every name and every typing error is a new word, "
     "and a word that is not in the list has no vector at all. The ids are places in this sentence's own list "
     "of words. ␣ is a space: a token like the others, so that no character is lost.",
-    "Word pieces": "What BERT reads: a common word is one token, a rare one is put together from pieces, "
-    "and a piece inside a word begins with `##`: EXAMPLE. The ids are the model's own. Its vocabulary has no "
-    "capitals, accents or spaces, so the ids do not give those back. `[CLS]` and `[SEP]` are added by the "
-    "tokenizer; the averages on this page leave them out.",
+    "Word pieces": "What BERT reads (WordPiece, Wu et al. 2016): a common word is one token, a rare one is "
+    "put together from pieces, and a piece inside a word begins with `##`: EXAMPLE. The ids are the model's "
+    "own. Its vocabulary has no capitals, accents or spaces, so the ids do not give those back. `[CLS]` and "
+    "`[SEP]` are put at the beginning and the end by the tokenizer; the averages on this page leave them "
+    "out.",
 }
 
 
@@ -39,9 +40,10 @@ def draw(typed: str) -> None:
     """Draw the choice of splitting, the tokens, and what the ids give back."""
     st.header("What is a token?", anchor=False)
     st.markdown(
-        "Text must be cut into **tokens** before anything can be averaged. Every token has an **id**: its "
-        "place in a *vocabulary*, the list of all tokens that exist. Below each token stand its id and its "
-        "**span**: the characters it stands for, counted from 0, up to the second number but without it."
+        "A *tokenizer* cuts the text into **tokens** before anything can be averaged. Every token has an "
+        "**id**: its place in a *vocabulary*, the list of all tokens that exist. Below each token stand its "
+        "id and its **span**: the characters it stands for, counted from 0, up to the second number but "
+        "without it."
     )
     kind = one_of("Split", SPLITS, SPLITS[2], "split")
     found = _split(kind, typed)

@@ -1,4 +1,4 @@
-"""What is attention? A weighted average of the sentence, shown before anything is learned."""
+"""What is attention? A weighted average of the sentence, shown before attention has learned anything."""
 
 from __future__ import annotations
 
@@ -63,8 +63,10 @@ def question(chosen: Chosen) -> None:
         for place in dict.fromkeys(int(place) for place in told)
     )
     lesson.guess(
-        f"Nothing is learned here. {chosen.looker} compares its own vector with every token's by the dot "
-        "product, and takes more of those that match better. **Of which one does it take most?**",
+        "Each **token**, a word or a piece of one, has a **vector**, a list of numbers. "
+        f"{chosen.looker} compares its own with every token's by the **dot product**: multiply the two lists "
+        "number by number, and add up. It takes more of those that match better. Nothing in this comparison "
+        "is learned. **Of which one does it take most?**",
         options,
         right=labels[strongest],
         because=f"{scores}. " + _moral(labels[chosen.query] == labels[strongest], chosen.looker),
@@ -132,7 +134,11 @@ def in_words(chosen: Chosen) -> str:
     strongest = np.argsort(-row, kind="stable")[:_TOLD]
     told = [f"**{percent(row[place])}** from {chosen.name(int(place))}" for place in strongest if row[place]]
     count, even = len(row), f"{_even_mix(chosen):.1f}"
-    spread = f"; they are spread out like an even mix of {even} tokens" if even != "1.0" else ""
+    spread = (
+        f"; they are spread out like an even mix of {even} tokens (2 to the power of their entropy: page 2)"
+        if even != "1.0"
+        else ""
+    )
     return (
         f"{chosen.looker} takes {', '.join(told)}. "
         f"All {count} weights sum to {percent(float(row.sum()))}{spread}."
@@ -146,16 +152,18 @@ def text(chosen: Chosen) -> None:
     st.header("A weighted average", anchor=False)
     st.markdown(
         "**Attention** lets every token look at all tokens of the sentence, and take something from each.\n\n"
-        f"A token starts as a **vector**: {d_model} numbers that the model has for it in a table. "
-        f"{chosen.looker} has the same ones in every sentence: a *fixed embedding* :green[$x$]. Attention "
+        f"A token starts as a vector of {d_model} numbers, from a table of the bundled **BERT**: a trained "
+        "language model (Devlin et al. 2019), here a small one, all-MiniLM-L6-v2. "
+        f"{chosen.looker} has the same numbers in every sentence: a *fixed embedding* :green[$x$]. Attention "
         "makes a new vector for it out of the whole sentence, a *contextual embedding* $x'$:"
     )
     lesson.formula(r"x'_i = \sum_j \textcolor{violet}{w_{ij}} \, \textcolor{green}{x_j}")
     st.markdown(
         "Each **weight** :violet[$w_{ij}$] is the share of token $j$ in the mix for token $i$. It comes from "
         "a **score** $s_{ij}$: how well the two vectors match. The **softmax** turns scores into shares: it "
-        "raises $e$ to each, so that none is negative, and divides by the sum of all. "
-        "That is why the weights of a token sum to 1."
+        "raises $e$ ≈ 2.718 to the power of each (first divided by $T$, the temperature below), so that all "
+        "are positive, and divides by the sum of all. That is why the weights with which one token looks, "
+        "its **row**, sum to 1."
     )
     lesson.formula(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
     lesson.formula(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
@@ -166,9 +174,9 @@ def text(chosen: Chosen) -> None:
         ":green[**value**] of the one that fits. Attention does the same, softly: it returns a mix of *all* "
         "values, more of those whose keys fit better. The **temperature** $T$ says how softly. At 0, only "
         "the best match is read: a hard lookup. At ∞, every token gives the same: the plain mean.\n\n"
-        "Here the query $q$ is the vector of token $i$, and the key $k$ and the value of token $j$ are both "
-        "its vector: $Q = K = V = X$. So there is nothing to learn. On page 3 they become three different "
-        "vectors."
+        "Here a token's query, key and value are all the same, its own vector: $Q = K = V = X$, where the "
+        "capitals hold one row for each token. So attention has nothing to learn. On page 3 they become "
+        "three different vectors."
     )
 
 
@@ -179,7 +187,10 @@ def _worked_out(chosen: Chosen) -> str:
     key = int(next((place for place in order if place != query), query))
     scores = found.scores[query].astype(np.float64)
     score = f"{scores[key]:.3f}"
-    who = f"From {chosen.looker} to {chosen.name(key)}, the score is {score.replace('-', '−')}"
+    who = (
+        "Here $q$ is the vector of token $i$, and $k$ that of token $j$. "
+        f"From {chosen.looker} to {chosen.name(key)}, the score is {score.replace('-', '−')}"
+    )
     if chosen.number in (0, inf):
         limit = "the best match takes all" if chosen.number == 0 else "every token gets the same"
         return f"{who}. At $T = {chosen.latex_temperature}$ {limit}: **{percent(row[key])}**."
@@ -221,13 +232,14 @@ def limits() -> None:
     """Say what one could wrongly conclude."""
     lesson.not_shown(
         "- A weight says how much was *read* from a token, not *why* a model decides anything "
-        "(Jain & Wallace 2019).\n"
-        "- Here nothing is learned: these are BERT's word vectors before positions are added and before its "
-        "layer norm, and they are compared as they are. A trained model compares learned projections of "
-        "them: *Query, key, value*, page 3.\n"
+        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+        "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
+        "Here the vectors from its table are compared as they are, with nothing added.\n"
         "- The average does not know the order of the words: shuffle them and each gets the same vector. "
         "*Positions* are page 6.\n"
-        "- One sentence is an anecdote. Change it."
+        "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
+        "small*, the trained head shown above is wrong: *it* looks most at *trophy*. Try sentences of your "
+        "own."
     )
 
 

@@ -1,6 +1,5 @@
 """The page about a block without a browser: what a link opens, what is said, and what of bad input."""
 
-import json
 import re
 
 import pytest
@@ -8,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.lessons.block_reference import blocks, cosine
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import charts
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -81,8 +81,24 @@ def test_what_does_not_exist_falls_back_and_the_page_says_so(
 def test_of_a_long_text_the_nearest_tokens_are_drawn(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("block", text="word " * 300)
     assert "The faint lines are its 24 nearest of 301 other tokens." in said(app, "`word (token 152)` begins")
-    [lines] = [chart for chart in app.get("plotly_chart") if "begins" in chart.proto.alt]
-    assert len(json.loads(lines.proto.spec)["data"]) == 25
+    lines = charts(app)["How much of the embedding is left?"]["lines"]
+    assert len(lines) == 25
+    assert [line["faint"] for line in lines] == [False, *24 * [True]]
+
+
+def test_the_charts_show_every_layer(visit_lesson: VisitLesson) -> None:
+    vectors = [layer["came_in"][IT] for layer in blocks(TEXT).vectors]
+    shown = charts(visit_lesson("block"))
+    length, *updates = shown["How long are the parts?"]["lines"]
+    assert length["x"] == list(range(1, len(vectors) + 1))
+    assert length["y"] == pytest.approx([float((vector @ vector) ** 0.5) for vector in vectors], rel=1e-4)
+    for line, name in zip(updates, ("attention", "feed_forward"), strict=True):
+        update = [layer[name][IT] for layer in blocks(TEXT).vectors]
+        assert line["y"] == pytest.approx([float((vector @ vector) ** 0.5) for vector in update], rel=1e-4)
+    chosen = shown["How much of the embedding is left?"]["lines"][0]
+    turned = [cosine(vector, vectors[0]) for vector in (*vectors, blocks(TEXT).vectors[-1]["came_out"][IT])]
+    assert chosen["y"] == pytest.approx(turned, abs=1e-4)
+    assert chosen["printed"] == [f"{value:.2f}" for value in chosen["y"]]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,9 @@ from streamlit.testing.v1 import AppTest
 from attnviz.lessons.cross_attention import cross
 from attnviz.ui.learn.cross_attention import ITSELF, OPENING_READER
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import words
 
 SOURCE = "The dog did not cross the road as it was too tired."
-
-
-def words(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(str(markdown.value) for markdown in app.markdown)
 
 
 def headers(app: AppTest) -> list[str]:

@@ -15,7 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.ui.examples import OPENING
 from attnviz.ui.learn import lesson
-from attnviz.ui.learn.lesson import LESSONS, source_of
+from attnviz.ui.learn.contents import LESSONS
+from attnviz.ui.learn.lesson import source_of
 from tests.ui.learn.conftest import VisitLesson
 
 NAMES = [each.name for each in LESSONS]

@@ -4,20 +4,14 @@ import re
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import many_heads as lesson
 from attnviz.lessons import sizes
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import words
 
 TEXT = "The dog did not cross the road as it was too tired."
 LONG = f"{TEXT} " * 4
-
-
-def words(app: AppTest) -> str:
-    """Everything written on the page as Markdown."""
-    assert not app.exception
-    return "\n".join(str(markdown.value) for markdown in app.markdown)
 
 
 def test_the_picture_is_told_in_words(visit_lesson: VisitLesson) -> None:

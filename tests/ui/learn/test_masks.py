@@ -1,38 +1,19 @@
 """The page "Who may look at whom?": what a link, a choice and a bad input do."""
 
-import json
 import re
 from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import bert, masks, reach
 from attnviz.ui.components.mask_editor import MOST_TOKENS
 from attnviz.ui.examples import OPENING
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import clean, sent, words
 
 IT = 9  # the place of "it" in the opening sentence
 LAYER, HEAD = 3, 1  # from 0
-
-
-def sent(app: AppTest, widget: str) -> dict[str, Any]:
-    """What Python sent to the browser widget of this name."""
-    for element in app.get("bidi_component"):
-        if element.proto.component_name == f"attnviz.{widget}":
-            message: dict[str, Any] = json.loads(element.proto.json)
-            return message
-    raise AssertionError(f"no widget {widget} on the page")
-
-
-def said(app: AppTest) -> str:
-    """All running text on the page."""
-    return "\n".join(each.value for each in app.markdown)
-
-
-def clean(app: AppTest) -> None:
-    assert not app.exception, app.exception[0].value
 
 
 def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
@@ -42,8 +23,8 @@ def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
 @pytest.mark.parametrize(
     ("link", "arguments"),
     [
-        ({"mask": "none"}, ("none",)),
-        ({}, ("causal",)),
+        ({}, ("none",)),
+        ({"mask": "causal"}, ("causal",)),
         ({"mask": "padding", "mask_size": "2"}, ("padding", 2)),
         ({"mask": "prefix", "mask_size": "5"}, ("prefix", 5)),
         ({"mask": "window", "mask_size": "1", "mask_after": "4"}, ("window", 1, 4)),
@@ -55,7 +36,6 @@ def test_the_model_is_run_with_the_mask_of_the_link(
     app = visit_lesson("masks", link)
     clean(app)
     assert not app.warning
-    assert not app.error
     kind, *sizes = arguments
     tokens = len(bert.tokens(OPENING.text))
     mask = masks.cells(kind, tokens, *sizes)
@@ -67,13 +47,13 @@ def test_the_model_is_run_with_the_mask_of_the_link(
 
 
 def test_the_picture_is_written_out_with_its_numbers(visit_lesson: VisitLesson) -> None:
-    text = said(visit_lesson("masks"))
+    text = words(visit_lesson("masks", mask="causal"))
     assert "`it` looks at `dog` **66 %**, `road` **12 %**" in text
     assert "with the causal mask, at `cross` **41 %**, `dog` **25 %**, `road` **17 %**" in text
 
 
 def test_the_first_layer_can_be_checked_with_a_calculator(visit_lesson: VisitLesson) -> None:
-    found = re.findall(r"\*\*([\d.]+) % / ([\d.]+) % = ([\d.]+) %\*\*", said(visit_lesson("masks")))
+    found = re.findall(r"\*\*([\d.]+) % / ([\d.]+) % = ([\d.]+) %\*\*", words(visit_lesson("masks")))
     given, left, share = (float(number) for number in found[0])
     assert 100 * given / left == pytest.approx(share, abs=0.1)
     tokens = len(bert.tokens(OPENING.text))
@@ -84,9 +64,9 @@ def test_the_first_layer_can_be_checked_with_a_calculator(visit_lesson: VisitLes
 def test_the_guess_is_judged_by_the_numbers(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("masks")
     app.button_group(key="guess_masks").set_value("dog").run()
-    assert "**Not quite.** If nobody may look ahead, `it` looks at `cross` **41 %**" in said(app)
+    assert "**Not quite.** If nobody may look ahead, `it` looks at `cross` **41 %**" in words(app)
     app.button_group(key="guess_masks").set_value("cross").run()
-    assert "**Yes.**" in said(app)
+    assert "**Yes.**" in words(app)
 
 
 def test_a_link_brings_back_a_drawn_mask(visit_lesson: VisitLesson) -> None:
@@ -136,11 +116,10 @@ def test_a_row_without_an_open_cell_is_refused_with_the_reason(visit_lesson: Vis
     mask = masks.cells("causal", 15).copy()
     mask[2] = False
     app = visit_lesson("masks", mask="by hand", cells=masks.written(mask))
-    clean(app)
     assert "token 3 look nowhere\\: a softmax over nothing has no value" in app.error[0].value
     assert "without an open cell: `dog`" in app.error[0].value
     assert sent(app, "mask_editor")["with_mask"] is None
-    assert "with your mask, at" not in said(app)
+    assert "with your mask, at" not in words(app)
 
 
 def test_a_long_sentence_is_computed_but_not_drawn_on(visit_lesson: VisitLesson) -> None:
@@ -148,7 +127,7 @@ def test_a_long_sentence_is_computed_but_not_drawn_on(visit_lesson: VisitLesson)
     app = visit_lesson("masks", text=text, mask="causal")
     clean(app)
     assert f"This sentence has {MOST_TOKENS + 2} tokens" in app.info[0].value
-    assert "with the causal mask" in said(app)
+    assert "with the causal mask" in words(app)
     with pytest.raises(AssertionError, match="no widget mask_editor"):
         sent(app, "mask_editor")
     app.segmented_control(key="mask").set_value("by hand").run()
@@ -183,8 +162,8 @@ def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: Vis
     expected = reach.reach(OPENING.text, OPENING.other)
     assert [output["distance"] for output in encoder] == pytest.approx(expected.encoder.distance)
     assert [output["distance"] for output in decoder] == pytest.approx(expected.decoder.distance)
-    assert "**Without a mask 0** of 15 outputs stayed the same to the bit" in said(app)
-    assert f"**With a causal mask {place}** stayed the same: {place} of the {place} before" in said(app)
+    assert "**Without a mask 0** of 15 outputs stayed the same to the bit" in words(app)
+    assert f"**With a causal mask {place}** stayed the same: {place} of the {place} before" in words(app)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +203,7 @@ def test_the_same_word_again_changes_nothing_and_the_page_says_so(visit_lesson: 
 )
 def test_any_text_is_read_or_refused_with_a_sentence(visit_lesson: VisitLesson, text: str) -> None:
     app = visit_lesson("masks", text=text)
-    clean(app)
+    assert not app.exception
     assert app.title
 
 
@@ -232,5 +211,5 @@ def test_a_link_full_of_rubbish_opens_the_page(visit_lesson: VisitLesson) -> Non
     names = ("mask", "mask_size", "mask_after", "mask_shows", "layer", "head", "query", "edited")
     app = visit_lesson("masks", dict.fromkeys(names, "99"))
     clean(app)
-    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("causal", 15))
-    assert any("`mask` cannot be `99` here, so it is `causal`" in each.value for each in app.warning)
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("none", 15))
+    assert any("`mask` cannot be `99` here, so it is `none`" in each.value for each in app.warning)

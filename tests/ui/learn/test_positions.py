@@ -6,17 +6,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons.bert import tokens
-from attnviz.lessons.positions import alibi, rotary, set_experiment, shuffled, table
+from attnviz.lessons.positions import alibi, rotary, set_experiment, shuffled, table, waves
 from attnviz.ui.learn import positions
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import charts, sent, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 9
 
 
 def said(app: AppTest) -> str:
-    assert not app.exception
-    return " ".join(" ".join(element.value for element in app.markdown).split())
+    return " ".join(words(app).split())
 
 
 def test_it_opens_with_a_shuffle_and_says_what_became_of_it(visit_lesson: VisitLesson) -> None:
@@ -154,3 +154,43 @@ def test_rubbish_in_a_link_falls_back_and_says_so(visit_lesson: VisitLesson) -> 
 def test_an_empty_text_gets_a_kind_word(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("positions", text=" ")
     assert "nothing here for the model to read" in app.error[0].value
+
+
+def test_the_sinusoidal_pictures_show_what_was_computed(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("positions", pair="3")
+    found = waves(len(tokens(TIRED)))
+    picture = sent(app, "encoding")
+    assert picture["vectors"] == [pytest.approx(row.tolist(), abs=1e-6) for row in found.encoding]
+    assert (picture["position"], picture["pair"]) == (IT, 2)
+    shown = charts(app)
+    for line, column in zip(shown["Pair 3 along the positions"]["lines"], (4, 5), strict=True):
+        assert [line["x"][at] for at in line["points"]] == list(range(len(found.encoding)))
+        expected = found.encoding[:, column].tolist()
+        assert [line["y"][at] for at in line["points"]] == pytest.approx(expected, abs=1e-5)
+    assert shown["PE · PE by distance"]["lines"][0]["y"] == pytest.approx(
+        found.by_distance.tolist(), rel=1e-5
+    )
+
+
+def test_the_other_kinds_charts_show_what_was_computed(visit_lesson: VisitLesson) -> None:
+    learned, found = charts(visit_lesson("positions", encoding="Learned")), table(len(tokens(TIRED)))
+    [mean] = learned["How alike the vectors of two places are"]["lines"]
+    for name, values in (("low", found.low), ("y", found.mean), ("high", found.high)):
+        assert mean[name] == pytest.approx(values.tolist(), rel=1e-5, abs=1e-6)
+    turned = charts(visit_lesson("positions", encoding="Rotary", turning_pair="2"))
+    rotated = rotary(TIRED, 3, 1, IT, 2)
+    lines = turned["The score by distance"]["lines"]
+    assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in rotated.moved]
+    assert len({(line["dash"], line["marker"]) for line in lines}) == len(lines)
+    circle, places, _ = turned["Pair 2 of the query, turned"]["lines"]
+    assert places["y"] == pytest.approx(rotated.turned[:, 3].tolist(), rel=1e-4)
+    radius = {
+        round(x**2 + y**2, 3) for line in (circle, places) for x, y in zip(line["x"], line["y"], strict=True)
+    }
+    assert max(radius) - min(radius) <= 0.002
+    falling = charts(visit_lesson("positions", encoding="ALiBi", slope="3"))["What is added to the score"][
+        "lines"
+    ]
+    biases = alibi(len(tokens(TIRED)), 8).by_distance
+    assert [line["label"] for line in falling] == [f"head {head}" for head in (3, 1, 2, 4, 5, 6, 7, 8)]
+    assert falling[0]["y"] == pytest.approx(biases[2].tolist(), rel=1e-4)

@@ -1,37 +1,15 @@
 """The page of the six steps: what a link, a word, a long text and a bad one do."""
 
-import json
-from typing import Any
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons.query_key_value import MOST_ROWS, walk
 from attnviz.ui.examples import OPENING
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import clean, sent, words
 
 PAGE = "query_key_value"
 FORTY = " ".join(["dog"] * 38)  # and [CLS] and [SEP]
-
-
-def sent(app: AppTest, widget: str) -> dict[str, Any]:
-    """What Python sent to the browser widget of this name."""
-    for element in app.get("bidi_component"):
-        if element.proto.component_name == f"attnviz.{widget}":
-            message: dict[str, Any] = json.loads(element.proto.json)
-            return message
-    raise AssertionError(f"no widget {widget} on the page")
-
-
-def words(app: AppTest) -> str:
-    """The page's Markdown, without the marks that keep numbers behind right-to-left words."""
-    return "\n".join(element.value for element in app.markdown).replace("\u200e", "")
-
-
-def clean(app: AppTest) -> None:
-    assert not app.exception, app.exception[0].value
-    assert not app.error
 
 
 def test_it_opens_with_it_in_head_4_2_at_step_1(visit_lesson: VisitLesson) -> None:
@@ -131,7 +109,7 @@ def test_that_weights_are_not_unique_is_said_only_where_it_is_so(visit_lesson: V
         "👩‍🚀 🐕",
         "שלום עולם",
         "<script>alert(1)</script>",
-        "**x** $x$ :red[x] [a](b) :material/home:",
+        "**x** $trap$ :red[x] [a](b) :material/home:",
         "`a` ``b",
     ],
 )
@@ -140,7 +118,7 @@ def test_any_text_that_can_be_read_is_shown_as_text(visit_lesson: VisitLesson, t
     clean(app)
     said = words(app)
     assert "<script>" not in said
-    assert "$x$" not in said
+    assert "$trap$" not in said
     assert "[a](b)" not in said
     assert len(sent(app, "walk")["tokens"]) >= 3
 

@@ -2,18 +2,13 @@
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import scale as lesson
 from attnviz.ui.learn import scale
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import charts, words
 
 LONG = "The dog did not cross the road as it was too tired. " * 30
-
-
-def words(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(str(markdown.value) for markdown in app.markdown)
 
 
 @pytest.mark.parametrize("d", scale.SIZES)
@@ -87,3 +82,19 @@ def test_an_empty_sentence_is_refused_kindly(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("scale", text=" ")
     assert not app.exception
     assert "nothing here for the model to read" in app.error[0].value
+
+
+def test_the_charts_show_what_was_computed(visit_lesson: VisitLesson) -> None:
+    shown = charts(visit_lesson("scale", d="64", seed="3"))
+    variances = lesson.variances(scale.SIZES, scale.DRAWS, 3)
+    means = lesson.curves(scale.SIZES, scale.KEYS, scale.ROWS, 3)
+    theory, measured = shown["The variance of q · k grows like d"]["lines"]
+    assert theory["x"] == theory["y"] == measured["x"] == list(scale.SIZES)
+    for name, errors in (("low", -2), ("y", 0), ("high", 2)):
+        assert measured[name] == pytest.approx(variances.measured + errors * variances.errors, rel=1e-5)
+    for title, values in (("entropy, in bits", means.entropy), ("size of the gradient", means.gradient)):
+        without, with_it = shown[f"Mean {title}"]["lines"]
+        assert [without["y"], with_it["y"]] == [pytest.approx(row, rel=1e-5) for row in values]
+        assert without["dash"] != with_it["dash"]
+        assert without["marker"] != with_it["marker"]
+    assert {chart["marked"] for chart in shown.values()} == {64}

@@ -1,8 +1,6 @@
 """The page about the weighted average without a browser: its sentence, choices, hostile texts and links."""
 
-import json
 import re
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,6 +12,7 @@ from attnviz.ui.learn.averaged import number, percent
 from attnviz.ui.learn.splitting import SPLITS
 from attnviz.ui.learn.weighted_average import TEMPERATURES
 from tests.ui.learn.conftest import VisitLesson
+from tests.ui.shown import sent, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"word{number % 7} and" for number in range(160))
@@ -27,17 +26,6 @@ def visit(visit_lesson: VisitLesson) -> VisitLesson:
     return open_link
 
 
-def widget(app: AppTest, name: str) -> dict[str, Any]:
-    [message] = [
-        one.proto.json for one in app.get("bidi_component") if one.proto.component_name == f"attnviz.{name}"
-    ]
-    return dict(json.loads(message))
-
-
-def written(app: AppTest) -> str:
-    return "\n".join(one.value for one in app.markdown)
-
-
 def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
     app = visit()
     assert not app.exception
@@ -45,11 +33,11 @@ def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
     [said] = [one.value for one in app.markdown if " takes " in one.value and "All 13 weights" in one.value]
     assert said.startswith(f"`it` takes **{percent(found.weights[8, 8])}** from itself")
     assert "All 13 weights sum to 100.0 %" in said
-    sent = widget(app, "average")
-    assert sent["query"] == 8
-    assert [word["label"] for word in sent["words"]][7:9] == ["as", "it"]
-    assert [part["weight"] for part in sent["parts"]] == pytest.approx(found.weights[8].tolist())
-    assert sent["mixed"] == pytest.approx(found.output[8, :32].tolist())
+    message = sent(app, "average")
+    assert message["query"] == 8
+    assert [word["label"] for word in message["words"]][7:9] == ["as", "it"]
+    assert [part["weight"] for part in message["parts"]] == pytest.approx(found.weights[8].tolist())
+    assert message["mixed"] == pytest.approx(found.output[8, :32].tolist())
 
 
 def test_names_on_both_sides_of_the_late_import_agree() -> None:
@@ -68,17 +56,17 @@ def test_scoring_and_temperature_come_with_the_link(
     assert not app.warning
     value = float("inf") if temperature == "∞" else float(temperature)
     found = lesson.average(TIRED, scoring, value, 1)
-    sent = widget(app, "average")
-    assert sent["query"] == 1
-    assert [part["weight"] for part in sent["parts"]] == pytest.approx(found.weights[1].tolist(), abs=1e-6)
+    message = sent(app, "average")
+    assert message["query"] == 1
+    assert [part["weight"] for part in message["parts"]] == pytest.approx(found.weights[1].tolist(), abs=1e-6)
 
 
 def test_another_draw_gives_other_weights(visit: VisitLesson) -> None:
     rows = []
     for draw in ("1", "2"):
         app = visit(scoring="Additive", draw=draw, temperature="0.1")
-        assert f"**random numbers**, draw {draw}" in written(app)
-        rows.append([part["weight"] for part in widget(app, "average")["parts"]])
+        assert f"**random numbers**, draw {draw}" in words(app)
+        rows.append([part["weight"] for part in sent(app, "average")["parts"]])
     assert rows[0] != pytest.approx(rows[1], abs=0.01)
 
 
@@ -90,9 +78,9 @@ def test_every_temperature_is_a_number() -> None:
 def test_the_guess_is_right_by_the_numbers(visit: VisitLesson) -> None:
     app = visit()
     app.button_group(key="guess_weighted_average").set_value("dog").run()
-    assert "**Not quite.** `it` scores 0.91 and gets **14.6 %**" in written(app)
+    assert "**Not quite.** `it` scores 0.91 and gets **14.6 %**" in words(app)
     app.button_group(key="guess_weighted_average").set_value("it").run()
-    assert "**Yes.**" in written(app)
+    assert "**Yes.**" in words(app)
 
 
 def test_the_worked_example_can_be_checked_with_a_calculator(visit: VisitLesson) -> None:
@@ -100,7 +88,7 @@ def test_the_worked_example_can_be_checked_with_a_calculator(visit: VisitLesson)
         app = visit(temperature=temperature)
         [worked] = re.findall(
             r"\$e\^\{(.*?)\} = (.*?)\$\. The sum of the row is \$(.*?)\$, and .* = \*\*(.*?) %\*\*",
-            written(app),
+            words(app),
         )
         power, exponential, total, share = worked
         assert 2.718281828 ** eval(power) == pytest.approx(float(exponential), rel=0.02, abs=2e-3)  # noqa: S307
@@ -111,11 +99,11 @@ def test_the_worked_example_can_be_checked_with_a_calculator(visit: VisitLesson)
 def test_the_splits(visit: VisitLesson, kind: str) -> None:
     app = visit(split=kind)
     found = splitting.split(kind, TIRED)
-    cuts = widget(app, "pieces")["cuts"]
+    cuts = sent(app, "pieces")["cuts"]
     assert [(cut["id"], cut["start"], cut["end"]) for cut in cuts] == [
         (piece.id, piece.start, piece.end) for piece in found.pieces
     ]
-    assert ("exactly what was typed" in written(app)) == (kind != splitting.WORD_PIECES)
+    assert ("exactly what was typed" in words(app)) == (kind != splitting.WORD_PIECES)
 
 
 @pytest.mark.parametrize(
@@ -137,18 +125,18 @@ def test_any_text_has_its_page(visit: VisitLesson, text: str, split: str) -> Non
     app = visit(text=text, split=split, temperature="0")
     assert not app.exception
     assert not app.error
-    parts = widget(app, "average")["parts"]
+    parts = sent(app, "average")["parts"]
     assert sum(part["weight"] for part in parts) == pytest.approx(1, abs=1e-5)
     assert len(parts) <= 20
-    assert "http://example.com" not in re.sub(r"(`+)(.*?)\1", "", written(app))
+    assert "http://example.com" not in re.sub(r"(`+)(.*?)\1", "", words(app))
 
 
 def test_a_long_text_is_summed_whole(visit: VisitLesson) -> None:
     app = visit(text=LONG, temperature="30")
-    sent = widget(app, "average")
-    assert re.fullmatch(r"\d+ more", sent["parts"][-1]["label"])
-    for at, mixed in enumerate(sent["mixed"]):
-        total = sum(part["weight"] * part["vector"][at] for part in sent["parts"])
+    message = sent(app, "average")
+    assert re.fullmatch(r"\d+ more", message["parts"][-1]["label"])
+    for at, mixed in enumerate(message["mixed"]):
+        total = sum(part["weight"] * part["vector"][at] for part in message["parts"])
         assert total == pytest.approx(mixed, abs=1e-6)
 
 
@@ -165,7 +153,7 @@ def test_a_link_with_rubbish_falls_back_and_says_so(visit: VisitLesson) -> None:
     [said] = [one.value for one in app.warning]
     for name in ("scoring", "temperature", "split", "query"):
         assert f"`{name}`" in said
-    assert widget(app, "average")["query"] == 8
+    assert sent(app, "average")["query"] == 8
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,310 @@
+/* chart: axes, a legend, lines and points, drawn as SVG for the screen or for a file. */
+
+/** The roles' colours on light and on dark ground. */
+const ROLES = {
+  query: ["#1d4ed8", "#93c5fd"],
+  key: ["#b91c1c", "#fca5a5"],
+  value: ["#15803d", "#86efac"],
+  weights: ["#6d28d9", "#c4b5fd"],
+  "feed-forward": ["#0e7490", "#67e8f9"],
+};
+const DASHES = { solid: null, dash: "7 5", dot: "0.1 5", dashdot: "8 5 0.1 5" };
+const LETTERS = 12; // the size of all text, in pixels
+const ROW = 24; // a row of the legend
+const SAMPLE = 32; // the piece of line in the legend
+const BUTTONS = 92; // room for the buttons beside the legend's first row
+
+/** An element of the picture; attributes that are null are left out. */
+const shape = (tag, attributes = {}, ...children) =>
+  drawing(
+    tag,
+    Object.fromEntries(Object.entries(attributes).filter(([, value]) => (value ?? null) !== null)),
+    ...children,
+  );
+
+/** 1, 2 or 5 times a power of ten: the smallest that is at least this. */
+function niceStep(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].find((times) => times * power >= least * (1 - 1e-9)) * power;
+}
+
+/** A number with a real minus, and commas in ten thousands; -0.001 with two decimals is 0.00. */
+function plainNumber(value, digits) {
+  const size = Math.abs(value).toLocaleString("en-US", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    useGrouping: "min2",
+  });
+  return value < 0 && /[1-9]/.test(size) ? `−${size}` : size;
+}
+
+/** As few digits as it takes: 0.5, 3, 100. */
+const shortest = (value) => plainNumber(value, Math.min(6, (String(value).split(".")[1] ?? "").length));
+
+/** From numbers to pixels, with the numbers to mark. */
+class Scale {
+  /**
+   * @param values all that must have a place
+   * @param from, to the pixels of the lowest and the highest
+   * @param most how many marks there is room for
+   * @param whole whether only whole numbers are marked
+   * @param rounded whether the scale ends at marks
+   */
+  constructor(values, { log, zero }, { from, to, most, whole = false, rounded = false }) {
+    this.power = log ? (value) => Math.log(value) / Math.log(log) : (value) => value;
+    const shown = (log ? values.filter((value) => value > 0) : values).map(this.power);
+    let low = shown.reduce((least, value) => Math.min(least, value), zero && !log ? 0 : Infinity);
+    let high = shown.reduce((most, value) => Math.max(most, value), zero && !log ? 0 : -Infinity);
+    if (high - low < 1e-9) [low, high] = [low - 1, high + 1];
+    let step = niceStep((high - low) / Math.max(1, most));
+    if (whole || log) step = Math.max(1, Math.ceil(step));
+    if (rounded && !log) {
+      low = Math.floor(low / step + 1e-9) * step;
+      high = Math.ceil(high / step - 1e-9) * step;
+    }
+    const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+    const marks = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    this.ticks = marks.map((mark) => {
+      const value = log ? log ** mark : mark;
+      return { value, text: log ? shortest(Number(value.toPrecision(6))) : plainNumber(value, digits) };
+    });
+    Object.assign(this, { low, high, from, to });
+  }
+
+  at(value) {
+    const along = (this.power(value) - this.low) / (this.high - this.low);
+    // What a logarithmic scale has no place for lies at its lower end.
+    return this.from + (this.to - this.from) * (Number.isFinite(along) ? Math.max(0, along) : 0);
+  }
+}
+
+/** A marker's outline around (x, y). */
+function outline(kind, x, y, size) {
+  const [a, b] = [short(x), short(y)];
+  const r = short(size);
+  if (kind === "square") return `M${short(x - r * 0.9)} ${short(y - r * 0.9)}h${1.8 * r}v${1.8 * r}h${-1.8 * r}Z`;
+  const wide = short(1.3 * r);
+  if (kind === "diamond") return `M${a} ${short(y - wide)}l${wide} ${wide}l${-wide} ${wide}l${-wide} ${-wide}Z`;
+  if (kind === "cross") return `M${short(x - r)} ${short(y - r)}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
+  return `M${short(x - r)} ${b}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+}
+
+/** One drawing, of one width and in one theme: on the screen or in a file. */
+class Drawing {
+  constructor(data, width, theme) {
+    Object.assign(this, { data, width, theme });
+    this.svg = shape("svg", { "font-family": theme.font, "font-size": LETTERS });
+    this.legend();
+    this.scales();
+    this.axes();
+    const { lines } = data;
+    const order = [...lines.filter(({ faint }) => faint), ...lines.filter(({ faint }) => !faint)];
+    for (const line of order) this.line(line);
+    for (const line of lines) if (line.printed) this.printed(line);
+  }
+
+  add(tag, attributes, ...children) {
+    return this.svg.appendChild(shape(tag, attributes, ...children));
+  }
+
+  text(x, y, text, { anchor = "start", weight = null, fill = this.theme.muted, halo = false } = {}) {
+    const ground = { stroke: hex(this.theme.background), "stroke-width": 4, "stroke-linejoin": "round" };
+    const around = halo ? { ...ground, "paint-order": "stroke" } : {};
+    const place = { x: short(x), y: short(y), "text-anchor": anchor, "dominant-baseline": "central" };
+    return this.add("text", { ...place, ...around, "font-weight": weight, fill: hex(fill) }, text);
+  }
+
+  textWidth(text, weight = 400) {
+    return textWidth(text, LETTERS, this.theme.font, weight);
+  }
+
+  colour({ colour, faint }) {
+    if (colour === "picked") return hex(this.theme.primary);
+    if (colour === "text") return hex(this.theme.text);
+    if (colour === "muted" || faint) return hex(this.theme.muted);
+    return ROLES[colour][this.theme.dark ? 1 : 0];
+  }
+
+  // The legend: a piece of each line, as it is drawn, and its name -----------------------------------------
+
+  legend() {
+    const named = this.data.lines.filter(({ label, faint }) => label && !faint);
+    const all = this.data.lines.find(({ faint }) => faint);
+    const entries = all ? [...named, { ...all, label: this.data.faint }] : named;
+    this.top = 0;
+    let x = 0;
+    if (entries.length > 1) {
+      for (const line of entries) {
+        const room = this.width - (this.top ? 0 : BUTTONS);
+        const label = fitted(line.label, Math.min(240, this.width - SAMPLE - 8), LETTERS, this.theme.font);
+        const wide = SAMPLE + 7 + this.textWidth(label);
+        if (x && x + wide > room) [x, this.top] = [0, this.top + ROW];
+        this.sample(line, x, this.top + ROW / 2);
+        this.text(x + SAMPLE + 7, this.top + ROW / 2, label, { fill: this.theme.text });
+        x += wide + 18;
+      }
+      this.top += ROW + 6;
+    }
+    const room = this.width - (this.top ? 0 : BUTTONS);
+    this.text(0, this.top + ROW / 2, fitted(this.data.up.label, room, LETTERS, this.theme.font));
+    this.top += ROW + 2;
+  }
+
+  sample(line, x, y) {
+    const [from, to, middle] = [x + 1, x + SAMPLE - 1, x + SAMPLE / 2];
+    const box = { x, y: y - 6, width: SAMPLE, height: 12 };
+    if (line.band) this.add("rect", { ...box, fill: this.colour(line), opacity: 0.16 });
+    if (line.low && !line.band) this.bar(line, middle, y - 8, y + 8);
+    this.path(line, `M${from} ${y}H${to}`);
+    if (line.marker) this.marker(line, middle, y);
+  }
+
+  // The axes -----------------------------------------------------------------------------------------------
+
+  scales() {
+    const { lines, across, up, height, plane } = this.data;
+    const all = (...names) => lines.flatMap((line) => names.flatMap((name) => line[name] ?? []));
+    const [xs, ys] = [all("x"), all("y", "low", "high")];
+    const printed = lines.some((line) => line.printed);
+    this.tall = plane ? Math.min(this.width - 60, 1.4 * height) : height;
+    this.bottom = this.top + this.tall;
+    const upwards = { from: this.bottom - (printed ? 16 : 6), to: this.top + (printed ? 20 : 6) };
+    this.y = new Scale(ys, up, { ...upwards, most: this.tall / 44, rounded: !plane });
+    this.left = Math.ceil(Math.max(...this.y.ticks.map(({ text }) => this.textWidth(text)))) + 8;
+    const inset = printed ? 18 : 10;
+    const along = { from: this.left + inset, to: this.width - inset - 2 };
+    const whole = xs.every(Number.isInteger);
+    this.x = new Scale(xs, across, { ...along, most: (along.to - along.from) / 52, whole });
+    if (plane) this.oneScale();
+  }
+
+  /** Widens the axis on which a step is longer, so that circles are round. */
+  oneScale() {
+    const unit = (scale) => Math.abs(scale.to - scale.from) / (scale.high - scale.low);
+    const [other, wide] = unit(this.x) > unit(this.y) ? [this.y, this.x] : [this.x, this.y];
+    const half = Math.abs(wide.to - wide.from) / unit(other) / 2;
+    const middle = (wide.low + wide.high) / 2;
+    [wide.low, wide.high] = [middle - half, middle + half];
+  }
+
+  axes() {
+    const { marked, across } = this.data;
+    const faint = { stroke: hex(this.theme.grid), "stroke-width": 1 };
+    const right = this.width;
+    for (const { value, text } of this.y.ticks) {
+      const y = Math.round(this.y.at(value)) + 0.5;
+      this.add("path", { d: `M${this.left} ${y}H${right}`, ...faint });
+      this.text(this.left - 8, y, text, { anchor: "end" });
+    }
+    const floor = Math.round(this.bottom) + 0.5;
+    this.add("path", { d: `M${this.left} ${floor}H${right}`, stroke: hex(this.theme.muted), opacity: 0.6 });
+    if (marked !== null) {
+      const x = Math.round(this.x.at(marked)) + 0.5;
+      const dotted = { "stroke-dasharray": "2 4", opacity: 0.8 };
+      this.add("path", { d: `M${x} ${this.top}V${floor}`, stroke: hex(this.theme.muted), ...dotted });
+    }
+    this.places(floor);
+    this.text((this.left + right) / 2, floor + 38, across.label, { anchor: "middle" });
+    this.height = Math.ceil(floor + 50);
+  }
+
+  /** The numbers below; the marked one always, the others where they keep away from it and each other. */
+  places(floor) {
+    const { marked } = this.data;
+    const taken = [];
+    const put = (value, text, weight) => {
+      const x = this.x.at(value);
+      const half = this.textWidth(text, weight) / 2 + 5;
+      if (taken.some(([from, to]) => x + half > from && x - half < to)) return;
+      taken.push([x - half, x + half]);
+      this.add("path", { d: `M${Math.round(x) + 0.5} ${floor}v4`, stroke: hex(this.theme.muted) });
+      const fill = weight > 400 ? this.theme.text : this.theme.muted;
+      this.text(x, floor + 16, text, { anchor: "middle", weight, fill });
+    };
+    if (marked !== null) put(marked, shortest(marked), 700);
+    for (const { value, text } of this.x.ticks) put(value, text, 400);
+  }
+
+  // The lines ----------------------------------------------------------------------------------------------
+
+  line(line) {
+    const x = line.x.map((value) => this.x.at(value));
+    const y = line.y.map((value) => this.y.at(value));
+    const join = (across, up) => across.map((value, at) => `${short(value)} ${short(up[at])}`).join("L");
+    if (line.low) {
+      const [low, high] = [line.low, line.high].map((values) => values.map((value) => this.y.at(value)));
+      if (line.band) {
+        const d = `M${join(x, high)}L${join(x.toReversed(), low.toReversed())}Z`;
+        this.add("path", { d, fill: this.colour(line), opacity: 0.16 });
+      } else x.forEach((place, at) => this.bar(line, place, high[at], low[at]));
+    }
+    this.path(line, `M${join(x, y)}`);
+    if (line.marker) this.markers(line, x, y);
+  }
+
+  /** On a line, markers that stand close are small, and left out where they would touch; others are thinned. */
+  markers(line, x, y) {
+    const { marked, plane, lines } = this.data;
+    const shown = line.points ?? [...line.x.keys()];
+    const apart = Math.abs(this.x.to - this.x.from) / Math.max(1, shown.length - 1);
+    const every = plane || apart >= 7 ? 1 : Math.ceil(16 / apart);
+    if (line.dash && every > 1) return;
+    const first = lines.indexOf(line);
+    for (const at of shown) {
+      const larger = line.x[at] === marked;
+      const share = larger ? 1.6 : line.dash ? Math.min(1, Math.max(0.55, apart / 16)) : 1;
+      if (larger || (at + first) % every === 0) this.marker(line, x[at], y[at], plane ? 1 : share);
+    }
+  }
+
+  path(line, d) {
+    if (!line.dash) return;
+    const dashes = line.faint ? null : DASHES[line.dash];
+    const width = line.faint ? 1.25 : line.label ? 2.25 : 1.25;
+    const opacity = line.faint ? 0.4 : null;
+    const drawn = { d, fill: "none", stroke: this.colour(line), "stroke-width": width, opacity };
+    // Dots are round ends of pieces that have no length.
+    const ends = { "stroke-linejoin": "round", "stroke-linecap": line.dash === "dash" && dashes ? "butt" : "round" };
+    this.add("path", { ...drawn, "stroke-dasharray": dashes, ...ends });
+  }
+
+  bar(line, x, top, bottom) {
+    const [from, to] = [short(top), short(bottom)];
+    const d = `M${short(x)} ${from}V${to}M${short(x - 4)} ${from}h8M${short(x - 4)} ${to}h8`;
+    this.add("path", { class: "error", d, fill: "none", stroke: this.colour(line), "stroke-width": 1.5 });
+  }
+
+  marker(line, x, y, share = 1) {
+    const colour = this.colour(line);
+    const open = line.marker === "cross" || line.marker === "ring";
+    const ground = hex(this.theme.background);
+    const paint = open
+      ? { fill: "none", stroke: colour, "stroke-width": share < 0.8 ? 1.5 : 2 }
+      : { fill: colour, stroke: ground, "stroke-width": share < 0.8 ? 0 : 1.5 };
+    const size = (open ? 3.75 : 4.5) * share;
+    this.add("path", { class: "marker", d: outline(line.marker, x, y, size), ...paint });
+  }
+
+  /** What is printed beside the points: above, or below where the line has its valley; around a circle outside. */
+  printed(line) {
+    const taken = [];
+    const y = line.y.map((value) => this.y.at(value));
+    line.printed.forEach((text, at) => {
+      const x = this.x.at(line.x[at]);
+      const valley = y[at] >= (y[at - 1] ?? -1) && y[at] > (y[at + 1] ?? -1);
+      let beside = [0, valley ? 14 : -13];
+      if (this.data.plane) {
+        const outwards = [x - this.x.at(0), y[at] - this.y.at(0)];
+        beside = outwards.map((part) => (14 * part) / (Math.hypot(...outwards) || 1));
+      }
+      const place = { x: x + beside[0], y: y[at] + beside[1], half: this.textWidth(text, 600) / 2 };
+      const hides = ({ x, y, half }) =>
+        Math.abs(x - place.x) < half + place.half + 3 && Math.abs(y - place.y) < LETTERS + 1;
+      if (!text || taken.some(hides)) return;
+      taken.push(place);
+      const look = { anchor: "middle", weight: 600, fill: this.theme.text, halo: !this.data.plane };
+      this.text(place.x, place.y, text, look);
+    });
+  }
+}

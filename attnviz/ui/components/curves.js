@@ -1,0 +1,245 @@
+/* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
+
+class Curves {
+  constructor(parent) {
+    this.host = parent.host ?? parent;
+    this.picture = element("div", { class: "picture" });
+    this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
+    this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
+    this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: true });
+    const button = (ending) =>
+      element("button", {
+        type: "button",
+        class: "tool",
+        text: ending.toUpperCase(),
+        title: `Save this picture as ${ending === "svg" ? "an SVG" : "a PNG"} file`,
+        onclick: () => this.save(ending),
+      });
+    const files = { class: "files", role: "group", "aria-label": "Save this picture" };
+    this.files = element("div", files, button("png"), button("svg"));
+    const parts = [this.picture, this.pointed, this.slider, this.tip, this.files];
+    this.root = element("div", { class: "root chart" }, ...parts);
+    parent.append(this.root);
+    this.slider.onpointermove = (event) => this.pointAt(event);
+    this.slider.onpointerdown = (event) => this.pointAt(event);
+    this.slider.onpointerleave = () => this.rest();
+    this.slider.onkeydown = (event) => this.move(event);
+    this.slider.onfocus = () => this.slider.matches(":focus-visible") && this.show();
+    this.slider.onblur = () => this.hide();
+    this.observer = new ResizeObserver(() => {
+      if (this.data && this.root.clientWidth !== this.drawing?.width) this.draw();
+    });
+    this.observer.observe(this.root);
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.root.remove();
+  }
+
+  update(data) {
+    const same = JSON.stringify(data) === this.told;
+    this.told = JSON.stringify(data);
+    this.data = data;
+    this.theme = themeOf(this.root);
+    if (!same) this.readable();
+    this.draw();
+  }
+
+  draw() {
+    const started = performance.now();
+    const width = this.root.clientWidth;
+    if (!width) return;
+    this.drawing = new Drawing(this.data, width, this.theme);
+    const { svg, left, top, bottom, height } = this.drawing;
+    const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+    for (const [name, value] of Object.entries(size)) {
+      svg.setAttribute(name, value);
+      this.pointed.setAttribute(name, value);
+    }
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", this.data.alt);
+    this.picture.replaceChildren(svg);
+    const place = { left, top, width: width - left, height: bottom - top };
+    for (const [name, value] of Object.entries(place)) this.slider.style[name] = `${value}px`;
+    this.slider.setAttribute("aria-label", `Read off: ${this.data.title}`);
+    this.say();
+    if (this.tip.hidden) this.pointed.replaceChildren();
+    else this.show();
+    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    this.root.dataset.ms = (performance.now() - started).toFixed(1);
+  }
+
+  // Reading ------------------------------------------------------------------------------------------------
+
+  /** What can be read: the places in order, each with the points that lie there. */
+  readable() {
+    const places = new Map();
+    this.data.lines.forEach((line, number) => {
+      if (!line.label) return;
+      for (const at of line.points ?? line.x.keys()) {
+        const key = this.data.plane ? `${number} ${at}` : line.x[at];
+        if (!places.has(key)) places.set(key, { x: line.x[at], points: [] });
+        places.get(key).points.push({ line, at });
+      }
+    });
+    this.places = [...places.values()];
+    if (!this.data.plane) this.places.sort((a, b) => a.x - b.x);
+    const marked = this.places.findIndex(({ x }) => x === this.data.marked);
+    this.at = Math.max(0, marked);
+    this.other = null;
+  }
+
+  get place() {
+    return this.places[this.at];
+  }
+
+  /** The points of a place that are read: all but the faint ones, of which one is picked out. */
+  get read() {
+    return this.place.points.filter(({ line }) => !line.faint || line === this.other);
+  }
+
+  get heading() {
+    const [{ line, at }] = this.place.points;
+    return line.names?.[at] ?? this.data.at.replace("{x}", shortest(this.place.x));
+  }
+
+  written({ line, at }) {
+    const number = (value) => plainNumber(value, this.data.digits);
+    if (this.data.plane) return `(${number(line.x[at])}, ${number(line.y[at])})`;
+    return number(line.y[at]) + (line.low ? ` (${number(line.low[at])} to ${number(line.high[at])})` : "");
+  }
+
+  say() {
+    const said = this.read.map((point) => `${point.line.label} ${this.written(point)}`).join("; ");
+    const now = { min: 1, max: this.places.length, now: this.at + 1, text: `${this.heading}: ${said}` };
+    for (const [name, value] of Object.entries(now)) this.slider.setAttribute(`aria-value${name}`, value);
+  }
+
+  pointAt({ clientX, clientY }) {
+    const box = this.root.getBoundingClientRect();
+    // The page may be zoomed for a projector.
+    const zoom = box.width / this.root.clientWidth || 1;
+    const [x, y] = [(clientX - box.left) / zoom, (clientY - box.top) / zoom];
+    const { drawing } = this;
+    const { plane } = this.data;
+    const nearest = (several, distance) =>
+      several.map((one, at) => ({ at, far: distance(one) })).reduce(
+        (best, one) => (one.far < best.far ? one : best),
+        { at: 0, far: Infinity },
+      );
+    this.at = nearest(this.places, ({ x: value, points: [{ line, at }] }) =>
+      plane ? Math.hypot(drawing.x.at(value) - x, drawing.y.at(line.y[at]) - y) : Math.abs(drawing.x.at(value) - x),
+    ).at;
+    const faint = this.place.points.filter(({ line }) => line.faint);
+    const found = nearest(faint, ({ line, at }) => Math.abs(drawing.y.at(line.y[at]) - y));
+    this.other = found.far < 12 ? faint[found.at].line : null;
+    this.show();
+  }
+
+  move(event) {
+    const { key } = event;
+    const last = this.places.length - 1;
+    const far = Math.max(1, Math.round(this.places.length / 10));
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageDown: -far, PageUp: far, Home: -last, End: last };
+    const upwards = { ArrowUp: 1, ArrowDown: -1 }[key];
+    if (key === "Escape") this.hide();
+    else if (upwards && this.place.points.some(({ line }) => line.faint)) this.moveToOther(upwards);
+    else if (key in steps || upwards) this.at = Math.min(last, Math.max(0, this.at + (steps[key] ?? upwards)));
+    else return;
+    event.preventDefault();
+    if (key !== "Escape") this.show();
+  }
+
+  /** To the faint line above or below, at this place. */
+  moveToOther(upwards) {
+    const faint = this.place.points.filter(({ line }) => line.faint);
+    faint.sort((a, b) => a.line.y[a.at] - b.line.y[b.at]);
+    const from = faint.findIndex(({ line }) => line === this.other);
+    const to = from < 0 ? (upwards > 0 ? 0 : faint.length - 1) : from + upwards;
+    this.other = faint[Math.min(faint.length - 1, Math.max(0, to))].line;
+  }
+
+  /** When the pointer leaves, a reader with the keyboard keeps the place. */
+  rest() {
+    if (this.slider.matches(":focus-visible")) this.show();
+    else this.hide();
+  }
+
+  hide() {
+    this.tip.hidden = true;
+    this.pointed.replaceChildren();
+  }
+
+  show() {
+    this.say();
+    const { drawing, theme } = this;
+    const x = short(drawing.x.at(this.place.x));
+    const marks = this.read.map(({ line, at }) => {
+      const paint = { fill: "none", stroke: hex(theme.text), "stroke-width": 2 };
+      return shape("circle", { cx: x, cy: short(drawing.y.at(line.y[at])), r: 7.5, ...paint });
+    });
+    const d = `M${x} ${drawing.top}V${drawing.bottom}`;
+    const cross = shape("path", { d, stroke: hex(theme.muted), "stroke-width": 1 });
+    const also = this.other ? [this.highlighted()] : [];
+    this.pointed.replaceChildren(...(this.data.plane ? [] : [cross]), ...also, ...marks);
+    this.tip.replaceChildren(
+      element("p", { class: "heading" }, element("bdi", { text: this.heading })),
+      ...this.read.map((point) => this.row(point)),
+    );
+    this.tip.hidden = false;
+    this.tip.style.left = "0";
+    const { width } = drawing;
+    const wide = this.tip.offsetWidth;
+    const beside = x + 14 + wide <= width ? x + 14 : x - 14 - wide;
+    this.tip.style.left = `${Math.max(0, Math.min(width - wide, beside))}px`;
+    this.tip.style.top = `${drawing.top + 6}px`;
+  }
+
+  highlighted() {
+    const { x, y } = this.drawing;
+    const points = this.other.x.map((value, at) => `${short(x.at(value))} ${short(y.at(this.other.y[at]))}`);
+    const paint = { fill: "none", stroke: hex(this.theme.primary), "stroke-width": 1.75 };
+    return shape("path", { d: `M${points.join("L")}`, ...paint });
+  }
+
+  row(point) {
+    const sample = shape("svg", { width: SAMPLE, height: 16 });
+    const pen = Object.create(Drawing.prototype, { theme: { value: this.theme }, svg: { value: sample } });
+    const colour = point.line.faint ? "picked" : point.line.colour;
+    pen.sample({ ...point.line, faint: false, colour, low: null, band: false }, 0, 8);
+    const label = element("bdi", { class: "label", text: point.line.label });
+    return element("p", { class: "reading" }, sample, label, element("b", { text: this.written(point) }));
+  }
+
+  // Saving -------------------------------------------------------------------------------------------------
+
+  /** The picture as an SVG file's text, always on a light ground. */
+  file() {
+    const theme = Theme.forFiles();
+    const [margin, width] = [24, 640];
+    const drawing = new Drawing(this.data, width, theme);
+    const lines = wrapped(this.data.caption, width, LETTERS, theme.font).filter(Boolean);
+    const [wide, tall] = [width + 2 * margin, drawing.height + 2 * margin + 30 + 17 * lines.length];
+    const svg = shape("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img" });
+    svg.append(shape("title", {}, `${this.data.title}. ${this.data.alt}`));
+    svg.append(shape("rect", { width: wide, height: tall, fill: hex(theme.background) }));
+    const all = svg.appendChild(shape("g", { "font-family": theme.font, "font-size": LETTERS }));
+    const text = (y, words, look) => all.append(shape("text", { x: margin, y, ...look }, words));
+    text(margin + 12, this.data.title, { "font-size": 16, "font-weight": 700, fill: hex(theme.text) });
+    const inner = all.appendChild(shape("g", { transform: `translate(${margin} ${margin + 26})` }));
+    inner.append(...drawing.svg.childNodes);
+    lines.forEach((words, at) => text(margin + drawing.height + 46 + 17 * at, words, { fill: hex(theme.muted) }));
+    // What XML cannot hold, a token can.
+    const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+    return new XMLSerializer().serializeToString(svg).replace(unwritable, "\ufffd");
+  }
+
+  async save(ending) {
+    const svg = this.file();
+    const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
+    download(blob, `${this.data.filename}.${ending}`);
+  }
+}
+
+export default widget(Curves);

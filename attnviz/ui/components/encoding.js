@@ -1,0 +1,109 @@
+/* encoding: every position's vector as a row of colours, pointed at or walked through with the arrow keys. */
+
+class Encoding {
+  constructor(parent) {
+    this.canvas = element("canvas", { role: "img" });
+    this.row = element("span", { class: "outline" });
+    this.pair = element("span", { class: "outline" });
+    this.cell = element("span", { class: "outline cell", hidden: true });
+    this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
+    this.cells = element("div", { class: "cells" }, this.canvas, this.row, this.pair, this.cell, this.slider);
+    this.words = element("p", { class: "words" });
+    const button = (ending) =>
+      element("button", {
+        type: "button",
+        class: "tool",
+        text: ending.toUpperCase(),
+        title: `Save this picture as ${ending === "svg" ? "an SVG" : "a PNG"} file`,
+        onclick: () => this.save(ending),
+      });
+    const group = { class: "files", role: "group", "aria-label": "Save this picture" };
+    const bar = element("div", { class: "bar" }, this.words, element("div", group, button("png"), button("svg")));
+    const legend = element("p", { class: "legend", text: "down: position; across: dimension; blue: −1, orange: 1" });
+    this.root = element("div", { class: "root" }, bar, this.cells, legend);
+    parent.append(this.root);
+    this.slider.onpointermove = (event) => this.pointAt(event);
+    this.slider.onpointerdown = (event) => this.pointAt(event);
+    this.slider.onpointerleave = () => this.goTo(this.data.position * this.columns + 2 * this.data.pair, false);
+    this.slider.onkeydown = (event) => this.move(event);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    this.data = data;
+    [this.rows, this.columns] = [data.vectors.length, data.vectors[0].length];
+    this.theme = themeOf(this.root);
+    this.canvas.setAttribute("aria-label", data.alt);
+    const image = levelsImage(this.levels(), this.rows, this.columns, this.theme.pixels("diverging"));
+    Object.assign(this.canvas, { width: this.columns, height: this.rows });
+    this.canvas.getContext("2d").drawImage(image, 0, 0);
+    this.cells.style.height = `${Math.min(6 * this.rows, 384)}px`;
+    this.place(this.row, data.position, 0, 1, this.columns);
+    this.place(this.pair, 0, 2 * data.pair, this.rows, 2);
+    this.slider.setAttribute("aria-label", "Read off: every position's vector");
+    this.slider.setAttribute("aria-valuemin", 1);
+    this.slider.setAttribute("aria-valuemax", this.rows * this.columns);
+    this.goTo(data.position * this.columns + 2 * data.pair, false);
+  }
+
+  /** −1 to 1 as the levels 0 to 254. */
+  levels() {
+    return Uint8Array.from(this.data.vectors.flat(), (value) => Math.round(127 + 127 * value));
+  }
+
+  place(outline, row, column, rows, columns) {
+    const percent = (part, whole) => `${(100 * part) / whole}%`;
+    const { style } = outline;
+    [style.top, style.height] = [percent(row, this.rows), percent(rows, this.rows)];
+    [style.left, style.width] = [percent(column, this.columns), percent(columns, this.columns)];
+  }
+
+  goTo(at, pointed = true) {
+    this.at = at;
+    const [row, column] = [Math.floor(at / this.columns), at % this.columns];
+    const label = this.data.labels[row];
+    const number = fixed(this.data.vectors[row][column], 3);
+    const where = `position ${row}${label === undefined ? "" : ` (${label})`}, dimension ${column + 1}`;
+    this.words.replaceChildren(element("bdi", { text: where }), ": ", element("b", { text: number }));
+    this.slider.setAttribute("aria-valuenow", at + 1);
+    this.slider.setAttribute("aria-valuetext", `${where}: ${number}`);
+    this.cell.hidden = !pointed;
+    this.place(this.cell, row, column, 1, 1);
+  }
+
+  pointAt({ clientX, clientY }) {
+    const box = this.cells.getBoundingClientRect();
+    const along = (at, from, size, count) =>
+      Math.min(count - 1, Math.max(0, Math.floor(((at - from) / size) * count)));
+    const row = along(clientY, box.top, box.height, this.rows);
+    this.goTo(row * this.columns + along(clientX, box.left, box.width, this.columns));
+  }
+
+  move(event) {
+    const to = destination(event, this.at, this.rows * this.columns, this.columns);
+    if (to === null) return;
+    event.preventDefault();
+    this.goTo(to);
+  }
+
+  /** The picture as an SVG file's text, always on a light ground. */
+  file() {
+    const pen = new SvgPen(Theme.forFiles());
+    const [margin, cell] = [24, 10];
+    const [width, height] = [cell * this.columns, cell * this.rows];
+    const picture = { values: this.levels(), rows: this.rows, columns: this.columns };
+    pen.levels(margin, margin, width, height, picture, "diverging");
+    return pen.file(width + 2 * margin, height + 2 * margin, this.data.alt);
+  }
+
+  async save(ending) {
+    const svg = this.file();
+    const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
+    download(blob, `${this.data.filename}.${ending}`);
+  }
+}
+
+export default widget(Encoding);

@@ -1,0 +1,47 @@
+"""Every position's vector as a row of colours, pointed at or walked through with the arrow keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attnviz.trace import Floats
+from attnviz.ui.components.component import component
+
+_mount = component("encoding", "palette", "pens", "numbers")
+
+_DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
+
+
+def encoding(
+    name: str,
+    vectors: Floats,
+    labels: Sequence[str],
+    /,
+    *,
+    position: int,
+    pair: int,
+    alt: str,
+    filename: str,
+) -> None:
+    """Draws numbers from −1 to 1 as colours.
+
+    Args:
+        name: Streamlit's key of this widget.
+        vectors: [position, d_model].
+        labels: what stands at the first positions.
+        position: whose row is outlined, from 0.
+        pair: whose two columns are outlined, from 0.
+        alt: what one sees.
+        filename: of the saved files, without ending.
+    """
+    _mount(
+        key=name,
+        data={
+            "vectors": vectors.round(_DIGITS).tolist(),
+            "labels": list(labels),
+            "position": position,
+            "pair": pair,
+            "alt": alt,
+            "filename": f"attnviz-{filename}",
+        },
+    )

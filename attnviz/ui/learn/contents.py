@@ -1,0 +1,118 @@
+"""All lessons in reading order, each with the question that it answers."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.ui import links
+
+_LESSONS_IN_A_ROW = 2
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One Learn page.
+
+    Attributes:
+        name: its address, and the name of its files.
+        title: what the menu calls it.
+        question: what it answers.
+        summary: what one does there, in a sentence.
+        explore: what to open on Explore to see the same idea at work, as parameters of a link.
+        explore_label: what that link says.
+    """
+
+    name: str
+    title: str
+    question: str
+    summary: str
+    explore: tuple[tuple[str, str], ...]
+    explore_label: str
+
+
+LESSONS = (
+    Lesson(
+        "weighted_average",
+        "Weighted average",
+        "What is attention?",
+        "Mix the words of a sentence by how alike they are: attention with nothing learned yet.",
+        (),
+        "See real heads do it",
+    ),
+    Lesson(
+        "scale",
+        "Why divide by √d",
+        "Why are the scores divided by √d?",
+        "Draw thousands of random vectors, and watch the softmax freeze without the root.",
+        (("stage", "scaled"), ("view", "Matrix")),
+        "See the scaled scores of a head",
+    ),
+    Lesson(
+        "query_key_value",
+        "Query, key, value",
+        "What are query, key and value?",
+        "Six steps from one word's vector to what a head reads, every number a real one.",
+        (),
+        "See every head of the model",
+    ),
+    Lesson(
+        "many_heads",
+        "Many heads",
+        "Why many heads?",
+        "Split, attend, join: what each head adds to the output, and what it costs.",
+        (("find", "previous"),),
+        "Find the heads that look one word back",
+    ),
+    Lesson(
+        "masks",
+        "Masks",
+        "Who may look at whom?",
+        "Draw a mask cell by cell; the real model is run again under it.",
+        (("view", "Matrix"),),
+        "See the model without a mask",
+    ),
+    Lesson(
+        "positions",
+        "Positions",
+        "How does attention know the order?",
+        "Shuffle the words, with and without positions; four ways to tell a model where a word stands.",
+        (("find", "previous"),),
+        "Find the heads that use positions",
+    ),
+    Lesson(
+        "cross_attention",
+        "Cross-attention",
+        "How does one sequence read another?",
+        "Queries from one text, keys and values from another.",
+        (),
+        "See a sequence read itself",
+    ),
+    Lesson(
+        "block",
+        "Inside a block",
+        "What happens inside a block?",
+        "Follow one word's vector through attention, Add & Norm, and the feed-forward network.",
+        (),
+        "See the attention of every layer",
+    ),
+)
+"""In reading order."""
+
+
+def contents() -> None:
+    """Draw all lessons in order, each with the question that it answers."""
+    links.remember()
+    for row in range(0, len(LESSONS), _LESSONS_IN_A_ROW):
+        for place, (column, this) in enumerate(
+            zip(st.columns(_LESSONS_IN_A_ROW), LESSONS[row : row + _LESSONS_IN_A_ROW], strict=True), start=row
+        ):
+            with column.container(border=True, height="stretch"):
+                st.subheader(this.question, anchor=False)
+                st.markdown(this.summary)
+                st.page_link(
+                    f"pages/{this.name}.py",
+                    label=f"{place + 1} · {this.title}",
+                    icon=":material/arrow_forward:",
+                    icon_position="right",
+                )
+    links.draw({})
