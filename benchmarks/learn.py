@@ -60,7 +60,7 @@ CONTROLS: dict[str, tuple[str, Click]] = {
     "scale": ("draw again", again("Draw again")),
     "query_key_value": ("another head", stepped("Head")),
     "many_heads": ("another number of heads", alternately("6", "12")),
-    "masks": ("another mask: the model runs again", alternately("none", "causal")),
+    "masks": ("another mask: the model runs again", alternately("causal", "none")),
     "positions": ("another order: the model runs again", again("Shuffle")),
     "cross_attention": ("self- or cross-attention", alternately("reads itself", "reads the other text")),
     "block": ("another layer", stepped("Layer")),
