@@ -11,11 +11,12 @@ import streamlit as st
 from attnviz.analysis.arithmetic import why
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Shown
+from attnviz.capture import catalogue
 from attnviz.ui import markdown
 from attnviz.ui.components.arithmetic import arithmetic
 from attnviz.ui.controls import one_of
 from attnviz.ui.explore.why import message
-from attnviz.ui.learn.computed import computed
+from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_word, sentence, word_option
 from attnviz.ui.learn.weights_picture import shown_tokens, weights_picture
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PARAMETERS = ("text", "reader", "vectors", "cross_reads", "cross_view", "reads", "read")
 
 OPENING_READER = "A hound was too tired to walk over the street."
-LAYERS = 6  # of the bundled BERT
+LAYERS = catalogue.entry(MODEL).layers
 ACROSS, ITSELF = "reads the other text", "reads itself"
 MATRIX, LINES = "Matrix", "Lines"
 _LISTED = 3  # tokens named in a sentence, and terms of a sum that are written out

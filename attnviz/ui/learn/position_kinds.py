@@ -111,7 +111,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
             text,
             word,
             found.products,
-            "PE · PE between the places",
+            "PE · PE: which places are alike",
             "The dot product of the vectors of two positions; the words play no part.",
         )
         _chart_of_waves(found, _curve(pair, positions), pair, word)

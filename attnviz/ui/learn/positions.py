@@ -151,11 +151,11 @@ def text(read: Read) -> None:
         "A token's output is a sum over all tokens, weight times value. **A sum does not ask in which order "
         "its terms are added**, and each weight comes from two vectors, not from two places. The rest of a "
         "layer (adding, layer norm, feed-forward) treats every token alone. So if "
-        "$A$ is attention and $P$ puts the rows in another order:"
+        "$F$ is attention and $P$ puts the rows in another order:"
     )
     formula(
-        r"A(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
-        r" = P A(\textcolor{blue}{Q}, \textcolor{red}{K}, \textcolor{green}{V})"
+        r"F(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
+        r" = P F(\textcolor{blue}{Q}, \textcolor{red}{K}, \textcolor{green}{V})"
     )
     bare, placed = read.found.without, read.found.with_positions
     st.markdown(

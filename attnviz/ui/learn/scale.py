@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.capture import catalogue
 from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.softmax_bars import Key, Measure, softmax_bars
-from attnviz.ui.learn.computed import computed
+from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_head, choose_word, sentence
 from attnviz.ui.learn.weights_picture import shown_tokens
@@ -27,7 +28,7 @@ SIZES = tuple(2**power for power in range(11))
 DRAWS = 200  # pairs for one variance: few enough that chance can be seen
 KEYS = 8  # in a row: equal weights then have an entropy of exactly 3 bits
 ROWS = 300  # for one mean
-D_HEAD = 32  # of the bundled BERT
+D_HEAD = catalogue.entry(MODEL).d_head
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
 FIRST_SEED, LAST_SEED = 8, 9999  # in draw 8 the row is much like the mean of many, for small and large d
 
