@@ -1,6 +1,7 @@
 /* copy_link: the page's address, which holds the whole view, to the clipboard. */
 
 const COPIED_FOR = 2000; // milliseconds
+const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
 const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -56,6 +57,7 @@ class CopyLink {
       this.status.textContent = "Copied. This link opens on this computer only: for others, replace " +
         `“${location.hostname}” in it by this computer's address in the network.`;
       this.status.classList.remove("hidden");
+      this.timer = setTimeout(() => this.rest(), EXPLAINED_FOR);
       return;
     }
     this.status.textContent = "Link copied";
