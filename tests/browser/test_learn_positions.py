@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests import reference_bert
+from tests.browser.explore import eventually
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, visit, wait_idle
 
@@ -90,15 +91,18 @@ def test_a_shuffle_by_keyboard_on_a_fresh_server(
     number = page.get_by_role("spinbutton", name="Order")
     number.press("ArrowUp")
     number.press("Enter")
-    wait_idle(page)
     expect(number).to_have_value("4")
-    assert "order=4" in page.url
-    assert order_of(page) != first
-    check(page)
+
+    def shuffled(order: str, before: list[int]) -> None:
+        assert f"order={order}" in page.url
+        assert order_of(page) != before
+        check(page)
+
+    eventually(lambda: shuffled("4", first))
+    second = order_of(page)
     page.get_by_role("button", name="Shuffle").press("Enter")
-    wait_idle(page)
     expect(number).to_have_value("5")
-    check(page)
+    eventually(lambda: shuffled("5", second))
 
 
 def test_a_token_is_followed_by_keyboard(page: Page, server: Server) -> None:
