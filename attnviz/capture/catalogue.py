@@ -14,6 +14,9 @@ from attnviz.errors import ModelFilesDamaged, UnknownModel
 
 Engine = Literal["transformers", "scratch"]
 
+FROM_SCRATCH = "minilm-scratch"
+"""The bundled BERT, run by our own Transformer: its steps are what the lessons show."""
+
 _MOST_QUOTED = 60  # characters of an unknown name that its error message repeats
 
 
@@ -119,7 +122,7 @@ _ENTRIES = {
             "transformers",
         ),
         _minilm(
-            "minilm-scratch",
+            FROM_SCRATCH,
             "MiniLM, from scratch",
             "The same weights, run by the Transformer that attnviz builds from scratch.",
             "scratch",

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attnviz.capture import loading
+from attnviz.capture import catalogue, loading
 from attnviz.capture.scratch import ScratchModel
 from attnviz.trace import Token
 from attnviz.transformer.bert import Bert, BertSteps
 
-MODEL = "minilm-scratch"
+MODEL = catalogue.FROM_SCRATCH
 
 
 def bert() -> Bert:

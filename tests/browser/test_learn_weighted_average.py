@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
@@ -56,7 +57,7 @@ def test_the_temperature_melts_a_hard_lookup(fresh_server: Callable[[], Server],
     for temperature in (0.1, 0.3, 1):
         slider.press("ArrowRight")
         wait_idle(page)
-        eventually(lambda t=temperature: assert_weights(page, shares(scores, t)))  # type: ignore[misc]
+        eventually(partial(assert_weights, page, shares(scores, temperature)))
     weights = shares(scores, 1)
     assert_printed(
         page.get_by_text(re.compile("All 13 weights")).locator("strong").first.inner_text(), weights[IT]

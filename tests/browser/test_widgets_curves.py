@@ -183,7 +183,9 @@ def test_the_saved_picture_is_whole_and_light(widgets: Widgets, tmp_path: Path, 
         assert path.read_bytes().startswith(b"\x89PNG")
         return
     root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314 - our own file
-    assert root.find(f"{SVG}rect").get("fill") == "#ffffff"  # type: ignore[union-attr]
+    ground = root.find(f"{SVG}rect")
+    assert ground is not None
+    assert ground.get("fill") == "#ffffff"
     said = " ".join(root.itertext())
     for part in ("Growth", "Six measurements.", "<b>alt</b>", "<script>\ufffd&", "theory", "variance"):
         assert part in said

@@ -143,7 +143,7 @@ def test_nobody_can_write_to_what_all_visitors_share() -> None:
     assert len(arrays) == 8
     assert not any(array.flags.writeable for array in arrays)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        found.bias_share = 0  # type: ignore[misc]
+        found.bias_share = 0  # type: ignore[misc]  # frozen: this is what must fail
 
 
 def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:

@@ -7,16 +7,7 @@ class Curves {
     this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
     this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
     this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: true });
-    const button = (ending) =>
-      element("button", {
-        type: "button",
-        class: "tool",
-        text: ending.toUpperCase(),
-        title: `Save this picture as ${ending === "svg" ? "an SVG" : "a PNG"} file`,
-        onclick: () => this.save(ending),
-      });
-    const files = { class: "files", role: "group", "aria-label": "Save this picture" };
-    this.files = element("div", files, button("png"), button("svg"));
+    this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     const parts = [this.picture, this.pointed, this.slider, this.tip, this.files];
     this.root = element("div", { class: "root chart" }, ...parts);
     parent.append(this.root);
@@ -38,8 +29,9 @@ class Curves {
   }
 
   update(data) {
-    const same = JSON.stringify(data) === this.told;
-    this.told = JSON.stringify(data);
+    const told = JSON.stringify(data);
+    const same = told === this.told;
+    this.told = told;
     this.data = data;
     this.theme = themeOf(this.root);
     if (!same) this.readable();
@@ -233,12 +225,6 @@ class Curves {
     // What XML cannot hold, a token can.
     const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
     return new XMLSerializer().serializeToString(svg).replace(unwritable, "\ufffd");
-  }
-
-  async save(ending) {
-    const svg = this.file();
-    const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
-    download(blob, `${this.data.filename}.${ending}`);
   }
 }
 

@@ -9,16 +9,8 @@ class Encoding {
     this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
     this.cells = element("div", { class: "cells" }, this.canvas, this.row, this.pair, this.cell, this.slider);
     this.words = element("p", { class: "words" });
-    const button = (ending) =>
-      element("button", {
-        type: "button",
-        class: "tool",
-        text: ending.toUpperCase(),
-        title: `Save this picture as ${ending === "svg" ? "an SVG" : "a PNG"} file`,
-        onclick: () => this.save(ending),
-      });
-    const group = { class: "files", role: "group", "aria-label": "Save this picture" };
-    const bar = element("div", { class: "bar" }, this.words, element("div", group, button("png"), button("svg")));
+    const files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
+    const bar = element("div", { class: "bar" }, this.words, files);
     const legend = element("p", { class: "legend", text: "down: position; across: dimension; blue: −1, orange: 1" });
     this.root = element("div", { class: "root" }, bar, this.cells, legend);
     parent.append(this.root);
@@ -97,12 +89,6 @@ class Encoding {
     const picture = { values: this.levels(), rows: this.rows, columns: this.columns };
     pen.levels(margin, margin, width, height, picture, "diverging");
     return pen.file(width + 2 * margin, height + 2 * margin, this.data.alt);
-  }
-
-  async save(ending) {
-    const svg = this.file();
-    const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
-    download(blob, `${this.data.filename}.${ending}`);
   }
 }
 

@@ -12,17 +12,8 @@ class HeadView {
     this.severalButton.onclick = () => this.toggleSeveral();
     this.allButton = button("All lines", { title: "Show the lines of every query token" });
     this.allButton.onclick = () => this.toggleAll();
-    const png = button("PNG", { title: "Save this picture as a PNG file" });
-    const svg = button("SVG", { title: "Save this picture as an SVG file" });
-    png.onclick = () => this.save("png");
-    svg.onclick = () => this.save("svg");
     const tools = element("div", { class: "tools" }, this.severalButton, this.allButton);
-    const files = element(
-      "div",
-      { class: "files", role: "group", "aria-label": "Save this picture" },
-      png,
-      svg,
-    );
+    const files = saveButtons((ending) => this.save(ending));
     this.stage = element("div", { class: "stage" });
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.note = element("p", { class: "note" });
@@ -304,7 +295,7 @@ class HeadView {
     return pen.file(width + 2 * margin, y + 2 * margin - 8, `${title}. ${this.data.caption}`);
   }
 
-  async save(ending) {
+  save(ending) {
     if (!this.chosen.answered) {
       // The caption still speaks of the heads before: save when Python's answer is here.
       this.waiting = () => {
@@ -313,9 +304,7 @@ class HeadView {
       };
       return;
     }
-    const svg = this.svg();
-    const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
-    download(blob, `${this.data.filename}.${ending}`);
+    saveAs(ending, this.svg(), this.data.filename);
   }
 }
 

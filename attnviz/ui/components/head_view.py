@@ -7,6 +7,8 @@ from typing import Literal, TypedDict
 
 import streamlit as st
 
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
 from attnviz.ui.components.component import component
 
 _mount = component("head_view", "palette", "pens", "lines", "matrix")
@@ -26,6 +28,14 @@ class ShownToken(TypedDict):
     name: str
     title: str
     special: bool
+
+
+def shown_tokens(groups: Sequence[Group]) -> list[ShownToken]:
+    """The rows or the columns of a picture, in order."""
+    return [
+        {"label": g.label, "name": name_of(place, groups), "title": g.title, "special": g.special}
+        for place, g in enumerate(groups)
+    ]
 
 
 def head_view(

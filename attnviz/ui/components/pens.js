@@ -223,6 +223,26 @@ class SvgPen {
 
 const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 
+/** The buttons under which a picture is saved; `save` is called with "png" or "svg". */
+function saveButtons(save) {
+  const button = (ending, article) =>
+    element("button", {
+      type: "button",
+      class: "tool",
+      text: ending.toUpperCase(),
+      title: `Save this picture as ${article} ${ending.toUpperCase()} file`,
+      onclick: () => save(ending),
+    });
+  const group = { class: "files", role: "group", "aria-label": "Save this picture" };
+  return element("div", group, button("png", "a"), button("svg", "an"));
+}
+
+/** An SVG file's text goes to the visitor's disk as it is, or drawn as a PNG. */
+async function saveAs(ending, svg, name) {
+  const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
+  download(blob, `${name}.${ending}`);
+}
+
 function download(blob, name) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
   link.click();

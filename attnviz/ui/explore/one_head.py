@@ -11,7 +11,7 @@ from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import WEIGHTS, View
-from attnviz.ui.components.head_view import ShownToken, head_view
+from attnviz.ui.components.head_view import head_view, shown_tokens
 from attnviz.ui.explore.choices import Heads, open_heads
 from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
@@ -100,17 +100,7 @@ def file_name(view: View, heads: Heads) -> str:
 
 
 def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
-    groups = caches.groups(view)
-    named: list[ShownToken] = [
-        {
-            "label": group.label,
-            "name": name_of(index, groups),
-            "title": group.title,
-            "special": group.special,
-        }
-        for index, group in enumerate(groups)
-    ]
-
+    named = shown_tokens(caches.groups(view))
     head_view(
         "one head",
         pixels=sent.pixels,

@@ -8,10 +8,10 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
+from attnviz.capture import catalogue
 from attnviz.ui import warm_up
 
-MODEL = "minilm-scratch"
-"""The bundled BERT, run by our own Transformer: its steps are what the pages show."""
+MODEL = catalogue.FROM_SCRATCH
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")

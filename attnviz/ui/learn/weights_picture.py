@@ -7,21 +7,17 @@ from typing import Literal
 
 import numpy as np
 
-from attnviz.analysis.picture import diverging, sequential, value_of
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.picture import MASKED, diverging, sequential, value_of
 from attnviz.analysis.shown import Shown
 from attnviz.trace import Floats, Token
 from attnviz.ui.components import store
 from attnviz.ui.components.head_view import ShownToken, head_view
+from attnviz.ui.components.head_view import shown_tokens as named
 
 
 def shown_tokens(tokens: tuple[Token, ...], text: str) -> list[ShownToken]:
     """The tokens of a text as the picture names them."""
-    groups = Shown(tokens, text).groups
-    return [
-        {"label": g.label, "name": name_of(place, groups), "title": g.title, "special": g.special}
-        for place, g in enumerate(groups)
-    ]
+    return named(Shown(tokens, text).groups)
 
 
 def weights_picture(
@@ -65,7 +61,7 @@ def weights_picture(
     cells = np.where(allowed, weights, 0).astype(np.float32)
     picture = sequential(cells) if kind == "sequential" else diverging(np.where(allowed, weights, -np.inf))
     levels = picture.levels.copy()
-    levels[~allowed] = 255
+    levels[~allowed] = MASKED
     names = [[layer, head] for head in heads]
     high = picture.high.reshape(-1)
     pixels = store.publish(
