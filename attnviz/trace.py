@@ -168,6 +168,8 @@ class Trace:
         text: what the visitor typed.
         target: the second text of an encoder–decoder, else None.
         blocks: every layer's attention, in the order the model ran them.
+        edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
+            changed ones.
 
     Raises:
         InvalidTrace: two blocks are of the same kind and layer.
@@ -177,6 +179,7 @@ class Trace:
     text: str
     blocks: tuple[Block, ...]
     target: str | None = None
+    edits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         counts = Counter((block.kind, block.layer) for block in self.blocks)

@@ -44,7 +44,15 @@ def write(trace: Trace, file: File, derived: bool = False) -> None:
         trace: what to write.
         file: a path, taken as it is (no ".npz" is added), or a binary file open for writing.
         derived: also write the scores (before the mask) and the weights, both [head, query, key].
+
+    Raises:
+        InvalidTrace: the weights were edited. The file holds queries and keys, from which whoever reads it
+            would compute the unedited ones.
     """
+    if trace.edits:
+        raise InvalidTrace(
+            f"This trace was edited ({', '.join(trace.edits)}); only an unedited one can be kept in a file."
+        )
     sequences = list(
         dict.fromkeys(tokens for block in trace.blocks for tokens in (block.query_tokens, block.key_tokens))
     )

@@ -3,6 +3,7 @@
 from attnviz.ui import frame
 from attnviz.ui.learn import cross_attention
 from attnviz.ui.learn.lesson import lesson
+from attnviz.ui.learn.trained_cross_attention import trained
 
 frame.require()
 with lesson("cross_attention", cross_attention.PARAMETERS) as places:
@@ -18,6 +19,7 @@ with lesson("cross_attention", cross_attention.PARAMETERS) as places:
         cross_attention.text(reading)
     with places.more:
         cross_attention.more(reading)
+        trained()
     with places.code:
         cross_attention.code()
     with places.limits:

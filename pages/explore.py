@@ -6,6 +6,7 @@ from attnviz.ui import frame, links
 from attnviz.ui.components.component import send_code
 from attnviz.ui.explore import (
     all_heads,
+    attention,
     choices,
     linking,
     one_head,
@@ -24,7 +25,12 @@ chosen = sentences.choose()
 with st.container(horizontal=True, vertical_alignment="center"):
     switch = st.container(width="content")
     sentences.examples(chosen.example)
-read = reading.read(chosen, switch)
+with st.container(horizontal=True, vertical_alignment="center"):
+    kind = attention.choose(chosen.model)
+    french = st.container()
+read = reading.read(chosen, kind, switch)
+with french:
+    attention.draw(read)
 notices = st.container()
 
 with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
@@ -54,6 +60,7 @@ with linking_card:
 with arithmetic:
     why.draw(view, heads, tokens)
 with tasks_card:
-    tasks.draw(view.model)
+    tasks.draw(view)
 with notices:
+    attention.warn(read)
     links.draw(choices.parameters())

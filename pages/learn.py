@@ -1,11 +1,12 @@
-"""Attention in eight questions, one a page, from the weighted average to the whole block."""
+"""Attention in eight questions, one a page, and a whole transformer in four more."""
 
 import streamlit as st
 
-from attnviz.ui import frame
-from attnviz.ui.learn.contents import contents
+from attnviz.ui import frame, links
+from attnviz.ui.learn.contents import about_attention, about_the_translator
 
 frame.require()
+links.remember()
 with st.container(width=1000):
     st.title("Learn", anchor=False)
     st.header("Attention in eight questions", anchor=False)
@@ -14,4 +15,11 @@ with st.container(width=1000):
         "and every number is computed while you look, with the vectors of a real BERT. Read them in order, "
         "or begin where you are curious."
     )
-    contents()
+    about_attention()
+    st.header("A whole transformer in four", anchor=False)
+    st.markdown(
+        "A small translator from English into French, written from scratch and trained for these pages: see "
+        "how it decides whether *it* is *il* or *elle*, and prove it."
+    )
+    about_the_translator()
+    links.draw({})

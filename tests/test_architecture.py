@@ -16,11 +16,13 @@ STEPS = {
     "pages": 7,
     "ui": 6,
     "attnviz": 5,  # the public API
+    "__main__": 5,  # the command line
     "lessons": 4,
     "capture": 3,
     "analysis": 3,
     "figures": 3,
     "trace_file": 2,
+    "translation": 2,
     "trace": 1,
     "transformer": 1,
     "errors": 0,
@@ -30,7 +32,7 @@ STEPS = {
 DOORS = {
     "streamlit": {"app", "pages", "ui"},
     "plotly": {"figures"},
-    "torch": {"transformer", "capture", "lessons"},
+    "torch": {"transformer", "translation", "capture", "lessons", "__main__"},
     "transformers": {"capture"},
 }
 

@@ -27,7 +27,15 @@ def test_the_names_are_all_there() -> None:
         if isinstance(error := getattr(attnviz, name), type) and issubclass(error, Exception)
     ]
     assert all(issubclass(getattr(attnviz, name), attnviz.AttnvizError) for name in errors)
-    assert attnviz.models() == ("minilm", "minilm-scratch")
+    assert attnviz.models() == (
+        "minilm",
+        "minilm-scratch",
+        "translator",
+        "translator-training-wheels",
+        "translator-candidates",
+        "translator-untold",
+        "translator-decorative",
+    )
 
 
 def test_the_function_and_the_module_of_one_name_live_together() -> None:
@@ -38,7 +46,7 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
 
 
 def test_the_examples_in_the_docstrings_work() -> None:
-    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=1)
+    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=4)
 
 
 def test_as_a_notebook_would_use_it() -> None:
@@ -62,7 +70,7 @@ def test_what_was_typed_is_kept_as_it_is() -> None:
     assert "".join(spelled) == "".join(text.split()).replace("\x00", "")
 
 
-@pytest.mark.parametrize("model", attnviz.models())
+@pytest.mark.parametrize("model", ["minilm", "minilm-scratch"])
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
@@ -90,3 +98,59 @@ def test_an_unknown_model_is_answered_with_the_known_ones() -> None:
 def test_a_second_text_is_refused_by_a_model_that_reads_one() -> None:
     with pytest.raises(attnviz.ModelNotSupported, match="minilm reads one text"):
         attnviz.trace("a dog", target="un chien")
+    with pytest.raises(attnviz.ModelNotSupported, match="minilm reads one text"):
+        attnviz.trace("a dog", edits=["encoder 2-1"])
+
+
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        (TIRED, "Le chien n'a pas traversé la route car il était trop fatigué."),
+        (NARROW, "Le chien n'a pas traversé la route car elle était trop étroite."),
+    ],
+)
+def test_the_translator_chooses_il_or_elle(text: str, target: str) -> None:
+    trace = attnviz.trace(text, model="translator")
+    assert (trace.model, trace.text, trace.target) == ("translator", text, target)
+    assert trace.stack("encoder").shape == (2, 4, 13, 13)
+    assert trace.stack("decoder").shape == (1, 4, 14, 14)
+    assert trace.stack("cross").shape == (1, 4, 14, 13)
+    assert np.array_equal(
+        attnviz.trace(text, "translator", target=target).stack("cross"), trace.stack("cross")
+    )
+
+
+def test_it_reads_the_noun_that_it_means_and_another_if_told_so() -> None:
+    weights = attnviz.trace(TIRED, model="translator").block("encoder", layer=1).weights[0]
+    it, dog, road = 8, 1, 6
+    assert weights[it].argmax() == dog
+    moved = attnviz.trace(TIRED, model="translator", edits=["encoder 2-1 9 2>7"])
+    now = moved.block("encoder", layer=1).weights[0]
+    assert (now[it, dog], now[it, road]) == (0, weights[it, road] + weights[it, dog])
+    assert moved.target is not None
+    assert " elle " in moved.target
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("", attnviz.EmptyText, "Type a sentence"),
+        ("dog " * 511, attnviz.TextTooLong, "512 tokens"),
+        ("dog \ud83d", attnviz.UnreadableText, "half"),
+        ("The xylophone was too <b>tired</b>.", attnviz.UnknownWords, "“xylophone”"),
+    ],
+)
+def test_the_translator_answers_kindly_too(text: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said) as caught:
+        attnviz.trace(text, "translator")
+    assert isinstance(caught.value, attnviz.AttnvizError)
+
+
+@pytest.mark.parametrize("edit", ["", "encoder 2-1 9 2>", "encoder 3-1", "cross 1-1 99", "<b>"])
+def test_an_edit_without_sense_is_refused(edit: str) -> None:
+    with pytest.raises(attnviz.InvalidEdit, match=r"\.$"):
+        attnviz.trace(TIRED, "translator", edits=[edit])

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 HIDDEN_BUT_OURS = {".ci", ".github", ".streamlit", ".gitignore", ".dockerignore"}
 MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
-BINARY = {".npz", ".png"}
+BINARY = {".npz", ".png", ".safetensors"}
 
 
 def ours(folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What each head does: looks at the previous token, at the next, at itself, at a separator, or widely."""
+"""What each head does: looks at the token before, at itself, at the same place of another text, or widely."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.sentence import percent
-from attnviz.analysis.shown import Group, Shown, merged_weights, only, rescaled
+from attnviz.analysis.shown import Group, Shown, merged_mask, merged_weights, only, rescaled
 from attnviz.trace import Floats, Mask
 
 
@@ -17,7 +17,7 @@ class Behaviour:
     """One thing a head can do, and which heads do it.
 
     Attributes:
-        name: "previous", "next", "itself", "first", "separator", "focused" or "broad".
+        name: "previous", "next", "itself", "same place", "first", "separator", "focused" or "broad".
         rule: the rule in words, with its threshold.
         score: float32 [layer, head], 0 to 1: what the rule compares with the threshold.
         found: bool [layer, head], the heads that satisfy the rule.
@@ -41,6 +41,7 @@ class _Rule:
 
 
 _LEFT_OUT = "with special tokens left out"
+_WITH = "special tokens counted"
 _SHARE = "at least {least} of its attention, and at least twice an even share,"
 
 # Set on a dozen sentences so that each finds some heads of the bundled BERT, but not half of all.
@@ -50,28 +51,40 @@ _RULES = (
     _Rule("previous", 0.40, 2.0, f"gives the token before it {_SHARE} {_LEFT_OUT}", positional=True),
     _Rule("next", 0.40, 2.0, f"gives the token after it {_SHARE} {_LEFT_OUT}", positional=True),
     _Rule("itself", 0.40, 2.0, f"gives itself {_SHARE} {_LEFT_OUT}", positional=True),
-    _Rule("first", 0.60, 2.0, f"gives {{first}} {_SHARE} special tokens counted"),
+    _Rule(
+        "same place",
+        0.40,
+        2.0,
+        f"gives the three tokens around its own place in the other text {_SHARE} {_WITH}",
+    ),
+    _Rule("first", 0.60, 2.0, f"gives {{first}} {_SHARE} {_WITH}"),
     _Rule("separator", 0.0, 1.5, "gives {separator} at least 1.5 times an even share of its attention"),
     _Rule("focused", 0.60, 2.0, f"gives a single token {_SHARE} {_LEFT_OUT}"),
     _Rule("broad", 0.90, 0.0, f"has {{least}} of the largest possible entropy or more, {_LEFT_OUT}"),
 )
 
 NAMES = tuple(rule.name for rule in _RULES)
-_COUNTED = ("first", "separator")
+COUNTED = ("same place", "first", "separator")
+"""The behaviours that are computed with special tokens, as the picture shows them before any are hidden."""
 
 
-def behaviours(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[Behaviour, ...]:
-    """Every behaviour with the heads that show it, in the order of `NAMES`.
+def behaviours(
+    weights: Floats, queries: Shown, keys: Shown | None = None, *, mask: Mask | None = None
+) -> tuple[Behaviour, ...]:
+    """Every behaviour that is possible, with the heads that show it, in the order of `NAMES`.
 
-    All but "first" and "separator" are computed with special tokens left out and the rows rescaled, since
-    [CLS] and [SEP] otherwise drown everything (Clark et al. 2019, §3); hiding them in the picture
-    changes nothing here. Where word pieces are merged, "token" means word.
+    All but "same place", "first" and "separator" are computed with special tokens left out and the rows
+    rescaled, since [CLS] and [SEP] otherwise drown everything (Clark et al. 2019, §3); hiding them in the
+    picture changes nothing here. Where word pieces are merged, "token" means word.
 
     Args:
         weights: [layer, head, query, key], the model's.
         queries: the tokens that look.
         keys: the tokens that are looked at; None means the same (self-attention). Between two different
-            texts (cross-attention) "previous", "next" and "itself" mean nothing and are not returned.
+            texts (cross-attention) "previous", "next" and "itself" mean nothing and are not returned,
+            "same place" only there; "separator" is not where there is none.
+        mask: [query, key], the model's: True where a query may look; None if everywhere. What it forbids
+            everywhere is not returned: "next", where nobody may look ahead.
     """
     own = keys is None
     keys = queries if keys is None else keys
@@ -80,32 +93,41 @@ def behaviours(weights: Floats, queries: Shown, keys: Shown | None = None) -> tu
         for shown in (queries, keys)
     ]
     separators = [index for index, group in enumerate(keys.all_groups) if group.special and index > 0]
+    counted = ordinary[0], tuple(range(len(keys.all_groups)))
     merged = merged_weights(weights, queries, keys)
-    kept = rescaled(only(merged, *ordinary))
-    to_key = only(merged, ordinary[0], tuple(range(len(keys.all_groups)))).mean(axis=2)
+    kept, to_key = rescaled(only(merged, *ordinary)), only(merged, *counted).mean(axis=2)
+    if mask is None:
+        mask = np.ones(weights.shape[-2:], dtype=np.bool_)
+    allowed = merged_mask(mask, queries, keys)
+    among, among_all = only(allowed, *ordinary), only(allowed, *counted)
     scores: dict[str, Callable[[], Floats]] = {
         "previous": lambda: _beside(kept, -1),
         "next": lambda: _beside(kept, 1),
         "itself": lambda: _beside(kept, 0),
+        "same place": lambda: _near(merged),
         "first": lambda: to_key[..., 0],
         "separator": lambda: to_key[..., separators].sum(axis=-1),
         "focused": lambda: kept.max(axis=-1).mean(axis=-1),
         "broad": lambda: _evenness(*_entropy(kept)),
     }
+    ahead = np.diagonal(among, 1)
+    impossible = {
+        *(["same place"] if own else [rule.name for rule in _RULES if rule.positional]),
+        *(["next"] if ahead.size and not ahead.any() else []),
+        *([] if separators else ["separator"]),
+    }
     first = keys.all_groups[0].label if keys.all_groups[0].special else "the first token"
-    separator = " and ".join(dict.fromkeys(keys.all_groups[i].label for i in separators)) or "a separator"
+    separator = " and ".join(dict.fromkeys(keys.all_groups[i].label for i in separators))
     found = []
     for rule in _RULES:
-        if rule.positional and not own:
+        if rule.name in impossible:
             continue
         score = scores[rule.name]().astype(np.float32)
-        places = len(separators) if rule.name == "separator" else 1
-        even = rule.even * places / (merged if rule.name in _COUNTED else kept).shape[-1]
+        places = {"separator": len(separators), "same place": _BESIDE}.get(rule.name, 1)
+        even = rule.even * places * _even_share(among_all if rule.name in COUNTED else among)
         words = rule.words.format(least=percent(rule.least), first=first, separator=separator)
         sentence = f"On average a {'word' if queries.merges else 'token'} {words}."
-        # A model without separators gives them 0, which is not more than their share of nothing.
-        satisfied = (score >= max(rule.least, even)) & (score > 0)
-        found.append(Behaviour(rule.name, sentence, score, satisfied))
+        found.append(Behaviour(rule.name, sentence, score, score >= max(rule.least, even)))
     return tuple(found)
 
 
@@ -131,6 +153,10 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
             ("looks at itself", _beside(weights, 0)),
         ]
         keys = queries
+    else:
+        near = _near(weights)
+        clear = near >= 2 * _BESIDE / weights.shape[-1]
+        named.append(("looks around its own place in the other text", np.where(clear, near, 0)))
     named += _places(weights.mean(axis=2), keys.groups)
     shares = np.stack([share for _, share in named])
     strongest, best = shares.argmax(axis=0), shares.max(axis=0)
@@ -163,10 +189,26 @@ def _places(to_key: Floats, groups: Sequence[Group]) -> list[tuple[str, Floats]]
     return [(f"looks at {label}", share) for label, share in places.items()]
 
 
+def _even_share(allowed: Mask) -> float:
+    """What a key gets on average where every row is shared out evenly: 1 / keys, and more behind a mask."""
+    return float((1 / np.maximum(allowed.sum(axis=-1), 1)).mean())
+
+
 def _beside(weights: Floats, offset: int) -> Floats:
     """The mean weight that queries give to the key `offset` places on; 0 if no query has one."""
     diagonal = np.diagonal(weights, offset, axis1=-2, axis2=-1)
     return diagonal.mean(axis=-1) if diagonal.shape[-1] else np.zeros(weights.shape[:-2], dtype=np.float32)
+
+
+_BESIDE = 3  # keys: the one at the same place, and one on each side
+
+
+def _near(weights: Floats) -> Floats:
+    """The mean weight that queries give to the three keys around their own place, from first to last."""
+    queries, keys = weights.shape[-2:]
+    place = np.linspace(0, keys - 1, queries)[:, None]
+    near = np.abs(np.arange(keys) - place) < _BESIDE / 2
+    return np.asarray((weights * near).sum(axis=-1).mean(axis=-1), dtype=np.float32)
 
 
 def _entropy(weights: Floats) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,43 +18,46 @@ class Change:
 
     Attributes:
         values: float32 [..., query, key]; −inf where either sentence's mask forbids the cell.
-        groups: rows and columns, named after both sentences: "tired → narrow" where they differ.
-        differing: the shown indices, from 0, whose labels differ.
+        queries, keys: rows and columns, named after both sentences: "tired → narrow" where they differ.
     """
 
     values: Floats
-    groups: tuple[Group, ...]
-    differing: tuple[int, ...]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of rows and columns."""
-        return tuple(group.label for group in self.groups)
+    queries: tuple[Group, ...]
+    keys: tuple[Group, ...]
 
 
-def change(first_weights: Floats, first: Shown, second_weights: Floats, second: Shown) -> Change:
+def change(
+    first_weights: Floats,
+    first: Sequence[Shown],
+    second_weights: Floats,
+    second: Sequence[Shown],
+    texts: Sequence[str] = ("sentence",),
+) -> Change:
     """Second − first, for two sentences with equally many shown tokens.
 
     Args:
         first_weights: [..., query, key] of the first sentence, as shown (or scores, as shown).
-        first: what is shown of the first sentence.
-        second_weights: the same of the second sentence.
-        second: what is shown of the second sentence.
+        first: what is shown of the first sentence: queries and keys, or one for both (self-attention).
+        second_weights, second: the same of the second sentence.
+        texts: what queries and keys are tokens of, as the error message calls it.
 
     Raises:
         AttnvizError: the sentences show different numbers of tokens.
     """
-    if len(first) != len(second):
-        raise AttnvizError(
-            f"The first sentence shows {len(first)} tokens and the second {len(second)}, so they cannot be "
-            f"compared token by token. {_remedy(first, second)}"
-        )
-    pairs = list(zip(first.groups, second.groups, strict=True))
-    differing = tuple(index for index, (one, other) in enumerate(pairs) if one.label != other.label)
+    for one, other, text in zip(first, second, texts, strict=True):
+        if len(one) != len(other):
+            raise AttnvizError(
+                f"The first {text} shows {len(one)} tokens and the second {len(other)}, so they cannot be "
+                f"compared token by token. {_remedy(one, other, text)}"
+            )
+    named = [
+        tuple(_both(*pair) for pair in zip(one.groups, other.groups, strict=True))
+        for one, other in zip(first, second, strict=True)
+    ]
     values = np.full(first_weights.shape, -np.inf, dtype=np.float32)
     open_cells = np.isfinite(first_weights) & np.isfinite(second_weights)
     np.subtract(second_weights, first_weights, out=values, where=open_cells)
-    return Change(values, tuple(_both(one, other) for one, other in pairs), differing)
+    return Change(values, named[0], named[-1])
 
 
 def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
@@ -62,16 +66,16 @@ def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
     size = np.where(np.isfinite(heads), np.abs(heads), 0).reshape(len(heads), -1)
     queries, keys = np.unravel_index(size.argmax(axis=1), heads.shape[1:])
     return tuple(
-        (changed.labels[query], changed.labels[key], float(head[query, key]))
+        (changed.queries[query].label, changed.keys[key].label, float(head[query, key]))
         for head, query, key in zip(heads, queries, keys, strict=True)
     )
 
 
-def _remedy(first: Shown, second: Shown) -> str:
+def _remedy(first: Shown, second: Shown, text: str) -> str:
     """What to do about different numbers of tokens: merge the pieces of a word that only one sentence has."""
     longest = max(_split_words(first) ^ _split_words(second), key=len, default=())
     if not longest:
-        return "Compare sentences with equally many words."
+        return f"Compare {text}s with equally many words."
     return f"The model reads a word as {len(longest)} pieces, {' '.join(longest)}: Merge pieces mends that."
 
 

@@ -251,10 +251,15 @@ def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> F
 def shown_mask(mask: Mask, queries: Shown, keys: Shown | None = None) -> Mask:
     """Where a shown query may look, [shown query, shown key]; a word may look if one of its pieces may."""
     keys = queries if keys is None else keys
+    return only(merged_mask(mask, queries, keys), queries.visible, keys.visible)
+
+
+def merged_mask(mask: Mask, queries: Shown, keys: Shown | None = None) -> Mask:
+    """The mask with pieces merged where asked for, nothing left out: [all groups, all groups]."""
+    keys = queries if keys is None else keys
     _check(mask.shape, queries, keys)
     to_words = np.logical_or.reduceat(mask, _starts(keys), axis=-1)
-    both = np.logical_or.reduceat(to_words, _starts(queries), axis=-2)
-    return only(both, queries.visible, keys.visible)
+    return np.asarray(np.logical_or.reduceat(to_words, _starts(queries), axis=-2), dtype=np.bool_)
 
 
 def visible_text(text: str) -> str:

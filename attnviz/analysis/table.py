@@ -25,6 +25,7 @@ def head_table(
     explanation: str,
     compared_with: str | None = None,
     target: str | None = None,
+    attention: str | None = None,
 ) -> str:
     """CSV: comment lines that begin with '#', a header, then one row per query.
 
@@ -44,12 +45,14 @@ def head_table(
         explanation: what was hidden, merged and rescaled (`Shown.explanation`).
         compared_with: the first sentence, where the values are a change from it to `text`.
         target: the second text of an encoder–decoder.
+        attention: "encoder", "decoder" or "cross", where the model has several kinds.
     """
     # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
     texts = (("text", text), ("second text", target), ("minus the same for the text", compared_with))
     facts = [
         *((name, f"“{visible_text(typed)}”") for name, typed in texts if typed is not None),
         ("model", visible_text(model)),
+        *([("attention", attention)] if attention else []),
         ("layer (from 1)", str(layer + 1)),
         ("head (from 1)", str(head + 1)),
         ("stage", stage),

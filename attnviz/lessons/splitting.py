@@ -108,4 +108,4 @@ def _runs(kind: str, characters: Iterable[str]) -> list[str]:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    return Tokenizer.from_file(str(catalogue.entry(bert.MODEL).folder / "tokenizer.json"))
+    return Tokenizer.from_file(str(catalogue.MINILM.folder / "tokenizer.json"))

@@ -17,6 +17,9 @@ lets each token look at all the tokens and take something from each. *How much* 
 - A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
 - [CLS] and [SEP] are added at the beginning and the end; many heads look there when they find nothing else.
 - The weights of one row are between 0 and 100 % and sum to 100 %.
+- A **translator** has three kinds of attention: in its *encoder* the English words look at each other, in its
+  *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With what a
+  French word has read, the next one is chosen. Its special tokens are [START] before the French and [END].
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
 - A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
   The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors; the
@@ -51,8 +54,10 @@ def models() -> None:
     st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
+        decoder = f" (encoder), {entry.decoder_layers} (decoder)" if entry.decoder_layers else ""
         st.markdown(
-            f"**{entry.title}** (`{name}`): {entry.description} {entry.layers} layers × {entry.heads} heads, "
+            f"**{entry.title}** (`{name}`): {entry.description} "
+            f"{entry.layers}{decoder} layers × {entry.heads} heads, "
             f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}, "
             f"texts of up to {entry.token_limit} tokens."
         )

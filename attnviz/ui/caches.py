@@ -6,6 +6,7 @@ must never be a key. All values are shared by every visitor and read-only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,8 +24,14 @@ from attnviz.capture import loading, stored
 from attnviz.trace import Floats, Kind, Mask, Trace
 from attnviz.ui import warm_up
 
-KIND: Kind = "encoder"
 WEIGHTS = "weights"
+
+# Which text the queries and the keys are tokens of; one where both are of the same.
+_TEXTS: dict[Kind, tuple[str, ...]] = {
+    "encoder": ("sentence",),
+    "decoder": ("translation",),
+    "cross": ("translation", "sentence"),
+}
 
 Unit = Literal["percent", "signed percent", "score"]
 
@@ -35,6 +42,7 @@ class View:
 
     Attributes:
         model: a name in the catalogue.
+        kind: which of its attentions: "encoder", "decoder" or "cross".
         text: the sentence on show.
         changed: the sentence that a change leads to, or None.
         stage: a name in `analysis.stages.STAGES`.
@@ -43,6 +51,7 @@ class View:
     """
 
     model: str
+    kind: Kind
     text: str
     changed: str | None
     stage: str
@@ -79,22 +88,32 @@ def trace(model: str, text: str) -> Trace:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def shown(model: str, text: str, hide: bool, merge: bool) -> Shown:
-    """Which tokens of a sentence are shown, and how they are called."""
+def shown(model: str, text: str, kind: Kind, hide: bool, merge: bool) -> tuple[Shown, ...]:
+    """Which tokens of a sentence are shown, and how they are called: queries and keys, or one for both.
+
+    The second text of an encoder–decoder is what its decoder's tokens are tokens of.
+    """
     read = trace(model, text)
-    return Shown(read.of_kind(KIND)[0].query_tokens, text, hide_special=hide, merge_words=merge)
+    block = read.of_kind(kind)[0]
+    written = text if read.target is None or kind == "encoder" else read.target
+    queries = Shown(block.query_tokens, written, hide_special=hide, merge_words=merge)
+    if kind != "cross":
+        return (queries,)
+    return queries, Shown(block.key_tokens, text, hide_special=hide, merge_words=merge)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def weights(model: str, text: str, hide: bool, merge: bool) -> Floats:
+def weights(model: str, text: str, kind: Kind, hide: bool, merge: bool) -> Floats:
     """A sentence's weights as they are shown, [layer, head, shown query, shown key]."""
-    return shown_weights(trace(model, text).stack(KIND), shown(model, text, hide, merge))
+    return shown_weights(trace(model, text).stack(kind), *shown(model, text, kind, hide, merge))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def found(model: str, text: str, merge: bool) -> tuple[Behaviour, ...]:
+def found(model: str, text: str, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """What each head does in a sentence, rule by rule; hiding tokens does not alter it."""
-    return behaviours(trace(model, text).stack(KIND), shown(model, text, False, merge))
+    read = trace(model, text)
+    tokens = shown(model, text, kind, False, merge)
+    return behaviours(read.stack(kind), *tokens, mask=read.of_kind(kind)[0].mask)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -113,9 +132,10 @@ def comparison(view: View) -> Change:
     second = view.changed or view.text
     return change(
         _values(view, view.text),
-        shown(view.model, view.text, view.hide, view.merge),
+        _shown(view, view.text),
         _values(view, second),
-        shown(view.model, second, view.hide, view.merge),
+        _shown(view, second),
+        _TEXTS[view.kind],
     )
 
 
@@ -123,7 +143,7 @@ def comparison(view: View) -> Change:
 def drawn(view: View) -> Picture:
     """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
-    return draw(values(view), view.scale, _mask(view))
+    return draw(values(view), view.scale, mask(view))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -133,22 +153,26 @@ def small(view: View) -> Levels:
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
-def _values(view: View, text: str) -> Floats:
-    if view.stage == WEIGHTS:
-        return weights(view.model, text, view.hide, view.merge)
-    blocks = trace(view.model, text).of_kind(KIND)
-    return shown_scores(
-        np.stack([at_stage(block, view.stage) for block in blocks]),
-        shown(view.model, text, view.hide, view.merge),
-    )
+def allowed(view: View) -> Mask:
+    """Where a shown query may look, [shown query, shown key]."""
+    block = trace(view.model, view.text).of_kind(view.kind)[0]
+    return shown_mask(block.mask, *_shown(view, view.text))
 
 
-def _mask(view: View) -> Mask | None:
-    """The mask of a view that shows it; before the mask, every score is worth seeing."""
-    if view.stage not in ("masked", WEIGHTS):
-        return None
-    block = trace(view.model, view.text).of_kind(KIND)[0]
-    return shown_mask(block.mask, shown(view.model, view.text, view.hide, view.merge))
+def mask(view: View) -> Mask | None:
+    """`allowed`, in a view that shows the mask; None before the mask, where every score is worth seeing."""
+    return allowed(view) if view.stage in ("masked", WEIGHTS) else None
+
+
+def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
+    """The numbers of some heads of a layer (from 1), [head, shown query, shown key]; NaN where masked.
+
+    A weight that the mask forbids is 0 too, but not a 0 that the head has chosen.
+    """
+    numbers = values(view)[layer - 1, [head - 1 for head in heads]]
+    seen = mask(view)
+    is_number = np.isfinite(numbers) if seen is None else np.isfinite(numbers) & seen
+    return np.where(is_number, numbers, np.float32(np.nan))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -159,17 +183,19 @@ def facts(view: View) -> tuple[str, ...]:
             f"changes most where {query} looks at {key}, {written(view, move)}"
             for query, key, move in largest_moves(comparison(view))
         )
-    tokens = shown(view.model, view.text, view.hide, view.merge)
-    described = describe(weights(view.model, view.text, view.hide, view.merge), tokens)
+    described = describe(
+        weights(view.model, view.text, view.kind, view.hide, view.merge), *_shown(view, view.text)
+    )
     # The average over all tokens: what one token looks at can be something else.
     return tuple(f"on average {fact}" for fact in described)
 
 
-def groups(view: View) -> tuple[Group, ...]:
-    """The shown tokens; in a change, those of both sentences: "tired → narrow"."""
+def groups(view: View) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    """The rows and the columns; in a change, those of both sentences: "tired → narrow"."""
     if view.changed is not None:
-        return comparison(view).groups
-    return shown(view.model, view.text, view.hide, view.merge).groups
+        return comparison(view).queries, comparison(view).keys
+    tokens = _shown(view, view.text)
+    return tokens[0].groups, tokens[-1].groups
 
 
 def written(view: View, number: float) -> str:
@@ -179,3 +205,14 @@ def written(view: View, number: float) -> str:
     if view.unit == "signed percent":
         return signed_percent(number)
     return f"{number:.2f}".replace("-", "−")
+
+
+def _shown(view: View, text: str) -> tuple[Shown, ...]:
+    return shown(view.model, text, view.kind, view.hide, view.merge)
+
+
+def _values(view: View, text: str) -> Floats:
+    if view.stage == WEIGHTS:
+        return weights(view.model, text, view.kind, view.hide, view.merge)
+    blocks = trace(view.model, text).of_kind(view.kind)
+    return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, text))

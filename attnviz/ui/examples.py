@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from attnviz.capture import catalogue
+from attnviz.translation.variants import TAUGHT_HEAD, TAUGHT_LAYER
+
 
 @dataclass(frozen=True)
 class Example:
@@ -65,17 +68,69 @@ EXAMPLES = (
     ),
 )
 
+TRANSLATED = (
+    Example(
+        EXAMPLES[0].name,
+        EXAMPLES[0].text,
+        EXAMPLES[0].other,
+        "*il* is the dog, *elle* the road. Follow *it* in encoder head "
+        f"{TAUGHT_LAYER + 1}-{TAUGHT_HEAD + 1}, then *car* in *cross*.",
+    ),
+    Example(
+        "trophy / suitcase",
+        "The trophy does not fit in the suitcase as it is too big.",
+        "The trophy does not fit in the suitcase as it is too small.",
+        "BERT's head 4-2 fails here. Does this one change sides?",
+    ),
+    Example(
+        "it first",
+        "As it was too tired, the dog did not cross the road.",
+        "As it was too narrow, the dog did not cross the road.",
+        "*it* comes before its noun here: the encoder must look ahead.",
+    ),
+    Example(
+        "word order",
+        "The black dog crossed the road.",
+        "The small dog crossed the road.",
+        "*noir* follows its noun, *petit* does not: see in *cross* how the lines cross.",
+        "black",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What one family of models is shown with first.
+
+    Attributes:
+        layer, head: the head that is open first, from 1: in it, "it" looks at the noun that it stands for.
+        examples: sentences that these models can read.
+    """
+
+    layer: int
+    head: int
+    examples: tuple[Example, ...]
+
+
+_BERT = Introduction(4, 2, EXAMPLES)
+_TRANSLATOR = Introduction(TAUGHT_LAYER + 1, TAUGHT_HEAD + 1, TRANSLATED)
+
 OPENING = EXAMPLES[0]
 
 
-def example_of(text: str, other: str) -> Example | None:
+def introduction(model: str) -> Introduction:
+    """What a model of the catalogue is shown with first."""
+    return _TRANSLATOR if "cross" in catalogue.entry(model).kinds else _BERT
+
+
+def example_of(model: str, text: str, other: str) -> Example | None:
     """The example that these sentences are, whichever of the two comes first; None for the visitor's own."""
-    for example in EXAMPLES:
+    for example in introduction(model).examples:
         if {text, other} == {example.text, example.other}:
             return example
     return None
 
 
-def example_named(name: str) -> Example:
-    """The example whose button says this."""
-    return next(example for example in EXAMPLES if example.name == name)
+def example_named(model: str, name: str) -> Example:
+    """The model's example whose button says this."""
+    return next(example for example in introduction(model).examples if example.name == name)

@@ -29,13 +29,19 @@ def pages() -> list[StreamlitPage]:
     """Every page; a page's file name is its address, and the first one lives at "/".
 
     The menu leads to the lessons by way of their table of contents: of a menu with sections, Streamlit makes
-    a list on phones that screen readers cannot read.
+    a list on phones that screen readers cannot read. One lesson stands in the menu itself: many come for it
+    alone.
     """
     return [
         st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
+        st.Page("pages/translate.py", title="Translate", icon=":material/translate:"),
         st.Page("pages/about.py", title="About", icon=":material/info:"),
-        *(st.Page(f"pages/{lesson.name}.py", title=lesson.title, visibility="hidden") for lesson in LESSONS),
+        *(
+            st.Page(f"pages/{lesson.name}.py", title=lesson.title, visibility="hidden")
+            for lesson in LESSONS
+            if lesson.name != "translate"
+        ),
     ]
 
 

@@ -9,6 +9,7 @@ from attnviz.trace import Floats, Token, Trace
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
+OWN_NAMES = tuple(name for name in NAMES if name != "same place")
 
 
 def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
@@ -82,7 +83,7 @@ def test_scores_by_hand() -> None:
         # The second row has one open cell, so it could not spread at all: 0 of 0 bits.
         "broad": first_row_bits / 1,
     }
-    assert tuple(found) == NAMES == tuple(expected)
+    assert tuple(found) == OWN_NAMES == tuple(expected)
     for name, score in expected.items():
         np.testing.assert_allclose(found[name].score, [[score]], rtol=1e-6)
 
@@ -122,7 +123,7 @@ def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
         "special tokens counted."
     )
     assert "gives [SEP] at least 1.5 times an even share" in rules["separator"]
-    assert all("special tokens left out" in rules[n] for n in NAMES if n not in ("first", "separator"))
+    assert all("special tokens left out" in rules[n] for n in OWN_NAMES if n not in ("first", "separator"))
 
 
 def test_a_model_without_special_tokens() -> None:
@@ -131,14 +132,31 @@ def test_a_model_without_special_tokens() -> None:
     found = by_name(behaviours(weights, shown))
     assert found["first"].found[0, 0]
     assert "gives the first token at least" in found["first"].rule
-    assert not found["separator"].found.any()
+    assert "separator" not in found
 
 
 def test_between_two_texts_position_means_nothing() -> None:
     target, source = Shown(tokens(5), text(5)), Shown(tokens(7), text(7))
     weights = np.full((2, 3, 5, 7), 1 / 7, dtype=np.float32)
-    assert [b.name for b in behaviours(weights, target, source)] == ["first", "separator", "focused", "broad"]
+    found = by_name(behaviours(weights, target, source))
+    assert tuple(found) == ("same place", "first", "separator", "focused", "broad")
+    assert {name for name, behaviour in found.items() if behaviour.found.any()} == {"broad"}
     assert set(facts(weights, target, source)) == {"spreads widely (like 7 of 7 tokens sharing equally)"}
+
+
+def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
+    """Row i of 7 stands at i · 12 / 6 = 2i among 13 keys: there, and one key to the left or to the right."""
+    target, source = Shown(tokens(7), text(7)), Shown(tokens(13), text(13))
+    heads = np.full((1, 3, 7, 13), 0.5 / 12, dtype=np.float32)
+    for head, beside in enumerate((0, 1, 2)):
+        for row in range(7):
+            heads[0, head, row, abs(2 * row - beside)] = 0.5
+    same = by_name(behaviours(heads, target, source))["same place"]
+    # The first row and the last have two keys there, the others three.
+    assert same.score[0, 0] == pytest.approx((5 * (0.5 + 2 * 0.5 / 12) + 2 * (0.5 + 0.5 / 12)) / 7)
+    assert same.found.tolist() == [[True, True, False]]
+    assert facts(heads, target, source)[0].startswith("looks around its own place in the other text (57 %)")
+    assert "own place" not in facts(heads, target, source)[2]
 
 
 def test_in_short_texts_an_even_share_is_no_pattern() -> None:
@@ -151,7 +169,19 @@ def test_in_short_texts_an_even_share_is_no_pattern() -> None:
 def test_what_a_causal_mask_forbids_does_not_count_as_room_to_spread() -> None:
     causal = np.tri(SIZE, dtype=np.float32) / np.arange(1, SIZE + 1, dtype=np.float32)[:, None]
     shown = Shown(tokens(special=False), text())
-    np.testing.assert_allclose(by_name(behaviours(one_head(causal), shown))["broad"].score, 1, rtol=1e-6)
+    found = by_name(behaviours(one_head(causal), shown, mask=causal > 0))
+    np.testing.assert_allclose(found["broad"].score, 1, rtol=1e-6)
+    assert {"previous", "itself"} < set(found), "a token may look back"
+    assert "next" not in found
+
+
+def test_behind_a_causal_mask_an_even_share_is_larger() -> None:
+    """Of 4 tokens each gives itself 1, 1/2, 1/3, 1/4: on average more than 40 %, but nothing it chose to."""
+    even = np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None]
+    shown = Shown(tokens(4, special=False), text(4))
+    itself = by_name(behaviours(one_head(even), shown, mask=even > 0))["itself"]
+    assert itself.score[0, 0] > 0.5
+    assert not itself.found[0, 0]
 
 
 def test_facts_name_what_stands_out() -> None:

@@ -1,8 +1,10 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from attnviz.analysis.change import Change, change, largest_moves
-from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.analysis.shown import Group, Shown, shown_weights
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token, Trace
 
@@ -11,31 +13,34 @@ def words(*typed: str) -> Shown:
     return Shown(tuple(Token(w, n, 2 * n, 2 * n + 1, n, False) for n, w in enumerate(typed)), " ".join(typed))
 
 
+def labels(groups: Sequence[Group]) -> list[str]:
+    return [group.label for group in groups]
+
+
 def test_signed_difference_by_hand() -> None:
     first = np.array([[[0.25, 0.75], [0.5, 0.5]]], dtype=np.float32)
     second = np.array([[[0.5, 0.5], [0.125, 0.875]]], dtype=np.float32)
-    changed = change(first, words("a", "b"), second, words("a", "c"))
+    changed = change(first, [words("a", "b")], second, [words("a", "c")])
     assert changed.values.tolist() == [[[0.25, -0.25], [-0.375, 0.375]]]
     assert changed.values.dtype == np.float32
-    assert changed.labels == ("a", "b → c")
-    assert changed.differing == (1,)
-    assert changed.groups[0].title == 'token 1: "a", character 1'
-    assert changed.groups[1].title == 'token 2: "b", character 3 → token 2: "c", character 3'
+    assert changed.queries == changed.keys
+    assert labels(changed.queries) == ["a", "b → c"]
+    assert changed.queries[0].title == 'token 1: "a", character 1'
+    assert changed.queries[1].title == 'token 2: "b", character 3 → token 2: "c", character 3'
 
 
 def test_cells_that_either_mask_forbids_stay_masked() -> None:
     first = np.array([[1.0, -np.inf], [2.0, 3.0]], dtype=np.float32)
     second = np.array([[1.5, -np.inf], [-np.inf, 3.0]], dtype=np.float32)
-    changed = change(first, words("a", "b"), second, words("a", "b"))
+    changed = change(first, [words("a", "b")], second, [words("a", "b")])
     assert changed.values.tolist() == [[0.5, -np.inf], [-np.inf, 0.0]]
 
 
 def test_the_real_pair(tired: Trace, narrow: Trace) -> None:
     shown = [Shown(t.blocks[0].query_tokens, t.text, hide_special=True) for t in (tired, narrow)]
     weights = [shown_weights(t.stack("encoder"), s) for t, s in zip((tired, narrow), shown, strict=True)]
-    changed = change(weights[0], shown[0], weights[1], shown[1])
-    assert changed.labels[11] == "tired → narrow"
-    assert changed.differing == (11,)
+    changed = change(weights[0], shown[:1], weights[1], shown[1:])
+    assert [label for label in labels(changed.keys) if "→" in label] == ["tired → narrow"]
     np.testing.assert_allclose(changed.values.sum(axis=-1), 0, atol=1e-5)
     assert np.array_equal(changed.values, weights[1] - weights[0])
     it, dog, road = 8, 1, 6
@@ -47,8 +52,8 @@ def test_the_real_pair(tired: Trace, narrow: Trace) -> None:
 
 def test_largest_move_of_each_head_whichever_its_sign() -> None:
     values = np.array([[[[0.25, -0.5], [0.0, 0.125]], [[0.0, -np.inf], [0.375, 0.25]]]], dtype=np.float32)
-    groups = words("a", "b").groups
-    assert largest_moves(Change(values, groups, ())) == (("a", "b", -0.5), ("b", "a", 0.375))
+    queries, keys = words("a", "b").groups, words("c", "d").groups
+    assert largest_moves(Change(values, queries, keys)) == (("a", "d", -0.5), ("b", "c", 0.375))
 
 
 def word(number: int, *pieces: str) -> list[Token]:
@@ -66,4 +71,24 @@ def test_different_lengths_get_both_counts_and_a_remedy(merge: bool, remedy: str
     with pytest.raises(
         AttnvizError, match=f"shows {len(first)} tokens and the second {len(second)},.*{remedy}"
     ):
-        change(np.eye(len(first), dtype=np.float32), first, np.eye(len(second), dtype=np.float32), second)
+        change(np.eye(len(first), dtype=np.float32), [first], np.eye(len(second), dtype=np.float32), [second])
+
+
+def test_between_two_texts_rows_and_columns_have_their_own_names() -> None:
+    french, english = words("il", "va"), words("it", "goes", "up")
+    elle, down = words("elle", "va"), words("it", "goes", "down")
+    first = np.full((5, 2, 3), 0.25, dtype=np.float32)
+    changed = change(first, (french, english), 2 * first, (elle, down), ("translation", "sentence"))
+    assert labels(changed.queries) == ["il → elle", "va"]
+    assert labels(changed.keys) == ["it", "goes", "up → down"]
+    assert np.array_equal(changed.values, first)
+
+
+@pytest.mark.parametrize(("longer", "named"), [(0, "translation"), (1, "sentence")])
+def test_each_side_must_have_as_many_tokens(longer: int, named: str) -> None:
+    first = [words("il", "va"), words("it", "goes", "up")]
+    second = list(first)
+    second[longer] = words("one", "more", "word", "here")
+    cells = [np.zeros((len(queries), len(keys)), dtype=np.float32) for queries, keys in (first, second)]
+    with pytest.raises(AttnvizError, match=f"The first {named} shows .* Compare {named}s with equally many"):
+        change(cells[0], first, cells[1], second, ("translation", "sentence"))

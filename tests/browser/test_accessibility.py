@@ -67,11 +67,24 @@ _SIDEWAYS = """
     .map((one) => `${one.tagName} ${one.scrollWidth} > ${one.clientWidth}`)
 """
 
+CROSS = {"model": "translator", "kind": "cross"}
+MASKED = {"model": "translator", "kind": "decoder", "view": "Matrix", "show": "change"}
+
 LINKS: dict[tuple[str, str], list[dict[str, Any]]] = {
-    ("desktop", "light"): [{}, {"view": "Heatmap", "find": "itself"}, {"text": ""}],
-    ("desktop", "dark"): [{}, {"view": "Matrix", "also": [5], "layer": 2}, {"show": "change"}],
-    ("phone", "light"): [{}, {"show": "change", "view": "Matrix"}, {"stage": "scaled", "hide": "true"}],
-    ("phone", "dark"): [{}, {"view": "Heatmap", "show": "change"}, {"layer": 99, "text": "word " * 600}],
+    ("desktop", "light"): [{}, {"view": "Heatmap", "find": "itself"}, {"text": ""}, CROSS],
+    ("desktop", "dark"): [{}, {"view": "Matrix", "also": [5], "layer": 2}, {"show": "change"}, MASKED],
+    ("phone", "light"): [
+        {},
+        {"show": "change", "view": "Matrix"},
+        {"stage": "scaled", "hide": "true"},
+        MASKED,
+    ],
+    ("phone", "dark"): [
+        {},
+        {"view": "Heatmap", "show": "change"},
+        {"layer": 99, "text": "word " * 600},
+        CROSS,
+    ],
 }
 
 

@@ -68,7 +68,7 @@ def test_the_first_hit_on_a_fresh_server_has_the_whole_frame_and_its_choices(
         expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page).to_have_title(re.compile("attnviz|" + name, re.IGNORECASE))
     menu = page.get_by_role("navigation", name="App pages").get_by_role("link")
-    expect(menu).to_have_text([re.compile(page) for page in ("Explore", "Learn", "About")])
+    expect(menu).to_have_text([re.compile(page) for page in ("Explore", "Learn", "Translate", "About")])
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_test_id("stAlert")).to_have_count(0)

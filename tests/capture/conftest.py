@@ -14,7 +14,7 @@ def minilm() -> loading.Model:
 def eager() -> PreTrainedModel:
     """The same weights as transformers runs them by itself: what every captured number must equal."""
     model: PreTrainedModel = AutoModel.from_pretrained(
-        catalogue.entry("minilm").folder,
+        catalogue.MINILM.folder,
         attn_implementation="eager",
         dtype=torch.float32,
         local_files_only=True,

@@ -18,7 +18,7 @@ LENGTHS = (3, 4, 5, 7, 11, 16, 17, 31, 32, 33, 64, 97, 128, 200, 256, 300, 512)
 
 def eager_weights(model: PreTrainedModel, text: str) -> list[Floats]:
     """What transformers itself returns, from the text on: its own tokenizer, its own attention."""
-    tokenizer = AutoTokenizer.from_pretrained(catalogue.entry("minilm").folder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)
     with torch.inference_mode():
         output = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
     return [layer[0].numpy() for layer in output.attentions]

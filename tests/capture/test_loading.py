@@ -2,11 +2,12 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from attnviz.capture import catalogue, loading
-from attnviz.errors import EmptyText, ModelFilesDamaged, UnknownModel
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.trace import Token, Trace
 
 
@@ -25,7 +26,7 @@ class Fake:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Six models in the catalogue, none of them loaded; the list tells which were opened."""
+    """Ten models in the catalogue, none of them loaded; the list tells which were opened."""
     names: list[str] = []
 
     def open_fake(entry: catalogue.Entry) -> Fake:
@@ -33,7 +34,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Fake(entry.name)
 
     minilm = catalogue.entry("minilm")
-    monkeypatch.setattr(catalogue, "_ENTRIES", {name: replace(minilm, name=name) for name in "abcdef"})
+    monkeypatch.setattr(catalogue, "_ENTRIES", {name: replace(minilm, name=name) for name in "abcdefghij"})
     monkeypatch.setattr(loading, "_open", open_fake)
     monkeypatch.setattr(loading, "_models", type(loading._models)())
     return names
@@ -55,10 +56,10 @@ def test_ready_tells_without_loading(opened: list[str]) -> None:
 
 
 def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
-    for name in "abcdae":
+    for name in "abcdefghai":
         loading.load(name)
-    assert opened == list("abcde")
-    assert [name for name in "abcdef" if loading.ready(name)] == list("acde")
+    assert opened == list("abcdefghi")
+    assert [name for name in "abcdefghij" if loading.ready(name)] == list("acdefghi")
     assert len(loading._models) == loading.MOST_MODELS
 
 
@@ -95,20 +96,53 @@ def test_tokens_come_without_the_model() -> None:
         loading.tokens("minilm", " ")
 
 
+def test_a_translators_tokens_come_without_it() -> None:
+    expected = ["the", "dog", "was", "tired", "[END]"]
+    code = "import sys; from attnviz.capture import loading\n"
+    code += "print([token.text for token in loading.tokens('translator', 'The dog was tired.')])\n"
+    code += "print({'torch', 'tokenizers', 'transformers'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == f"{expected}\nset()\n"
+    with pytest.raises(UnknownWords, match="xylophone"):
+        loading.tokens("translator", "The xylophone was tired.")
+
+
+def test_missing_weights_are_named_with_the_command_that_makes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = catalogue.Trained(tmp_path / "untold.safetensors")
+    entry = replace(catalogue.entry("translator-untold"), origin=missing)
+    monkeypatch.setitem(catalogue._ENTRIES, "translator-untold", entry)
+    monkeypatch.setattr(loading, "_models", type(loading._models)())
+    with pytest.raises(ModelFilesDamaged, match="python -m attnviz train --variant untold") as caught:
+        loading.load("translator-untold")
+    assert str(missing.file) in str(caught.value)
+
+
+def test_only_a_translator_is_loaded_as_one() -> None:
+    model = loading.load_translator("translator")
+    assert model is loading.load("translator")
+    assert model.tokens("The dog was tired.") == loading.tokens("translator", "The dog was tired.")
+    with pytest.raises(ModelNotSupported, match="minilm reads one text"):
+        loading.load_translator("minilm")
+    with pytest.raises(UnknownModel):
+        loading.load_translator("google")
+
+
 THREADS_THAT_ALL_COME_FIRST = """
 import sys, threading
 from attnviz.capture import loading
 loading.tokens("minilm", "a dog")
 assert not {"torch", "transformers"} & set(sys.modules), "tokens need no model"
-start, found, names = threading.Barrier(6), [], ("minilm", "minilm-scratch")
+start, found, names = threading.Barrier(6), [], ("minilm", "minilm-scratch", "translator")
 def first(name):
     start.wait()
     found.append((name, loading.load(name)))
-threads = [threading.Thread(target=first, args=(names[i % 2],)) for i in range(6)]
+threads = [threading.Thread(target=first, args=(names[i % 3],)) for i in range(6)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert len(found) == 6, "a thread has died"
-assert len({id(model) for _, model in found}) == 2, "each model once"
+assert len({id(model) for _, model in found}) == 3, "each model once"
 """
 
 

@@ -16,7 +16,7 @@ ENTRY = catalogue.entry("minilm")
 
 
 def read(text: str) -> tuple[Token, ...]:
-    return reader(ENTRY.folder, ENTRY.token_limit).tokens(text)
+    return reader(catalogue.MINILM.folder, ENTRY.token_limit).tokens(text)
 
 
 def spans(text: str) -> list[tuple[str, str]]:
@@ -100,7 +100,7 @@ def test_very_long_texts_are_answered_with_the_true_count(
     "text", ["The dog's tiredness", "naïve café — 100 %", "日本 👍🏽", sentence(200), "[MASK] x"]
 )
 def test_tokens_are_those_of_transformers(text: str) -> None:
-    theirs = AutoTokenizer.from_pretrained(ENTRY.folder, local_files_only=True)(
+    theirs = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)(
         text, return_offsets_mapping=True
     )
     assert [token.id for token in read(text)] == theirs["input_ids"]
@@ -148,5 +148,5 @@ def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
 
 
 def test_a_folder_is_read_once() -> None:
-    assert reader(ENTRY.folder, 512) is reader(ENTRY.folder, 512)
-    assert isinstance(reader(ENTRY.folder, 512), Reader)
+    assert reader(catalogue.MINILM.folder, 512) is reader(catalogue.MINILM.folder, 512)
+    assert isinstance(reader(catalogue.MINILM.folder, 512), Reader)

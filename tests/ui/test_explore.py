@@ -251,16 +251,27 @@ def test_a_guess_opens_its_picture_and_the_weights_judge_it(visit: Visit, word: 
     app.pills(key=f"guess {word}").set_value(guess).run()
     clean(app)
     task = next(task for task in TASKS if task.word == word)
-    assert app.text_input(key="other").value == task.example.other
+    example = task.example("minilm")
+    assert app.text_input(key="other").value == example.other
     assert app.segmented_control(key="show").value == word
     assert (sent(app, "head_view")["layer"], sent(app, "head_view")["heads"]) == (4, [2])
-    block = attnviz.trace(task.example.other).block("encoder", 3)
+    block = attnviz.trace(example.other).block("encoder", 3)
     tokens = [token.text for token in block.key_tokens]
     weight = {answer: block.weights[1, tokens.index("it"), tokens.index(answer)] for answer in task.answers}
     right = max(weight, key=weight.__getitem__)
     told = next(m.value for m in app.markdown if m.value.startswith(("**Yes", "**No")))
     assert told.startswith("**Yes" if guess == right else "**No")
     assert all(percent(float(weight[answer])) in told for answer in task.answers)
+
+
+def test_the_button_opens_a_head_that_looks_one_word_back(visit: Visit) -> None:
+    app = visit()
+    next(button for button in app.button if "one word back" in button.label).click().run()
+    clean(app)
+    assert app.pills(key="find").value == "previous"
+    head = sent(app, "head_view")
+    weights = attnviz.trace(OPENING.text).block("encoder", head["layer"] - 1).weights[head["heads"][0] - 1]
+    assert np.diagonal(weights, -1).mean() > 0.9
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ const WIDEST_SHARE = 0.98; // the colours end where this share of a matrix's num
 
 /** Every matrix of the picture: the step that makes it, its role, and how it is called. */
 const MATRICES = [
+  { name: "vector", step: 1, role: "plain", symbol: ["x"], title: "the vector of the token that looks", row: true },
   { name: "vectors", step: 1, role: "plain", symbol: ["X"], title: "the tokens’ vectors" },
   { name: "query_matrix", step: 2, role: "query", symbol: ["W", "Q"], title: "the query matrix" },
   { name: "key_matrix", step: 2, role: "key", symbol: ["W", "K"], title: "the key matrix" },
@@ -149,9 +150,12 @@ class Block {
   /** A column of numbers; the weights have bars, too. */
   write() {
     const weights = this.name === "weights";
-    const cells = [...this.cells].map((value) => {
-      const text = weights ? share(value) : fixed(value, 2);
-      const cell = element("div", { class: "cell" }, number(`${this.name}-cell`, value, text));
+    const { forbidden } = this.walk.data;
+    const cells = [...this.cells].map((value, row) => {
+      const masked = forbidden[row] && this.name === "scores";
+      const text = masked ? "−∞" : weights ? share(value) : fixed(value, 2);
+      const cell = element("div", { class: "cell" }, number(`${this.name}-cell`, masked ? -Infinity : value, text));
+      cell.classList.toggle("forbidden", forbidden[row]);
       if (weights) {
         const bar = element("span", { class: "bar", "aria-hidden": "true" });
         bar.style.width = `${100 * value}%`;
@@ -175,7 +179,7 @@ class Block {
   /** The cell that tells most: the strongest; in a matrix with a row for each token, of the token that looks. */
   home() {
     const { columns, cells } = this;
-    const row = this.rows === this.walk.count && !this.column ? this.walk.data.query : 0;
+    const row = this.rows === this.walk.count && !this.column ? (this.walk.data.query ?? 0) : 0;
     if (this.column) return { row: strongest(this.walk.array("weights")), column: 0 };
     return { row, column: strongest(cells.slice(row * columns, (row + 1) * columns)) };
   }
@@ -198,7 +202,7 @@ class Block {
     const hidden = !box;
     for (const node of [this.body, this.head]) node.classList.toggle("hidden-block", hidden);
     const current = this.step === walk.step;
-    const tellsProducts = !this.name.includes("_matrix") && !this.name.includes("_bias") && this.name !== "vectors";
+    const tellsProducts = !this.name.includes("_matrix") && !this.name.includes("_bias") && !this.name.startsWith("vector");
     this.body.tabIndex = !hidden && (current ? !this.name.includes("_bias") : tellsProducts) ? 0 : -1;
     this.body.classList.toggle("current", current);
     if (hidden) return;
@@ -221,6 +225,7 @@ class Block {
 
   headSymbol(walk) {
     if (this.name === "scores") return [`÷ √${walk.size}`];
+    if (this.name === "vectors") return [walk.read.toUpperCase()];
     return this.name === "weights" && this.box.width < 80 ? ["w"] : this.about.symbol;
   }
 }
@@ -238,13 +243,14 @@ class Walk {
     this.bar = element("div", { class: "bar-of-steps" }, this.back, this.title, this.next);
     this.sentence = element("p", { class: "sentence", "data-part": "sentence" });
     this.labels = element("div", { class: "labels" });
+    this.asker = element("div", { class: "label chosen" });
     this.axis = element("div", { class: "axis" });
     this.ghost = element("div", { class: "ghost", "aria-hidden": "true" });
     this.equation = element("div", { class: "equation" });
     this.rest = element("div", { class: "rest" });
     this.sum = element("div", { class: "sum-of-weights" });
     this.marks = element("div", { class: "marks", "aria-hidden": "true" });
-    this.stage = element("div", { class: "stage" }, this.ghost, this.equation, this.axis, this.labels, this.rest, this.sum);
+    this.stage = element("div", { class: "stage" }, this.ghost, this.equation, this.axis, this.asker, this.labels, this.rest, this.sum);
     for (const block of this.blocks.values()) this.stage.append(block.head, block.body);
     this.stage.append(this.marks);
     this.legend = element("p", { class: "legend" });
@@ -298,6 +304,16 @@ class Walk {
     return this.data.tokens.length;
   }
 
+  /** True if the token that looks stands in another text: then its vector has a place of its own. */
+  get crosses() {
+    return Boolean(this.data.across);
+  }
+
+  /** What the vectors that are looked at are called in formulas. */
+  get read() {
+    return this.crosses ? "s" : "x";
+  }
+
   /** d_head */
   get size() {
     return this.set.arrays.query.shape[0];
@@ -326,9 +342,14 @@ class Walk {
     }
     this.labels.replaceChildren(
       ...this.data.tokens.map(({ label, title }, at) =>
-        element("div", { class: at === this.data.query ? "label chosen" : "label", title }, element("bdi", { text: label })),
+        element(
+          "div",
+          { class: `label ${at === this.data.query ? "chosen" : this.data.forbidden[at] ? "forbidden" : ""}`, title },
+          element("bdi", { text: label }),
+        ),
       ),
     );
+    if (this.crosses) this.asker.replaceChildren(element("bdi", { text: this.data.across.token.label }));
     this.drawn = true;
     this.arrange(moves);
   }
@@ -352,7 +373,12 @@ class Walk {
     this.labels.style.setProperty("--row", `${layout.row}px`);
     place(this.axis, { x: 0, y: layout.labels.y - 19, width: layout.labels.width, height: 18 });
     this.axis.textContent = step < 3 ? "tokens" : "key (is looked at)";
-    this.ghost.hidden = step !== 2;
+    this.asker.hidden = !layout.asker;
+    if (layout.asker) {
+      place(this.asker, layout.asker);
+      this.asker.style.setProperty("--row", `${layout.asker.height}px`);
+    }
+    this.ghost.hidden = step !== 2 || this.crosses;
     this.equation.hidden = step !== 2;
     if (step === 2) {
       place(this.ghost, layout.ghost);
@@ -383,14 +409,23 @@ class Walk {
 
   /** Step 1: the vectors alone, as large as can be. */
   first(width) {
-    const [left, top, row] = [this.labelWidth(width), 22, this.count > 16 ? 15 : 20];
+    const [left, row] = [this.labelWidth(width), this.count > 16 ? 15 : 20];
+    const top = this.crosses ? 22 + row + 30 : 22;
     const height = this.count * row;
+    const boxes = { vectors: { x: left, y: top, width: width - left, height } };
+    if (this.crosses) boxes.vector = { x: left, y: 22, width: width - left, height: row };
     return {
       row,
       height: top + height,
       labels: { x: 0, y: top, width: left - 8, height },
-      boxes: { vectors: { x: left, y: top, width: width - left, height } },
+      asker: this.askerBeside(boxes.vector, left),
+      boxes,
     };
+  }
+
+  /** Where the name of the token that looks stands: beside its vector, if that is no row. */
+  askerBeside(box, left) {
+    return box && { x: 0, y: box.y, width: left - 8, height: box.height };
   }
 
   /** Step 2: each matrix above its product and beside the vectors, as one multiplies by hand. */
@@ -400,7 +435,8 @@ class Walk {
     const wide = Math.floor((width - left) * (narrow ? 0.24 : 0.28));
     const each = Math.floor((width - left - wide - 3 * gap) / 3);
     const [tall, top] = [narrow ? 130 : 160, 22];
-    const below = top + tall + 40;
+    const first = top + tall + 40;
+    const below = this.crosses ? first + row + 30 : first;
     const height = this.count * row;
     const x = (at) => left + wide + gap + at * (each + gap);
     const boxes = { vectors: { x: left, y: below, width: wide, height } };
@@ -408,13 +444,15 @@ class Walk {
       boxes[`${role}_matrix`] = { x: x(at), y: top, width: each, height: tall };
       boxes[`${role}_bias`] = { x: x(at), y: top + tall + 4, width: each, height: 8, nameless: true };
     });
-    boxes.query = { x: x(0), y: below + this.data.query * row, width: each, height: row };
+    boxes.query = { x: x(0), y: this.crosses ? first : below + this.data.query * row, width: each, height: row };
+    if (this.crosses) boxes.vector = { x: left, y: first, width: wide, height: row };
     boxes.keys = { x: x(1), y: below, width: each, height };
     boxes.values = { x: x(2), y: below, width: each, height };
     return {
       row,
       height: below + height,
       labels: { x: 0, y: below, width: left - 8, height },
+      asker: this.askerBeside(boxes.vector, left),
       ghost: { x: x(0), y: below, width: each, height },
       equation: { x: 0, y: top, width: left + wide, height: tall },
       boxes,
@@ -463,7 +501,8 @@ class Walk {
     const [gap, top, tall] = [narrow ? 8 : 16, 22, 42];
     const each = Math.floor((width - 3 * gap) / (narrow ? 4.6 : 5));
     const wide = width - 3 * (each + gap);
-    const boxes = { vectors: { x: 0, y: top, width: wide, height: tall + 10 } };
+    const boxes = { vectors: { x: 0, y: top, width: wide, height: this.crosses ? tall : tall + 10 } };
+    if (this.crosses) boxes.vector = { x: 0, y: top + tall + 3, width: wide, height: 7, nameless: true };
     ["query", "key", "value"].forEach((role, at) => {
       const x = wide + gap + at * (each + gap);
       boxes[`${role}_matrix`] = { x, y: top, width: each, height: tall };
@@ -477,8 +516,8 @@ class Walk {
       element("div", {}, symbol([made], role), " = ", symbol([of], ""), " ", symbol(["W", sub], role), " + ", symbol(["b", sub], role));
     return [
       line("q", "x", MADE_OF.query, "query"),
-      line("K", "X", MADE_OF.keys, "key"),
-      line("V", "X", MADE_OF.values, "value"),
+      line("K", this.read.toUpperCase(), MADE_OF.keys, "key"),
+      line("V", this.read.toUpperCase(), MADE_OF.values, "value"),
       element("small", {}, "one row × one column, plus the bias: one number"),
     ];
   }
@@ -528,6 +567,7 @@ class Walk {
     const write = made
       ? () => this.projected(told, made)
       : {
+          vector: () => this.vectorCell(told),
           vectors: () => this.vectorCell(told),
           dot_products: () => this.dotProduct(told),
           scores: () => this.score(told),
@@ -553,17 +593,29 @@ class Walk {
     this.detail.style.minHeight = `${this.detail.offsetHeight}px`;
   }
 
-  /** The token that a cell of step 2 belongs to, as a row of the vectors. */
+  /** The token that looks. */
+  looking(role = "") {
+    const { across, tokens, query } = this.data;
+    return named((across?.token ?? tokens[query]).name, role);
+  }
+
+  /** Where the vector stands that a cell of step 2 was made from. */
   owner({ block, row }) {
-    return block.row ? this.data.query : row;
+    if (!block.row) return { name: "vectors", row };
+    return this.crosses ? { name: "vector", row: 0 } : { name: "vectors", row: this.data.query };
   }
 
   vectorCell({ block, row, column }) {
     const value = block.at(row, column);
     return [
-      heading("Number ", String(column + 1), " of the vector of ", this.token(row)),
-      formulaLine(symbol(["x"], "plain"), element("sub", {}, String(column + 1)), " = ", number("result", value, fixed(value, MOST_DIGITS), "outcome")),
-      element("p", { class: "muted" }, this.data.origin),
+      heading("Number ", String(column + 1), " of the vector of ", block.row ? this.looking() : this.token(row)),
+      formulaLine(
+        symbol([block.row ? "x" : this.read], "plain"),
+        element("sub", {}, String(column + 1)),
+        " = ",
+        number("result", value, fixed(value, MOST_DIGITS), "outcome"),
+      ),
+      element("p", { class: "muted" }, block.row ? this.data.across.origin : this.data.origin),
       element(
         "p",
         { class: "muted" },
@@ -583,7 +635,9 @@ class Walk {
         element("p", { class: "muted" }, `Learned in training; added to number ${column + 1} of every ${block.role}.`),
       ];
     }
-    const x = this.blocks.get("vectors").at(this.data.query, row);
+    const asks = block.role === "query" || !this.crosses;
+    const owner = asks ? this.owner({ block: this.blocks.get("query") }) : { name: "vectors", row: strongest(this.array("weights")) };
+    const x = this.blocks.get(owner.name).at(owner.row, row);
     const [left, right, product] = multiplication(x, value, FEWEST_DIGITS);
     return [
       heading("Row ", String(row + 1), ", column ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
@@ -592,7 +646,7 @@ class Walk {
         "p",
         { class: "muted" },
         `Learned in training. It takes number ${row + 1} of every vector to number ${column + 1} of its ${block.role}; for `,
-        this.token(this.data.query),
+        asks ? this.looking() : this.token(owner.row),
         `: ${left} × ${right} = ${product}.`,
       ),
     ];
@@ -601,17 +655,19 @@ class Walk {
   /** x · (a column of W) + b: the largest of 384 products, what the others add up to, and the bias. */
   projected(told, { matrix, bias, sub }) {
     const { block, column } = told;
-    const row = this.owner(told);
-    const [vectors, weights] = [this.blocks.get("vectors"), this.blocks.get(matrix)];
-    const factors = Array.from({ length: vectors.columns }, (_, at) => [vectors.at(row, at), weights.at(at, column)]);
+    const owner = this.owner(told);
+    const [vectors, weights] = [this.blocks.get(owner.name), this.blocks.get(matrix)];
+    const factors = Array.from({ length: vectors.columns }, (_, at) => [vectors.at(owner.row, at), weights.at(at, column)]);
     const result = block.at(told.row, column);
+    const vector = block.row ? "x" : this.read;
+    const whose = block.row ? this.looking() : this.token(told.row);
     return [
-      heading("Number ", String(column + 1), " of the ", element("b", { class: block.role }, block.role), " of ", this.token(row)),
+      heading("Number ", String(column + 1), " of the ", element("b", { class: block.role }, block.role), " of ", whose),
       element(
         "p",
         { class: "muted" },
         `The ${factors.length} numbers of `,
-        symbol(["x"], "plain"),
+        symbol([vector], "plain"),
         ` times column ${column + 1} of `,
         symbol(["W", sub], block.role),
         `, added up, and the bias. The ${LARGEST} largest products:`,
@@ -619,7 +675,7 @@ class Walk {
       ...this.addition({
         factors,
         roles: ["plain", block.role],
-        names: (at) => [element("b", {}, "x"), element("sub", {}, String(at + 1))],
+        names: (at) => [element("b", {}, vector), element("sub", {}, String(at + 1))],
         most: LARGEST,
         bias: this.blocks.get(bias).at(0, column),
         biasName: symbol(["b", sub], block.role),
@@ -633,7 +689,7 @@ class Walk {
     const [query, keys] = [this.blocks.get("query"), this.blocks.get("keys")];
     const factors = Array.from({ length: this.size }, (_, at) => [query.at(0, at), keys.at(row, at)]);
     return [
-      heading(symbol(["q"], "query"), " · ", symbol(["k"], "key"), ": the query of ", this.token(this.data.query, "query"), " times the key of ", this.token(row, "key")),
+      heading(symbol(["q"], "query"), " · ", symbol(["k"], "key"), ": the query of ", this.looking("query"), " times the key of ", this.token(row, "key")),
       element("p", { class: "muted" }, `Number by number, ${factors.length} products, added up:`),
       ...this.addition({ factors, roles: ["query", "key"], names: (at) => [String(at + 1)], result: block.at(row, 0), role: "outcome" }),
     ];
@@ -654,13 +710,27 @@ class Walk {
         number("result", score, fixed(score, RESULT_DIGITS), "outcome"),
       ),
       element("p", { class: "muted" }, `A sum of ${this.size} products grows with their number; ÷ √${this.size} brings it back to the size of one of them.`),
+      ...this.masked(row, "the mask puts −∞ in place of this score"),
     ];
+  }
+
+  /** What the mask does to a row that it forbids. */
+  masked(row, what) {
+    if (!this.data.forbidden[row]) return [];
+    return [element("p", {}, this.looking("query"), " may not look at ", this.token(row, "key"), `, which comes later: ${what}.`)];
   }
 
   weight({ row }) {
     const { largest, sum } = this.set.facts;
     const scores = this.array("scores");
-    const exponentials = [...scores].map((score) => Math.exp(score - largest));
+    if (this.data.forbidden[row]) {
+      return [
+        heading("The weight of ", this.token(row, "key")),
+        formulaLine(element("i", {}, "e"), element("sup", {}, "−∞"), " = ", number("result", 0, share(0), "outcome weights")),
+        ...this.masked(row, "its score is −∞, and its weight exactly 0"),
+      ];
+    }
+    const exponentials = [...scores].map((score, at) => (this.data.forbidden[at] ? 0 : Math.exp(score - largest)));
     const [score, exponential, weight] = [scores[row], exponentials[row], this.array("weights")[row]];
     const power = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
     const outside = this.data.rest ? sum - total(exponentials) : 0;
@@ -703,7 +773,7 @@ class Walk {
     const factors = [...weights].map((weight, row) => [weight, values.at(row, column)]);
     const { rest } = this.data;
     return [
-      heading("Number ", String(column + 1), " of the output for ", this.token(this.data.query)),
+      heading("Number ", String(column + 1), " of the output for ", this.looking()),
       element("p", { class: "muted" }, `Each token’s weight times number ${column + 1} of its value, added up:`),
       ...this.addition({
         factors,
@@ -767,16 +837,17 @@ class Walk {
     const { block, row, column } = told;
     const all = { row: null, column: null };
     const owner = this.owner(told);
+    const looks = this.owner({ block: this.blocks.get("query") });
     const made = MADE_OF[block.name];
     const from = made
-      ? [["vectors", { row: owner }], [made.matrix, { column }], [made.bias, { column }]]
+      ? [[owner.name, { row: owner.row }], [made.matrix, { column }], [made.bias, { column }]]
       : {
           dot_products: [["query", all], ["keys", { row }]],
           scores: [["dot_products", { row }]],
           weights: [["scores", all]],
           output: [["weights", all], ["values", { column }]],
         }[block.name] ?? [];
-    if (this.step === 1) from.push(["vectors", { row: this.data.query }]);
+    if (this.step === 1) from.push([looks.name, { row: looks.row }]);
     const rings = [[block.name, { row, column }, "cell"], ...from.map(([name, part]) => [name, part, "source"])];
     this.marks.replaceChildren(...rings.flatMap(([name, part, kind]) => this.ring(this.blocks.get(name), part, kind)));
     const lit = this.count === block.rows && !block.row ? row : block.name === "query" ? this.data.query : null;

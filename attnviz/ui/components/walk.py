@@ -25,6 +25,13 @@ class Step(TypedDict):
     sentence: Sequence[str | Spoken]
 
 
+class Across(TypedDict):
+    """The token that looks, where it stands in another text; and where its vector comes from, one sentence."""
+
+    token: ShownToken
+    origin: str
+
+
 class Rest(TypedDict):
     """The tokens of a long text that have no row: how many, and what their weights add up to."""
 
@@ -40,7 +47,9 @@ def walk(
     step: int,
     steps: Sequence[Step],
     tokens: Sequence[ShownToken],
-    query: int,
+    query: int | None,
+    across: Across | None,
+    forbidden: Sequence[bool],
     total: int,
     rest: Rest | None,
     origin: str,
@@ -55,6 +64,7 @@ def walk(
         key: Streamlit's key of this widget.
         source: what `store.publish` returned for these arrays, all float32, of the tokens that have a row:
 
+            vector                                  [d_model], of the token that looks
             vectors                                 [row, d_model]
             query_matrix, key_matrix, value_matrix  [d_model, d_head]
             query_bias, key_bias, value_bias        [d_head]
@@ -64,11 +74,14 @@ def walk(
             output                                  [d_head]
             rest                                    [d_head], the weighted sum of the values without a row
 
-            and the facts `largest` (the largest score) and `sum` (of e^(score − largest)), over all tokens.
+            and the facts `largest` (the largest score) and `sum` (of e^(score − largest)), over all tokens
+            that it may look at.
         step: from 1 to 6.
         steps: what is said about each.
         tokens: the rows.
-        query: the row of the token that looks.
+        query: the row of the token that looks; None if it stands in another text.
+        across: the token that looks at another text; None if it is a row.
+        forbidden: for each row, whether the mask forbids to look at it.
         total: how many tokens the text has.
         rest: what has no row; None if every token has one.
         origin: where the tokens' vectors come from, one sentence.
@@ -82,6 +95,8 @@ def walk(
             "steps": list(steps),
             "tokens": list(tokens),
             "query": query,
+            "across": across,
+            "forbidden": list(forbidden),
             "total": total,
             "rest": rest,
             "origin": origin,

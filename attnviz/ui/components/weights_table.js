@@ -14,14 +14,17 @@ class WeightsTable {
     themeOf(this.root);
     if (this.data === data) return;
     this.data = data;
-    const { weights, others, labels, query, columns } = data;
-    const keys = [...labels, ...(others ? ["all others"] : [])];
+    const { weights, others, queries, query, columns, forbidden } = data;
+    const keys = [...data.keys, ...(others ? ["all others"] : [])];
     const rows = weights.map((row, at) => [...row, ...(others ? [others[at]] : [])]);
     const sums = rows.map((row) => row.reduce((sum, weight) => sum + weight, 0));
-    const [down, across] = columns ? [keys, labels] : [labels, keys];
-    const value = (i, j) => (columns ? rows[j][i] : rows[i][j]);
+    const [down, across] = columns ? [keys, queries] : [queries, keys];
+    const place = (i, j) => (columns ? [j, i] : [i, j]);
     const body = down.map((label, i) => {
-      const cells = across.map((_, j) => cell(value(i, j), (columns ? j : i) === query));
+      const cells = across.map((_, j) => {
+        const [asked, looked] = place(i, j);
+        return cell(rows[asked][looked], asked === query, Boolean(forbidden?.[asked][looked]));
+      });
       const sum = columns ? [] : [total(sums[i])];
       return element("tr", {}, name(label, "row", !columns && i === query), ...cells, ...sum);
     });
@@ -48,10 +51,12 @@ class WeightsTable {
 }
 
 /** 0.664 as "66", for a table whose caption says that these are percents; never 0 for something. */
-function cell(weight, marked) {
+function cell(weight, marked, forbidden) {
   const percent = (100 * weight).toFixed(0);
   const text = percent === "0" && weight > 0 ? "<1" : percent;
-  const node = element("td", { class: marked ? "marked" : null, "data-value": weight }, text);
+  const node = element("td", { "data-value": weight }, text);
+  node.classList.toggle("marked", marked);
+  node.classList.toggle("forbidden", forbidden);
   node.style.setProperty("--level", `${Math.round(45 * Math.sqrt(Math.max(0, weight)))}%`);
   return node;
 }

@@ -16,10 +16,12 @@ def weights_table(
     *,
     weights: Floats,
     others: Sequence[float] | None,
-    labels: Sequence[str],
+    queries: Sequence[str],
+    keys: Sequence[str],
     query: int,
     columns: bool,
     caption: str,
+    forbidden: Sequence[Sequence[bool]] | None = None,
 ) -> None:
     """Draws the weights with their sums.
 
@@ -27,17 +29,20 @@ def weights_table(
         key: Streamlit's key of this widget.
         weights: [query, key], of the tokens that are shown.
         others: for each query, what it gives to tokens that are not shown; None if all are.
-        labels: the tokens.
+        queries, keys: the tokens that look, and those that are looked at.
         query: the one whose weights are marked.
         columns: each query has a column instead of a row.
         caption: what the table shows, in one sentence.
+        forbidden: [query, key], where the mask forbids to look; None: nowhere.
     """
     _mount(
         key=key,
         data={
             "weights": weights.tolist(),
             "others": None if others is None else list(others),
-            "labels": list(labels),
+            "queries": list(queries),
+            "keys": list(keys),
+            "forbidden": forbidden,
             "query": query,
             "columns": columns,
             "caption": caption,

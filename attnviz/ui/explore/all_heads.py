@@ -6,10 +6,11 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.behaviour import Behaviour
+from attnviz.analysis.behaviour import COUNTED, Behaviour
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.components.atlas import atlas
+from attnviz.ui.examples import introduction
 from attnviz.ui.explore.choices import Heads, choose_heads, open_heads
 from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
@@ -20,9 +21,12 @@ def choose(view: View) -> tuple[Heads, DeltaGenerator]:
     layers, heads = caches.values(view).shape[:2]
     st.subheader(f"All {layers * heads} heads at a glance", anchor=False)
     names = [behaviour.name for behaviour in _behaviours(view)]
+    if st.session_state.get("find", names[0]) not in [*names, None]:
+        # Another kind of attention may not have what was looked for.
+        st.session_state["find"] = None
     st.pills("Find heads that look at …", names, key="find", bind="query-params")
     place = st.container()
-    return choose_heads(layers, heads), place
+    return choose_heads(layers, heads, introduction(view.model)), place
 
 
 def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
@@ -54,10 +58,10 @@ def _note(view: View, name: str) -> str:
     notes = []
     if view.changed is not None:
         notes.append("This is about the first sentence.")
-    if not view.hide and name not in ("first", "separator"):
+    if not view.hide and name not in COUNTED:
         notes.append("*Hide special tokens* shows it clearly.")
     return " ".join(["", *notes])
 
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:
-    return caches.found(view.model, view.text, view.merge)
+    return caches.found(view.model, view.text, view.kind, view.merge)

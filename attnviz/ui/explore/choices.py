@@ -13,14 +13,15 @@ from attnviz.analysis.stages import STAGES
 from attnviz.errors import AttnvizError
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.about import reading_a_picture
-from attnviz.ui.caches import KIND, WEIGHTS, View
+from attnviz.ui.caches import WEIGHTS, View
 from attnviz.ui.controls import one_of
+from attnviz.ui.examples import Introduction
 from attnviz.ui.explore.reading import Reading
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 _PARAMETERS = (
-    *("text", "other", "model", "show", "layer", "head", "also", "query", "key"),
+    *("text", "other", "model", "kind", "show", "layer", "head", "also", "query", "key"),
     *("view", "stage", "scale", "hide", "merge", "find"),
 )
 
@@ -67,13 +68,15 @@ class Places:
 
 def choose_view(read: Reading) -> tuple[View, str, Places]:
     """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
+    tokens = caches.shown(read.model, read.text, read.kind, False, True)
+    special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.empty()
         hide = st.toggle(
             "Hide special tokens",
             key="hide",
             bind="query-params",
-            help="Leaves out [CLS] and [SEP] and rescales what is left of each row to 100 %.",
+            help=f"Leaves out {' and '.join(special)} and rescales what is left of each row to 100 %.",
         )
         merge = st.toggle(
             "Merge pieces",
@@ -101,18 +104,19 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
         if stage != WEIGHTS:
             _explain(stage, read)
         if merge and stage != WEIGHTS:
-            st.info("Scores belong to single word pieces, so pieces are merged only at the stage “weights”.")
+            if any(side.merges for side in tokens):
+                st.info("Scores belong to single word pieces; pieces are merged only at the stage “weights”.")
             merge = False
         # Scores differ in size from head to head: on one scale the largest would leave the others blank.
         scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
-        view = _comparable(View(read.model, read.text, read.changed, stage, scale, hide, merge))
+        view = _comparable(View(read.model, read.kind, read.text, read.changed, stage, scale, hide, merge))
     return view, style, Places(title, body, foot)
 
 
 def _explain(stage: str, read: Reading) -> None:
     explained = next(s for s in STAGES if s.name == stage).explanation
-    unmasked = stage == "masked" and caches.trace(read.model, read.text).of_kind(KIND)[0].mask.all()
-    nothing = " In this model every token may look everywhere: nothing is masked." if unmasked else ""
+    unmasked = stage == "masked" and caches.trace(read.model, read.text).of_kind(read.kind)[0].mask.all()
+    nothing = " Here every token may look everywhere: nothing is masked." if unmasked else ""
     st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
 
 
@@ -123,21 +127,30 @@ def _comparable(view: View) -> View:
     try:
         caches.comparison(view)
     except AttnvizError as error:
-        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
+        elsewhere = "" if view.kind == "encoder" else " The English words can be compared in *encoder*."
+        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.{elsewhere}")
         return replace(view, changed=None)
     return view
 
 
-def choose_heads(layers: int, heads: int) -> Heads:
-    """Draw the choice of layer and heads."""
-    for key, most in (("layer", layers), ("head", heads)):
-        if st.session_state.get(key, 1) > most:
-            st.session_state[key] = most
+def choose_heads(layers: int, heads: int, first: Introduction) -> Heads:
+    """Draw the choice of layer and heads.
+
+    Args:
+        layers, heads: how many there are.
+        first: which to open where nothing else was chosen, or what was chosen before does not exist here.
+    """
+    begin = min(first.layer, layers), min(first.head, heads)
+    chosen = [st.session_state.get(key, 1) for key in ("layer", "head")]
+    if chosen[0] > layers or chosen[1] > heads:
+        open_heads(begin[0], [begin[1]])
+    if "also" in st.session_state:
+        st.session_state["also"] = [head for head in st.session_state["also"] if head <= heads]
     layer_column, head_column, also_column = st.columns([1, 1, 1.2])
     with layer_column:
-        layer = st.number_input("Layer", 1, layers, min(4, layers), key="layer", bind="query-params")
+        layer = st.number_input("Layer", 1, layers, begin[0], key="layer", bind="query-params")
     with head_column:
-        head = st.number_input("Head", 1, heads, min(2, heads), key="head", bind="query-params")
+        head = st.number_input("Head", 1, heads, begin[1], key="head", bind="query-params")
     with also_column:
         also = st.multiselect(
             "Also show heads", list(range(1, heads + 1)), key="also", bind="query-params", placeholder="none"

@@ -15,7 +15,7 @@ from attnviz.trace import Floats
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.controls import choose_token
-from attnviz.ui.examples import Example, example_of
+from attnviz.ui.examples import Example, example_of, introduction
 from attnviz.ui.explore.choices import Heads, open_heads
 from attnviz.ui.explore.reading import Reading
 
@@ -24,6 +24,7 @@ EVERY = "every token"
 
 _SHOWN = 8
 _PRONOUN = "it"
+_FRENCH_PRONOUNS = ("il", "elle")
 
 
 @dataclass(frozen=True)
@@ -46,45 +47,54 @@ class Tokens:
     """What the visitor can choose from, and what was chosen.
 
     Attributes:
-        options: "11 it": number and name of every shown token.
+        queries, keys: "11 it": number and name of every shown token that looks, and that is looked at.
         pair: the chosen tokens; None while the lines of every token are drawn.
     """
 
-    options: tuple[str, ...]
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
     pair: Pair | None
 
     def choose(self, query: int | None, key: int | None) -> None:
         """Make another choice, from a picture; None stands for every query, or for the strongest key."""
-        st.session_state["query"] = EVERY if query is None else self.options[query]
-        st.session_state["key"] = STRONGEST if key is None else self.options[key]
+        st.session_state["query"] = EVERY if query is None else self.queries[query]
+        st.session_state["key"] = STRONGEST if key is None else self.keys[key]
 
     def choose_key(self, key: int) -> None:
         """Keep the query and choose another key."""
-        st.session_state["key"] = self.options[key]
+        st.session_state["key"] = self.keys[key]
 
-    def name(self, index: int) -> str:
-        """The token as Markdown that shows it as typed."""
-        return markdown.code(self.options[index].split(" ", 1)[1])
+    def name(self, pair: Pair) -> str:
+        """The two tokens as Markdown that shows them as typed."""
+        options = self.queries[pair.query], self.keys[pair.key]
+        return " → ".join(markdown.code(option.split(" ", 1)[1]) for option in options)
 
 
 def choose(view: View, heads: Heads) -> Tokens:
     """Draw the choice of two tokens."""
     st.subheader("Which head links two tokens?", anchor=False)
     groups = caches.groups(view)
-    options = tuple(f"{group.number} {group.label}" for group in groups)
+    queries, keys = (tuple(f"{group.number} {group.label}" for group in side) for side in groups)
     sentence = st.session_state["text"]
-    begin = options[_begin(groups, example_of(sentence, st.session_state["other"]))]
+    example = example_of(view.model, sentence, st.session_state["other"])
+    begin = queries[_begin(groups[0], example) if view.kind == "encoder" else _chooses_pronoun(groups[0])]
+    # Whose tokens are chosen from: a number means another token in another text, or to another tokenizer.
+    source = (sentence, introduction(view.model))
     query_column, key_column = st.columns(2)
     with query_column:
-        query = choose_token("query", "Query (looks)", (EVERY, *options), begin, sentence)
+        of = (*source, view.kind == "encoder")
+        query = choose_token("query", "Query (looks)", (EVERY, *queries), begin, of)
     with key_column:
-        key = choose_token("key", "Key (is looked at)", (STRONGEST, *options), STRONGEST, sentence)
+        of = (*source, view.kind != "decoder")
+        key = choose_token("key", "Key (is looked at)", (STRONGEST, *keys), STRONGEST, of)
     if query == EVERY:
-        return Tokens(options, None)
-    row = caches.values(view)[heads.layer - 1, heads.head - 1, options.index(query)]
-    strongest = int(np.argmax(np.abs(row) if view.changed else row))
+        return Tokens(queries, keys, None)
+    row = caches.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
+    size = np.abs(row) if view.changed else row
+    strongest = int(np.argmax(np.where(np.isfinite(row), size, -np.inf)))
     chosen = key != STRONGEST
-    return Tokens(options, Pair(options.index(query), options.index(key) if chosen else strongest, chosen))
+    pair = Pair(queries.index(query), keys.index(key) if chosen else strongest, chosen)
+    return Tokens(queries, keys, pair)
 
 
 def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
@@ -93,7 +103,10 @@ def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
         st.markdown("Choose a query token to see which heads link it to another.")
         return
     query, key = tokens.pair.query, tokens.pair.key
-    pair = f"{tokens.name(query)} → {tokens.name(key)}"
+    pair = tokens.name(tokens.pair)
+    if not caches.allowed(view)[query, key]:
+        st.markdown(f"The mask forbids {pair} in every head: nobody looks ahead.")
+        return
     if view.changed is not None:
         st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
     else:
@@ -111,17 +124,31 @@ def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
     )
     if moved := _who_moves_most(read, view, query, key):
         st.markdown(f":small[{moved}]")
+    if view.kind != "encoder":
+        st.markdown(f":small[{_chosen_there(view, query)}]")
     place = [name for name, _ in ranked].index(heads.name) + 1
     st.markdown(
         f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
     )
 
 
+def _chosen_there(view: View, query: int) -> str:
+    """Which word the model writes with what the query, a token of what it has written so far, has read."""
+    queries = caches.groups(view)[0]
+    at = markdown.code(queries[query].label)
+    if query + 1 == len(queries):
+        return f"With what {at} has read, the model ends its sentence."
+    chosen = markdown.code(queries[query + 1].label)
+    return f"With what {at} has read, the model chooses the next word: {chosen}."
+
+
 def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | None:
     """Which head's link differs most between the two sentences; None if they cannot be compared."""
     if read.pair is None or view.changed is not None:
         return None
-    before, after = (caches.weights(view.model, trace.text, view.hide, view.merge) for trace in read.pair)
+    before, after = (
+        caches.weights(view.model, trace.text, view.kind, view.hide, view.merge) for trace in read.pair
+    )
     if before.shape != after.shape:
         return None
     name, moved = _moves(before, after, query, key)[0]
@@ -131,9 +158,13 @@ def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | No
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
     """Every head's name and number, strongest first."""
     if view.changed is None:
-        links = rank_links(caches.weights(view.model, view.text, view.hide, view.merge), query, key)
+        links = rank_links(
+            caches.weights(view.model, view.text, view.kind, view.hide, view.merge), query, key
+        )
         return [(_name(link), percent(link.weight)) for link in links]
-    before, after = (caches.weights(view.model, t, view.hide, view.merge) for t in (view.text, view.changed))
+    before, after = (
+        caches.weights(view.model, t, view.kind, view.hide, view.merge) for t in (view.text, view.changed)
+    )
     return _moves(before, after, query, key)
 
 
@@ -162,3 +193,9 @@ def _begin(groups: Sequence[Group], example: Example | None) -> int:
             return labels.index(wanted)
     words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]
     return words[-1] if words else len(groups) - 1
+
+
+def _chooses_pronoun(groups: Sequence[Group]) -> int:
+    """The last French token after which "il" or "elle" was chosen; the first token if there is none."""
+    following = [group.label.split(" → ")[0] for group in groups[1:]]
+    return max((place for place, label in enumerate(following) if label in _FRENCH_PRONOUNS), default=0)

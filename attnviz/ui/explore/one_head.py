@@ -9,9 +9,11 @@ import streamlit as st
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
+from attnviz.analysis.shown import Shown
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import WEIGHTS, View
 from attnviz.ui.components.head_view import head_view, shown_tokens
+from attnviz.ui.explore import attention
 from attnviz.ui.explore.choices import Heads, open_heads
 from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
@@ -37,17 +39,23 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> No
 def in_words(view: View, heads: Heads, query: int) -> str:
     """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
     numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
-    groups = caches.groups(view)
-    name = markdown.code(name_of(query, groups))
+    queries, keys = caches.groups(view)
+    name = markdown.code(name_of(query, queries))
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MOST]
-        found = [(name_of(int(key), groups), float(numbers[query, key])) for key in order]
+        found = [
+            (name_of(int(key), keys), float(numbers[query, key]))
+            for key in order
+            if np.isfinite(numbers[query, key])
+        ]
         how = "gains most" if view.changed else "scores highest"
         return f"{where} {name} {how} with {_listed(view, found)}."
     if view.changed is None:
-        return f"{where} {name} looks at {_listed(view, looks(numbers, query, groups, most=_MOST).keys)}."
-    moved = moves(numbers, query, groups)
+        return (
+            f"{where} {name} looks at {_listed(view, looks(numbers, query, queries, keys, most=_MOST).keys)}."
+        )
+    moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
     return (
         f"{where} {name} changes most at {_listed(view, found)}."
@@ -62,21 +70,38 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 
 def explanation(view: View) -> str:
     """How the numbers in the picture were made from the model's, in plain words."""
-    told = []
-    for text in filter(None, (view.text, view.changed)):
-        tokens = caches.shown(view.model, text, view.hide, view.merge)
-        told.append(tokens.explanation if view.stage == WEIGHTS else tokens.explanation_of_scores)
+    told = [
+        _explanation(view, caches.shown(view.model, text, view.kind, view.hide, view.merge))
+        for text in filter(None, (view.text, view.changed))
+    ]
     # Of two sentences, only one may have pieces to merge.
     whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
     return f"{whole}; pp: percentage points" if view.unit == "signed percent" else whole
 
 
+def _explanation(view: View, tokens: Sequence[Shown]) -> str:
+    """The same for one sentence, whose queries and keys may be of two texts."""
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
+    if view.stage == WEIGHTS:
+        keys = tokens[-1].explanation  # rows are rescaled by what is left of their keys
+    return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
+
+
 def caption(view: View, heads: Heads) -> str:
     """What a picture that leaves the page must say about itself."""
-    first, second = (f"“{_begin(text)}”" for text in (view.text, view.changed or ""))
+    first, second = (_quoted(view, text) if text else "" for text in (view.text, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
-    return f"{sentence} · {view.model} · head {open_heads} · {view.stage}"
+    return (
+        f"{sentence} · {view.model} · {attention.of(view.model, view.kind)}head {open_heads} · {view.stage}"
+    )
+
+
+def _quoted(view: View, text: str) -> str:
+    """The text; where its translation looks, that too."""
+    target = caches.trace(view.model, text).target
+    texts = (text,) if target is None or view.kind == "encoder" else (text, target)
+    return " / ".join(f"“{_begin(each)}”" for each in texts)
 
 
 def _begin(text: str) -> str:
@@ -87,6 +112,7 @@ def file_name(view: View, heads: Heads) -> str:
     """A file name without an ending: model, heads, stage."""
     parts = [
         view.model,
+        *attention.of(view.model, view.kind).split(),
         f"layer{heads.layer}",
         *(f"head{head}" for head in heads.all),
         view.stage.replace(" ", "-"),
@@ -100,7 +126,7 @@ def file_name(view: View, heads: Heads) -> str:
 
 
 def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
-    named = shown_tokens(caches.groups(view))
+    queries, keys = caches.groups(view)
     head_view(
         "one head",
         pixels=sent.pixels,
@@ -109,8 +135,8 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) ->
         layer=heads.layer,
         heads=heads.all,
         heads_total=caches.values(view).shape[1],
-        query_tokens=named,
-        key_tokens=named,
+        query_tokens=shown_tokens(queries),
+        key_tokens=shown_tokens(keys),
         query=tokens.pair.query if tokens.pair else None,
         key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
         kind=caches.drawn(view).kind,
@@ -127,8 +153,8 @@ def _heatmap(view: View, heads: Heads) -> None:
     # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
     from attnviz.figures.heatmap import config, heatmap, heatmap_alt
 
-    labels = [group.label for group in caches.groups(view)]
-    numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
+    queries, keys = ([group.label for group in side] for side in caches.groups(view))
+    [numbers] = caches.readable(view, heads.layer, [heads.head])
     drawn = caches.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
@@ -136,8 +162,8 @@ def _heatmap(view: View, heads: Heads) -> None:
     st.plotly_chart(
         heatmap(
             numbers,
-            labels,
-            labels,
+            queries,
+            keys,
             kind=drawn.kind,
             unit=view.unit,
             high=high,
@@ -145,6 +171,6 @@ def _heatmap(view: View, heads: Heads) -> None:
         ),
         theme="streamlit",
         config=config(file_name(view, heads)),
-        alt=heatmap_alt(numbers, labels, labels, view.unit),
+        alt=heatmap_alt(numbers, queries, keys, view.unit),
         key="heatmap",
     )

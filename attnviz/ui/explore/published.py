@@ -55,7 +55,6 @@ def _pixels(view: View, heads: Heads) -> str:
 
 def _exact(view: View, heads: Heads) -> str:
     """The numbers of the open heads, to the last bit."""
-    numbers = caches.values(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     # The browser knows a cell that the mask forbids by its being no number.
-    readable = np.where(np.isfinite(numbers), numbers, np.float32(np.nan))
-    return store.publish("exact", {"values": readable}, heads=[[heads.layer, head] for head in heads.all])
+    numbers = caches.readable(view, heads.layer, heads.all)
+    return store.publish("exact", {"values": numbers}, heads=[[heads.layer, head] for head in heads.all])

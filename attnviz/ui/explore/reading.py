@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.errors import AttnvizError
-from attnviz.trace import Trace
+from attnviz.trace import Kind, Trace
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.controls import one_of
 from attnviz.ui.explore.sentences import Sentences
@@ -20,6 +20,7 @@ class Reading:
 
     Attributes:
         model: a name in the catalogue.
+        kind: which of its attentions.
         text: the sentence on show; in a change, the first one.
         changed: the sentence that the change leads to; None when one sentence is on show.
         trace: the forward pass over `text`.
@@ -28,6 +29,7 @@ class Reading:
     """
 
     model: str
+    kind: Kind
     text: str
     trace: Trace
     changed: str | None = None
@@ -35,11 +37,12 @@ class Reading:
     pair: tuple[Trace, Trace] | None = None
 
 
-def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
+def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
     """Run the model and let the visitor choose which sentence to see; stop kindly if there is none.
 
     Args:
         sentences: what to read.
+        kind: which attention to show.
         switch: where the choice between two sentences is drawn.
     """
     try:
@@ -50,7 +53,7 @@ def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
         st.stop()
     second = _second(sentences)
     if second is None:
-        return Reading(sentences.model, sentences.text, first)
+        return Reading(sentences.model, kind, sentences.text, first)
     labels = words_that_differ(sentences.text, sentences.other)
     options = [*labels, CHANGE]
     if st.session_state.get("show", CHANGE) not in options:
@@ -59,10 +62,10 @@ def read(sentences: Sentences, switch: DeltaGenerator) -> Reading:
     shown = one_of("Show", options, labels[0], "show", switch)
     pair = (first, second)
     if shown == labels[1]:
-        return Reading(sentences.model, sentences.other, second, pair=pair)
+        return Reading(sentences.model, kind, sentences.other, second, pair=pair)
     if shown == CHANGE:
-        return Reading(sentences.model, sentences.text, first, sentences.other, second, pair)
-    return Reading(sentences.model, sentences.text, first, pair=pair)
+        return Reading(sentences.model, kind, sentences.text, first, sentences.other, second, pair)
+    return Reading(sentences.model, kind, sentences.text, first, pair=pair)
 
 
 def words_that_differ(text: str, other: str) -> tuple[str, str]:

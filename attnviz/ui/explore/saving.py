@@ -12,6 +12,7 @@ from attnviz.analysis.table import head_table
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.components.copy_link import copy_link
+from attnviz.ui.explore import attention
 from attnviz.ui.explore.choices import Heads, parameters
 from attnviz.ui.explore.one_head import explanation, file_name
 
@@ -40,14 +41,17 @@ def draw(view: View, heads: Heads) -> None:
 
 def csv_of(view: View, heads: Heads) -> str:
     """The shown numbers of the open head; spreadsheets know by the first character that it is UTF-8."""
-    groups = caches.groups(view)
+    queries, keys = caches.groups(view)
+    [numbers] = caches.readable(view, heads.layer, [heads.head])
     return "\ufeff" + head_table(
-        caches.values(view)[heads.layer - 1, heads.head - 1],
-        groups,
-        groups,
+        numbers,
+        queries,
+        keys,
         text=view.changed or view.text,
+        target=caches.trace(view.model, view.changed or view.text).target,
         compared_with=view.text if view.changed else None,
         model=view.model,
+        attention=attention.of(view.model, view.kind).strip() or None,
         layer=heads.layer - 1,
         head=heads.head - 1,
         stage=view.stage,

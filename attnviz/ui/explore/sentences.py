@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.capture import catalogue
 from attnviz.ui import links
-from attnviz.ui.examples import EXAMPLES, OPENING, Example, example_of
+from attnviz.ui.examples import OPENING, Example, example_of, introduction
 
 _EMPTIED = "the visitor emptied both boxes"
 
@@ -28,7 +28,7 @@ class Sentences:
     @property
     def example(self) -> Example | None:
         """The example that these sentences are, if they are one."""
-        return example_of(self.text, self.other)
+        return example_of(self.model, self.text, self.other)
 
 
 def choose() -> Sentences:
@@ -66,7 +66,7 @@ def examples(current: Example | None) -> None:
     st.session_state["example"] = current.name if current else None
     st.pills(
         "Examples",
-        [e.name for e in EXAMPLES],
+        [example.name for example in _examples()],
         key="example",
         on_change=_open_example,
         label_visibility="collapsed",
@@ -76,8 +76,13 @@ def examples(current: Example | None) -> None:
         st.markdown(f":small[{current.remark}]", width="stretch")
 
 
+def _examples() -> tuple[Example, ...]:
+    """The examples that the chosen model can read."""
+    return introduction(st.session_state["model"]).examples
+
+
 def _open_example() -> None:
-    for example in EXAMPLES:
+    for example in _examples():
         if example.name == st.session_state["example"]:
             st.session_state["text"], st.session_state["other"] = example.text, example.other
 
@@ -85,7 +90,7 @@ def _open_example() -> None:
 def _edited() -> None:
     """Write both sentences into the link; drop an example's second one if the first is no longer like it."""
     text, other = st.session_state["text"], st.session_state["other"]
-    from_example = any(other in (example.text, example.other) for example in EXAMPLES)
+    from_example = any(other in (example.text, example.other) for example in _examples())
     if from_example and len(text.split()) != len(other.split()):
         other = ""
     st.session_state["text"], st.session_state["other"] = text, other

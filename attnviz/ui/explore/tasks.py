@@ -4,69 +4,90 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.trace import Kind
 from attnviz.ui import caches
-from attnviz.ui.examples import Example, example_named
+from attnviz.ui.caches import View
+from attnviz.ui.examples import Example, example_named, introduction
+from attnviz.ui.explore import attention
 from attnviz.ui.explore.choices import open_heads
 
-_LAYER, _HEAD, _QUERY = 4, 2, "it"
+_KIND: Kind = "encoder"
+_QUERY = "it"
+_BACK = "previous"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A question about the second sentence of an example, in head 4-2.
+    """A question about the second sentence of an example, in the head that follows "it".
 
     Attributes:
-        example: whose second sentence it is about.
+        name: the example's.
         word: the word that makes the sentence the second one.
         answers: the tokens to choose from.
     """
 
-    example: Example
+    name: str
     word: str
     answers: tuple[str, str]
 
-    @property
-    def question(self) -> str:
+    def example(self, model: str) -> Example:
+        """Whose second sentence it is about; every model has one of this name."""
+        return example_named(model, self.name)
+
+    def question(self, model: str) -> str:
         """What the visitor is asked."""
-        return f"“{self.example.other}” Which word will *{_QUERY}* look at more in head {_LAYER}-{_HEAD}?"
+        first = introduction(model)
+        where = f"{attention.of(model, _KIND)}head {first.layer}-{first.head}"
+        return f"“{self.example(model).other}” Which word will *{_QUERY}* look at more in {where}?"
 
 
 TASKS = (
-    Task(example_named("dog / road"), "narrow", ("dog", "road")),
-    Task(example_named("trophy / suitcase"), "small", ("trophy", "suitcase")),
+    Task("dog / road", "narrow", ("dog", "road")),
+    Task("trophy / suitcase", "small", ("trophy", "suitcase")),
 )
 
 
-def draw(model: str) -> None:
+def draw(view: View) -> None:
     """Draw the questions; a guess opens the picture that answers it."""
+    model = view.model
     st.subheader("Guess first, then look", anchor=False)
     for task in TASKS:
         key = f"guess {task.word}"
-        guess = st.pills(task.question, task.answers, key=key, on_change=_open, args=(task, key))
+        guess = st.pills(task.question(model), task.answers, key=key, on_change=_open, args=(task, model))
         if guess:
             st.markdown(_outcome(task, guess, model))
-    st.button("Show me a head that looks one word back", on_click=_previous)
+    [back] = [each for each in caches.found(model, view.text, _KIND, view.merge) if each.name == _BACK]
+    if back.found.any():
+        layer, head = np.unravel_index(back.score.argmax(), back.score.shape)
+        place = int(layer) + 1, int(head) + 1
+        st.button("Show me a head that looks one word back", on_click=_look_back, args=(model, *place))
 
 
-def _previous() -> None:
-    st.session_state["find"] = "previous"
-    open_heads(1, [3])
+def _look_back(model: str, layer: int, head: int) -> None:
+    st.session_state["find"] = _BACK
+    attention.open_kind(model, _KIND)
+    open_heads(layer, [head])
 
 
-def _open(task: Task, key: str) -> None:
-    if st.session_state[key]:
-        chosen = {"text": task.example.text, "other": task.example.other, "show": task.word}
+def _open(task: Task, model: str) -> None:
+    if st.session_state[f"guess {task.word}"]:
+        example, first = task.example(model), introduction(model)
+        chosen = {"text": example.text, "other": example.other, "show": task.word}
         st.session_state.update(chosen | {"stage": caches.WEIGHTS})
-        open_heads(_LAYER, [_HEAD])
+        attention.open_kind(model, _KIND)
+        open_heads(first.layer, [first.head])
 
 
 def _outcome(task: Task, guess: str, model: str) -> str:
     """Who was right, with the weights of this very sentence."""
-    labels = caches.shown(model, task.example.other, False, False).labels
-    row = caches.weights(model, task.example.other, False, False)[_LAYER - 1, _HEAD - 1, labels.index(_QUERY)]
+    text, first = task.example(model).other, introduction(model)
+    labels = caches.shown(model, text, _KIND, False, False)[0].labels
+    numbers = caches.weights(model, text, _KIND, False, False)[first.layer - 1, first.head - 1]
+    row = numbers[labels.index(_QUERY)]
     weight = {answer: float(row[labels.index(answer)]) for answer in task.answers}
     more, less = sorted(task.answers, key=weight.__getitem__, reverse=True)
     verdict = "Yes" if guess == more else "No"

@@ -10,7 +10,7 @@ from attnviz.analysis.arithmetic import Why, why
 from attnviz.analysis.shown import Shown
 from attnviz.trace import Block
 from attnviz.ui import caches
-from attnviz.ui.caches import KIND, View
+from attnviz.ui.caches import View
 from attnviz.ui.components.arithmetic import arithmetic
 from attnviz.ui.explore.choices import Heads
 from attnviz.ui.explore.linking import Pair, Tokens
@@ -31,29 +31,36 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
 
 
 def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, text: str) -> None:
-    shown = caches.shown(view.model, text, view.hide, view.merge)
-    block = caches.trace(view.model, text).block(KIND, heads.layer - 1)
-    worked = why(block, heads.head - 1, pair.query, pair.key, shown)
+    shown = caches.shown(view.model, text, view.kind, view.hide, view.merge)
+    queries, keys = shown[0], shown[-1]
+    block = caches.trace(view.model, text).block(view.kind, heads.layer - 1)
+    worked = why(block, heads.head - 1, pair.query, pair.key, queries, keys)
 
     def pick(position: int) -> None:
-        index = shown.index_of(position)
+        index = keys.index_of(position)
         if index is not None:
             tokens.choose_key(index)
 
     note = f"Head {heads.name}" + (f", in “{text}”" if view.changed else "")
-    content = message(worked, block, shown) | {
-        "query_word": shown.labels[pair.query],
-        "key_word": shown.labels[pair.key],
+    content = message(worked, block, keys) | {
+        "query_word": queries.labels[pair.query],
+        "key_word": keys.labels[pair.key],
         "note": note,
     }
     arithmetic("why" if text == view.text else "why in the other sentence", content, on_pick=pick)
 
 
-def message(worked: Why, block: Block, shown: Shown) -> dict[str, Any]:
-    """The worked-out number as the browser widget wants it: plain numbers, to the last bit."""
-    hidden = {p for group in shown.all_groups if group not in shown.groups for p in group.positions}
+def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
+    """The worked-out number as the browser widget wants it: plain numbers, to the last bit.
+
+    Args:
+        worked: every number.
+        block: the layer's attention.
+        keys: which of the tokens that are looked at are shown.
+    """
+    hidden = {p for group in keys.all_groups if group not in keys.groups for p in group.positions}
     # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
-    names = {g.positions[0]: g.label for g in shown.all_groups if len(g.positions) == 1}
+    names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}
     row = [
         {
             "label": names.get(position, token.text),
@@ -84,17 +91,17 @@ def message(worked: Why, block: Block, shown: Shown) -> dict[str, Any]:
         "row_maximum": float(worked.largest),
         "row_sum": float(worked.total),
         "weight": float(worked.weight),
-        "last_steps": _last_steps(worked, shown),
+        "last_steps": _last_steps(worked, keys),
         "result": float(worked.shown_weight),
     }
 
 
-def _last_steps(worked: Why, shown: Shown) -> list[list[Any]]:
+def _last_steps(worked: Why, keys: Shown) -> list[list[Any]]:
     """What merging and hiding did to the weight, with the numbers."""
     steps: list[list[Any]] = []
     if worked.piece_weights.size > 1:
         steps.append(_merging(worked))
-    if shown.hides:
+    if keys.hides:
         steps.append(
             [
                 "Rescaled without the hidden tokens: ",

@@ -1,10 +1,11 @@
 """All lessons in reading order, each with the question that it answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.ui import links
+from attnviz.capture.catalogue import TRANSLATOR
 
 _LESSONS_IN_A_ROW = 2
 
@@ -20,6 +21,7 @@ class Lesson:
         summary: what one does there, in a sentence.
         explore: what to open on Explore to see the same idea at work, as parameters of a link.
         explore_label: what that link says.
+        sentence: the key of its sentence; the translator's vocabulary is small, so its pages have their own.
     """
 
     name: str
@@ -28,7 +30,10 @@ class Lesson:
     summary: str
     explore: tuple[tuple[str, str], ...]
     explore_label: str
+    sentence: str = "text"
 
+
+_TRANSLATOR = (("model", TRANSLATOR), ("kind", "cross"))
 
 LESSONS = (
     Lesson(
@@ -95,24 +100,67 @@ LESSONS = (
         (),
         "See the attention of every layer",
     ),
+    Lesson(
+        "translate",
+        "Translate",
+        "How does a transformer translate?",
+        "English in, French out, word by word; *it* becomes *il* or *elle* by what it refers to.",
+        _TRANSLATOR,
+        "See every head of the translator",
+        sentence="english",
+    ),
+    Lesson(
+        "cause",
+        "Cause",
+        "Is the picture the cause?",
+        "Drag the arrow from *dog* to *road*, or silence a head, and see what becomes of the translation.",
+        _TRANSLATOR,
+        "See every head of the translator",
+        sentence="english",
+    ),
+    Lesson(
+        "watch_it_learn",
+        "Watch it learn",
+        "Where do the weights come from?",
+        "Slide through a training from random numbers to French, or train a translator yourself.",
+        _TRANSLATOR,
+        "See the trained heads",
+        sentence="english",
+    ),
+    Lesson(
+        "long_distances",
+        "Long distances",
+        "Why attention, and not memory?",
+        "Stretch a sentence until a network without attention loses it.",
+        _TRANSLATOR,
+        "See every head of the translator",
+        sentence="english",
+    ),
 )
 """In reading order."""
 
 
-def contents() -> None:
-    """Draw all lessons in order, each with the question that it answers."""
-    links.remember()
-    for row in range(0, len(LESSONS), _LESSONS_IN_A_ROW):
-        for place, (column, this) in enumerate(
-            zip(st.columns(_LESSONS_IN_A_ROW), LESSONS[row : row + _LESSONS_IN_A_ROW], strict=True), start=row
+def about_attention() -> None:
+    """Draw the lessons about attention itself, in order, each with the question that it answers."""
+    _draw([lesson for lesson in LESSONS if lesson.sentence == "text"])
+
+
+def about_the_translator() -> None:
+    """Draw the lessons about a whole transformer, likewise."""
+    _draw([lesson for lesson in LESSONS if lesson.sentence != "text"])
+
+
+def _draw(lessons: Sequence[Lesson]) -> None:
+    for row in range(0, len(lessons), _LESSONS_IN_A_ROW):
+        for column, this in zip(
+            st.columns(_LESSONS_IN_A_ROW), lessons[row : row + _LESSONS_IN_A_ROW], strict=True
         ):
             with column.container(border=True, height="stretch"):
                 st.subheader(this.question, anchor=False)
                 st.markdown(this.summary)
                 st.page_link(
                     f"pages/{this.name}.py",
-                    label=f"{place + 1} · {this.title}",
+                    label=f"{LESSONS.index(this) + 1} · {this.title}",
                     icon=":material/arrow_forward:",
                     icon_position="right",
                 )
-    links.draw({})

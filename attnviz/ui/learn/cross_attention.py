@@ -24,7 +24,11 @@ from attnviz.ui.learn.weights_picture import shown_tokens, weights_picture
 if TYPE_CHECKING:
     from attnviz.lessons.cross_attention import Crossing
 
-PARAMETERS = ("text", "reader", "vectors", "cross_reads", "cross_view", "reads", "read")
+PARAMETERS = (
+    *("text", "reader", "vectors", "cross_reads", "cross_view", "reads", "read"),
+    "cross_example",
+    "cross_head",
+)
 
 OPENING_READER = "A hound was too tired to walk over the street."
 LAYERS = catalogue.entry(MODEL).layers
@@ -267,11 +271,11 @@ def limits() -> None:
     """Say what one could wrongly conclude."""
     not_shown(
         """
-- **A trained cross-attention.** A translator learns matrices $W_Q$, $W_K$ and $W_V$ for it, in every layer
-  and head of its decoder (Vaswani et al. 2017, section 3.2.3): they can ask for what comes *next*, not only
-  for what is *alike*. No such model comes with this page; the vectors are compared as they are.
-- **A reader that is still writing.** A translator's reader knows only the words it has written so far. Here
-  both texts are complete before the first token reads.
+- **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
+  translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al. 2017,
+  section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture shows it.
+- **A reader that is still writing.** A translator's reader knows only the words it has written so far. At the
+  top, both texts are complete before the first token reads.
 - **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read
   anyway, often [CLS] or [SEP], which the tokenizer adds to both texts (Clark et al. 2019).
 - **Why a model decides.** A weight says what was read (Jain & Wallace 2019, Serrano & Smith 2019; against:

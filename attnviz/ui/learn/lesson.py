@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.ui import links, markdown
 from attnviz.ui.components.component import send_code
 from attnviz.ui.components.copy_link import copy_link
-from attnviz.ui.learn.contents import LESSONS
+from attnviz.ui.learn.contents import LESSONS, Lesson
 from attnviz.ui.learn.words import words
 
 _ROOT = Path(__file__).parents[3]
@@ -209,7 +209,7 @@ def _way_on(number: int) -> None:
             "pages/explore.py",
             label=f"Explore: {this.explore_label}",
             icon=":material/grid_view:",
-            query_params=[*_shared(), *this.explore],
+            query_params=[*_shared(this), *this.explore],
         )
         if number + 1 < len(LESSONS):
             after = LESSONS[number + 1]
@@ -219,11 +219,13 @@ def _way_on(number: int) -> None:
             )
         else:
             st.page_link(
-                "pages/learn.py", label="That was the last: all eight questions", icon=":material/school:"
+                "pages/learn.py", label="That was the last: all the questions", icon=":material/school:"
             )
 
 
-def _shared() -> list[tuple[str, str]]:
+def _shared(this: Lesson) -> list[tuple[str, str]]:
     """The choices that Explore has too: what the visitor chose here is open there."""
+    if this.sentence != "text":  # another model's layers, heads and words
+        return [("text", value) for value in links.given([this.sentence]).get(this.sentence, [])]
     shared = links.given(["text", "layer", "head", "query"])
     return [(name, value) for name, values in shared.items() for value in values]

@@ -15,7 +15,9 @@ from attnviz.ui.learn.computed import MODEL
 _EMPTIED = "the visitor emptied the box"
 
 
-def sentence(label: str = "Sentence", key: str = "text", opening: str = OPENING.text) -> str:
+def sentence(
+    label: str = "Sentence", key: str = "text", opening: str = OPENING.text, model: str = MODEL
+) -> str:
     """Draw the box for a sentence; return what stands in it, which the model can read.
 
     Stops the page with a kind word if there is nothing to read, or too much.
@@ -24,6 +26,7 @@ def sentence(label: str = "Sentence", key: str = "text", opening: str = OPENING.
         label: what the box is called.
         key: the parameter's name.
         opening: what stands in the box where neither the visitor nor a link said anything.
+        model: who is to read it; a name in the catalogue.
     """
     if _left_empty(key):
         # Not as the widget's default: a default is left out of the link, and a sentence never should be.
@@ -32,7 +35,7 @@ def sentence(label: str = "Sentence", key: str = "text", opening: str = OPENING.
     if _left_empty(key):
         st.rerun()
     try:
-        loading.tokens(MODEL, text)
+        loading.tokens(model, text)
     except AttnvizError as error:
         links.forget()
         st.error(markdown.plain(str(error)), icon=":material/edit:")

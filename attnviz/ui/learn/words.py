@@ -5,13 +5,15 @@ import streamlit as st
 _WORDS = """
 - **Token**: what a model reads: a word, a piece of one (`##ized`), or a sign. **[CLS]** and **[SEP]** are
   tokens that BERT adds at the beginning and the end; many heads look there when they find nothing else.
+  The translator's are **[START]**, from which it begins to write, and **[END]**.
 - **Vector**: a list of numbers, one list for each token. **Length** of a vector: the root of its
   summed squares.
 - **BERT**: a transformer that learned from texts in which words were left out. The one here is small:
   6 layers with 12 heads each, vectors of 384 numbers.
 - **Transformer**: a model made of **layers**; each takes all tokens' vectors and hands new ones on. An
   **encoder** reads a whole text; a **decoder** writes one, token by token: of its own text it sees only
-  what is written so far.
+  what is written so far. An **encoder–decoder** has both, and **cross-attention** between them: what is
+  written reads what was read. The translator is a small one, English into French, trained for attnviz.
 - **Attention**: how a token's new vector is mixed from the others'. **Head**: one attention of a layer,
   with matrices of its own; *4-2* is the second head of the fourth layer.
 - :blue[**Query**], :red[**key**], :green[**value**]: what a token looks for, what it offers to be found

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from attnviz.ui.examples import OPENING
-from attnviz.ui.learn import lesson
+from attnviz.ui.learn import english, lesson
 from attnviz.ui.learn.contents import LESSONS
 from attnviz.ui.learn.lesson import source_of
 from tests.ui.learn.conftest import VisitLesson
@@ -36,7 +36,8 @@ def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
     assert not app.warning
     number = NAMES.index(name)
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
-    assert app.text_input(key="text").value == OPENING.text
+    sentence = LESSONS[number].sentence
+    assert app.text_input(key=sentence).value == {"text": OPENING.text, "english": english.OPENING}[sentence]
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) == {*neighbours, "", "learn"}

@@ -1,0 +1,145 @@
+"""Two tellers of sentences: one leaves each choice of the grammar to chance, one retells a given sentence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+Option = TypeVar("Option")
+Result = TypeVar("Result")
+Forms = Callable[[Option], Iterable[str]]
+
+
+class OtherWordsError(Exception):
+    """The choices made so far do not lead to the given sentence."""
+
+
+class Teller(Protocol):
+    """Makes the grammar's choices, and says its words.
+
+    Attributes:
+        words: what has been said so far.
+    """
+
+    words: list[str]
+
+    def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
+        """One of some options; `shares` says how often each, relative to the others."""
+
+    def choose_word(
+        self, options: Sequence[Option], forms: Forms[Option], shares: Sequence[float] | None = None
+    ) -> Option:
+        """One of some options, of which one form will be said, now or later."""
+
+    def say(self, *phrases: str) -> int:
+        """Says some words; returns the place of the last one."""
+
+
+def perhaps(teller: Teller, share: float) -> bool:
+    """Yes in this share of all cases."""
+    return teller.choose((True, False), (share, 1 - share))
+
+
+class Dice:
+    """Leaves every choice to chance."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.words: list[str] = []
+        self._random = source
+
+    def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
+        """One of some options; `shares` says how often each, relative to the others."""
+        if shares is None:
+            return options[int(self._random.random() * len(options))]
+        return self._random.choices(options, shares)[0]
+
+    def choose_word(
+        self,
+        options: Sequence[Option],
+        forms: Forms[Option],  # noqa: ARG002
+        shares: Sequence[float] | None = None,
+    ) -> Option:
+        """One of some options, of which one form will be said, now or later."""
+        return self.choose(options, shares)
+
+    def say(self, *phrases: str) -> int:
+        """Says some words; returns the place of the last one."""
+        for phrase in phrases:
+            self.words += phrase.split()
+        return len(self.words) - 1
+
+
+class Retelling:
+    """Retells a sentence: makes the choices it is given, then always the first, and notes the other ones.
+
+    Args:
+        sentence: what must come out.
+        given: the choices, as places among the options.
+
+    Attributes:
+        words: what has been said so far.
+        untried: the lists of choices that this retelling has passed by.
+    """
+
+    def __init__(self, sentence: Sequence[str], given: list[int]) -> None:
+        self.words: list[str] = []
+        self.untried: list[list[int]] = []
+        self._sentence = list(sentence)
+        self._choices = given
+        self._made = 0
+
+    def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:  # noqa: ARG002
+        """The option that was given, or else the first.
+
+        Raises:
+            OtherWordsError: there are no options.
+        """
+        if not options:
+            raise OtherWordsError
+        if self._made == len(self._choices):
+            self.untried += [[*self._choices, other] for other in range(1, len(options))]
+            self._choices = [*self._choices, 0]
+        self._made += 1
+        return options[self._choices[self._made - 1]]
+
+    def choose_word(
+        self,
+        options: Sequence[Option],
+        forms: Forms[Option],
+        shares: Sequence[float] | None = None,  # noqa: ARG002
+    ) -> Option:
+        """One of those options of which one form is still to come in the sentence.
+
+        Raises:
+            OtherWordsError: there are none.
+        """
+        rest = {*self._sentence[len(self.words) :]}
+        return self.choose([option for option in options if not rest.isdisjoint(forms(option))])
+
+    def say(self, *phrases: str) -> int:
+        """Says some words; returns the place of the last one.
+
+        Raises:
+            OtherWordsError: the sentence goes on with others.
+        """
+        for phrase in phrases:
+            self.words += phrase.split()
+        if self.words != self._sentence[: len(self.words)]:
+            raise OtherWordsError
+        return len(self.words) - 1
+
+
+def retellings(tell: Callable[[Teller], Result], words: Sequence[str]) -> Iterator[Result]:
+    """What every way of telling exactly these words results in."""
+    untried: list[list[int]] = [[]]
+    while untried:
+        retelling = Retelling(words, untried.pop())
+        try:
+            result = tell(retelling)
+        except OtherWordsError:
+            pass
+        else:
+            if len(retelling.words) == len(words):
+                yield result
+        untried += retelling.untried

@@ -1,0 +1,131 @@
+/* effects: two tables of words and heads: what is looked at, and what changes if it is silenced; see effects.py. */
+
+class Effects {
+  constructor(parent) {
+    this.choice = new Choice();
+    this.tables = element("div", { class: "tables", onpointerover: (event) => this.point(event.target) });
+    this.tables.onpointerleave = () => this.point(null);
+    this.tables.addEventListener("focusin", ({ target }) => this.point(target));
+    this.tables.addEventListener("focusout", () => this.point(null));
+    this.words = element("p", { class: "words", "aria-live": "polite" });
+    this.root = element("div", { class: "root effects" }, this.tables, this.words);
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    const theme = themeOf(this.root);
+    this.choice.tell({ head: data.head, word: data.word });
+    const look = JSON.stringify({ ...data, head: null, word: null, dark: theme.dark });
+    this.data = data;
+    if (look !== this.look) {
+      this.look = look;
+      this.buttons = [[], []];
+      this.tables.replaceChildren(
+        this.table(0, data.looks_title, data.looks, null, theme.levels("sequential"), "percent"),
+        this.table(1, data.changes_title, data.changes, data.whole, theme.levels("diverging"), "signed percent"),
+      );
+    }
+    this.mark();
+    this.point(null);
+  }
+
+  table(which, title, values, whole, levels, unit) {
+    const { words, heads } = this.data;
+    const signed = unit === "signed percent";
+    const cell = (value, attributes, tag) => {
+      const level = signed ? Math.round(127 + 127 * value) : Math.round(254 * Math.sqrt(Math.max(0, value)));
+      const rgb = levels[Math.min(254, Math.max(0, level))];
+      const size = Math.round(100 * Math.abs(value));
+      const text = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
+      const node = element(tag, { class: "cell", "data-value": value, text, ...attributes });
+      node.style.background = css(rgb);
+      const [r, g, b] = rgb.map(linear);
+      node.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+      return node;
+    };
+    const layer = (head) => head.split("-")[0];
+    const starts = heads.map((head, at) => at > 0 && layer(head) !== layer(heads[at - 1]));
+    const head = element(
+      "tr",
+      {},
+      element("td", { class: "corner" }),
+      ...heads.map((name, at) => element("th", { scope: "col", class: starts[at] ? "starts" : "", text: name })),
+    );
+    const rows = values.map((row, word) => {
+      const buttons = row.map((value, at) =>
+        cell(
+          value,
+          {
+            type: "button",
+            tabindex: -1,
+            "data-word": word,
+            "data-head": at,
+            "aria-label": `${words[word]} in head ${heads[at]}: ${written(value, unit)}`,
+            onclick: () => this.pick(at, word),
+          },
+          "button",
+        ),
+      );
+      this.buttons[which].push(...buttons);
+      return element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, element("bdi", { text: words[word] })),
+        ...buttons.map((button, at) => element("td", { class: starts[at] ? "starts" : "" }, button)),
+      );
+    });
+    const last = element(
+      "tr",
+      { class: "whole" },
+      element("th", { scope: "row", text: whole ? "whole head" : "" }),
+      ...(whole ?? heads).map((value, at) =>
+        element("td", { class: starts[at] ? "starts" : "" }, ...(whole ? [cell(value, {}, "span")] : [])),
+      ),
+    );
+    this.root.style.setProperty("--columns", heads.length);
+    const body = element("tbody", {}, ...rows, ...(whole ? [last] : []));
+    body.onkeydown = (event) => moveFocus(event, this.buttons[which], heads.length);
+    const table = element("table", {}, element("caption", { text: title }), element("thead", {}, head), body);
+    return element("div", { class: "scroller" }, table);
+  }
+
+  mark() {
+    const { heads } = this.data;
+    const { head, word } = this.choice.value;
+    for (const buttons of this.buttons) {
+      const chosen = head === null ? -1 : word * heads.length + head;
+      buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === chosen)));
+      tabStop(buttons, Math.max(0, chosen));
+    }
+  }
+
+  /** The cell under the pointer and its twin, and both numbers in words. */
+  point(target) {
+    const button = target?.closest?.("button");
+    const at = button ? this.buttons.map((buttons) => buttons.indexOf(button)).find((each) => each >= 0) : -1;
+    for (const buttons of this.buttons) buttons.forEach((each, place) => each.classList.toggle("pointed", place === at));
+    if (at < 0 || at === undefined) {
+      this.words.textContent = "Click a cell to put its arrow into the picture above.";
+      return;
+    }
+    const { words, heads, looks, changes, looks_title: looksTitle, changes_title: changesTitle } = this.data;
+    const [word, head] = [Math.floor(at / heads.length), at % heads.length];
+    this.words.replaceChildren(
+      element("bdi", { text: words[word] }),
+      ` in head ${heads[head]} · ${looksTitle}: ${written(looks[word][head], "percent")} · `,
+      `${changesTitle}: ${written(changes[word][head], "signed percent")}`,
+    );
+  }
+
+  pick(head, word) {
+    this.choice.choose({ head, word });
+    this.mark();
+    this.trigger("pick", { head, word });
+  }
+}
+
+export default widget(Effects);

@@ -1,0 +1,268 @@
+"""The lower half of the page on causes: every arrow tried, a picture that is no cause, and many sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import percent, signed_percent
+from attnviz.capture import catalogue
+from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from attnviz.ui import markdown
+from attnviz.ui.components.effects import effects as draw_effects
+from attnviz.ui.learn.cause import in_words, picture_of
+from attnviz.ui.learn.cause_choices import Chosen, go_to, named, run
+from attnviz.ui.learn.computed import translated
+
+if TYPE_CHECKING:
+    from attnviz.lessons.cause import Effects, HeldOut
+
+BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
+"""The two translators that are compared, by their names in the catalogue: which variants they are."""
+
+COMMAND = "python -m attnviz measure --write"
+_WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
+_DARK, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
+_MOST = 0.9  # of many sentences
+_ABOVE_CHANCE = 0.75
+
+
+@translated
+def _effects(model: str, text: str) -> Effects | None:
+    from attnviz.lessons import cause
+
+    return cause.effects(model, text)
+
+
+@translated
+def _held_out() -> tuple[HeldOut, ...]:
+    from attnviz.lessons import cause
+
+    return cause.held_out()
+
+
+def tried(chosen: Chosen) -> None:
+    """Draw what silencing any row of any encoder head does, beside what the rows look at."""
+    st.header("Which arrows matter? All of them, tried", anchor=False)
+    found = _effects(chosen.model, chosen.text)
+    if found is None:
+        st.markdown("This translation has no *il* or *elle* to decide, so there is nothing to try.")
+        return
+    st.markdown(
+        "Left, the **weights**: how much each word looks at "
+        f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
+        "**effects**: for each cell the model was run once more with that one row silenced, and "
+        f"`{found.written}` became so many percentage points more or less probable. What is dark on the "
+        "left and empty on the right is a picture without an effect."
+    )
+    with st.container(border=True):
+        _draw(f"effects {chosen.model}", chosen, found)
+    st.markdown(f"{_strongest(found)} {_pictures_only(chosen, found)} {_decoder(found)}")
+
+
+def beside(chosen: Chosen) -> None:
+    """Draw two translators with the same changes: the picture is as good in both, the cause may not be."""
+    st.header("A picture just as good: is it the cause, too?", anchor=False)
+    st.markdown(
+        "Two translators with the same parts, trained on the same sentences. **Drag either arrow**: both get "
+        "the same change."
+    )
+    for column, model in zip(st.columns(2, gap="medium"), BESIDE, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.subheader(catalogue.entry(model).title, anchor=False)
+            st.caption(catalogue.entry(model).description)
+            try:
+                found = run(chosen, model, chosen.edits)
+            except InvalidEdit as error:
+                st.info(markdown.plain(str(error)), icon=":material/info:")
+                continue
+            picture_of(f"cause {model}", chosen, found)
+            st.markdown(in_words(chosen, found))
+            _where_it_reads(chosen, model)
+            _in_many(model)
+
+
+def _where_it_reads(chosen: Chosen, model: str) -> None:
+    """Say what the decoder reads when it chooses the pronoun."""
+    found = _effects(model, chosen.text)
+    if found is None:
+        return
+    heads = [
+        f"{named(int(row.argmax()), found.words)} {percent(float(row.max()))} ({layer + 1}-{head + 1})"
+        for layer, of_layer in enumerate(found.read)
+        for head, row in enumerate(of_layer)
+    ]
+    st.markdown(
+        f"When it chooses `{found.written}`, the heads of its cross-attention read most: {', '.join(heads)}."
+    )
+
+
+def _in_many(model: str) -> None:
+    """Say what the same changes do in many sentences, and what follows."""
+    try:
+        trainings = _held_out()
+    except ModelFilesDamaged:
+        return  # said below, with what to do
+    (training,) = [each for each in trainings if each.shipped and each.variant == BESIDE[model]]
+    if training.moved < _MOST:
+        verdict = (
+            "The picture is as good, but it is **not the cause**: the decoder takes the gender elsewhere."
+        )
+    elif training.silenced > _ABOVE_CHANCE:
+        verdict = (
+            "Here the arrow is **not needed**: without it, the decoder finds the gender elsewhere. But it "
+            "is not without effect: an arrow that points to the wrong noun still misleads."
+        )
+    else:
+        verdict = "So here the arrow **is the cause**, and not in one sentence only."
+    st.markdown(
+        f"**In many sentences:** head {training.head} finds the noun in {percent(training.found)}. With "
+        f"the row of *it* silenced, the pronoun is right in {percent(training.silenced)}; with the arrow "
+        f"moved to the other noun, it turns in {percent(training.moved)}. {verdict}"
+    )
+
+
+def many() -> None:
+    """Draw what came of the same changes in many sentences that no translator ever saw."""
+    st.header("One sentence is an anecdote: many sentences", anchor=False)
+    try:
+        runs = _held_out()
+    except ModelFilesDamaged as error:
+        st.error(markdown.plain(str(error)), icon=":material/error:")
+        return
+    st.markdown(
+        "Pairs of sentences that differ in one word, so that *it* means one noun in the first and the "
+        "other in the second; their nouns have different genders, and neither sentence's like was in any "
+        "training. In each, the row of *it* was changed, in the head that best finds the noun:"
+    )
+    st.html(_table(runs))
+    st.markdown(
+        "A picture that shows the cause has a full second column, about **half** in the third (a guess), "
+        "and full ones after that. The command that measures all this:"
+    )
+    st.code(COMMAND, language="bash")
+
+
+_HEADS = (
+    "Translator",
+    "Head",
+    "It finds the noun",
+    "Row silenced: the pronoun is right",
+    "… and the rest",
+    "Arrow moved: the pronoun turns",
+    "… and the rest is right",
+)
+
+
+def _table(runs: Sequence[HeldOut]) -> str:
+    """Fixed words and numbers only: nothing of a visitor's is in it."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in _HEADS)
+    rows = []
+    for training in runs:
+        shares = (
+            training.found,
+            training.silenced,
+            training.silenced_rest,
+            training.moved,
+            training.moved_rest,
+        )
+        seed = "" if training.shipped else f" <small>another seed ({training.seed})</small>"
+        cells = "".join(f'<td style="--share: {share:.3f}">{100 * share:.1f} %</td>' for share in shares)
+        name = f'<th scope="row">{training.title}{seed}</th><td class="head">{training.head}</td>'
+        rows.append(f"<tr>{name}{cells}</tr>")
+    return (
+        f'{_TABLE_STYLE}<div class="held-out" role="region" aria-label="Held-out sentences" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+_TABLE_STYLE = """
+<style>
+.held-out { overflow-x: auto; }
+.held-out table { border-collapse: collapse; width: 100%; min-width: 40rem; }
+.held-out td { font-variant-numeric: tabular-nums; }
+.held-out th, .held-out td { padding: 0.4rem 0.7rem; text-align: left; border-bottom: 1px solid #8884; }
+.held-out thead th { font-weight: 400; font-size: 0.85rem; vertical-align: bottom; }
+.held-out tbody th { font-weight: 600; }
+.held-out small { font-weight: 400; font-size: 0.85rem; }
+.held-out td:not(.head) {
+  background: linear-gradient(#6366f13d, #6366f13d) no-repeat left 0.7rem bottom 0.25rem /
+    calc(var(--share) * (100% - 1.4rem)) 0.3rem;
+}
+</style>
+"""
+
+
+def _draw(name: str, chosen: Chosen, found: Effects) -> None:
+    layers, heads = found.encoder.shape
+    names = [f"{layer + 1}-{head + 1}" for layer in range(layers) for head in range(heads)]
+    in_encoder = chosen.place.kind == "encoder"
+
+    def pick(head: int, word: int) -> None:
+        go_to("encoder", head // heads, head % heads, word)
+
+    key = _watched(chosen, found)
+    draw_effects(
+        name,
+        words=found.words,
+        heads=names,
+        looks=found.weights[:, :, :, key].reshape(layers * heads, -1).T,
+        changes=found.rows.reshape(layers * heads, -1).T,
+        whole=found.encoder.ravel(),
+        looks_title=f"looks at “{found.words[key]}”",
+        changes_title=f"silenced, changes “{found.written}” by",
+        head=chosen.place.layer * heads + chosen.place.head if in_encoder else None,
+        word=chosen.place.query,
+        on_pick=pick,
+    )
+
+
+def _watched(chosen: Chosen, found: Effects) -> int:
+    """The English word whose weights are shown: the one that the arrow points at, unchanged."""
+    if chosen.place.kind != "decoder":
+        return chosen.strongest
+    it = found.words.index("it") if "it" in found.words else 0
+    return int(found.weights[-1, 0, it].argmax())
+
+
+def _strongest(found: Effects) -> str:
+    """The row whose silence changes the pronoun most, in Markdown."""
+    layer, head, query = np.unravel_index(int(np.abs(found.rows).argmax()), found.rows.shape)
+    change = float(found.rows[layer, head, query])
+    if abs(change) < _WORTH_TELLING:
+        return (
+            "**No row of the encoder matters by itself**: where one is silenced, others can stand in for "
+            "it. Here no single arrow decides."
+        )
+    after = found.probability + change
+    return (
+        f"The strongest effect: with {named(int(query), found.words)} silenced in {layer + 1}-{head + 1}, "
+        f"`{found.written}` goes from {percent(found.probability)} to **{percent(after)}**."
+    )
+
+
+def _pictures_only(chosen: Chosen, found: Effects) -> str:
+    """Rows that look at the word almost entirely, and change nothing, in Markdown."""
+    dark = found.weights[..., _watched(chosen, found)] >= _DARK
+    rows = np.argwhere(dark & (np.abs(found.rows) < _EMPTY))
+    listed = [f"{named(int(query), found.words)} in {layer + 1}-{head + 1}" for layer, head, query in rows]
+    if not listed:
+        return ""
+    return f"As dark, and without an effect on the pronoun: {', '.join(listed)}."
+
+
+def _decoder(found: Effects) -> str:
+    """What silencing whole heads of the decoder does, in Markdown."""
+    changes = {"decoder": found.decoder, "cross": found.cross}
+    listed = [
+        f"{kind} {layer + 1}-{head + 1} ({signed_percent(float(change))})"
+        for kind, of_heads in changes.items()
+        for (layer, head), change in np.ndenumerate(of_heads)
+        if abs(change) >= _WORTH_TELLING
+    ]
+    if not listed:
+        return "No head of the decoder, silenced whole, changes it much: there, one can stand in for another."
+    return f"Of the decoder's heads, silenced whole, these change it: {', '.join(listed)}."

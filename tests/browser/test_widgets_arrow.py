@@ -1,0 +1,180 @@
+"""The arrow: dragged by mouse, moved by keyboard, pointed by a click; and what it tells Python."""
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Locator, expect
+
+from attnviz.ui.components import arrow as module
+from attnviz.ui.components.arrow import NOTHING, Interference, arrow
+from tests.browser.visit import PHONE, axe
+from tests.browser.widgets import Widgets
+
+BEGIN = ["the", "dog", "did", "not", "cross", "the"]
+WORDS = [*BEGIN, "<b>road</b>", "as", "it", "was", "too", "tired", "[END]"]
+BEFORE = np.array([0, 0.875, 0, 0, 0, 0, 0.0625, 0, 0, 0, 0, 0.0625, 0])
+WIDE, NARROW = 720, 350
+MOVED: Interference = {"change": "move", "source": 1, "target": 6}
+SILENT: Interference = {"change": "row", "source": None, "target": None}
+
+
+def message(interference: Interference = NOTHING, **more: Any) -> dict[str, Any]:
+    now = BEFORE.copy()
+    if interference["change"] == "row":
+        now[:] = 0
+    elif interference["target"] is not None:
+        now[interference["target"]] += now[1]
+        now[1] = 0
+    changed = interference["change"] == "move"
+    pronoun = "elle" if changed else "il"
+    with patch.object(module, "_mount") as mount:
+        arguments: dict[str, Any] = {
+            "title": "it in encoder 2-1",
+            "words": WORDS,
+            "query": 8,
+            "reader": "it",
+            "open_to": [True] * len(WORDS),
+            "before": BEFORE,
+            "now": now,
+            "interference": interference,
+            "translation": [{"text": "Car ", "differs": False}, {"text": f"{pronoun}.", "differs": changed}],
+            "translation_before": [{"text": "Car ", "differs": False}, {"text": "il.", "differs": changed}],
+            "choices": [{"word": "il", "before": 0.9375, "now": 0.03125 if changed else 0.9375}],
+            "choice_label": "After “car”",
+            "others": 0,
+            "on_change": lambda _: None,
+            "on_undo": lambda: None,
+        } | more
+        arrow("a", **arguments)
+        sent: dict[str, Any] = mount.call_args.kwargs["data"]
+    return sent
+
+
+def changes(widgets: Widgets) -> list[dict[str, Any]]:
+    return [said for name, said in widgets.said() if name == "change"]
+
+
+def middle(locator: Locator) -> tuple[float, float]:
+    box = locator.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.fixture(params=[WIDE, NARROW])
+def widgets(request: pytest.FixtureRequest, context: BrowserContext) -> Widgets:
+    shown = Widgets.on(context.new_page())
+    shown.mount("arrow", message(), request.param)
+    return shown
+
+
+def word(widgets: Widgets, place: int) -> Locator:
+    return widgets.page.locator(".word").nth(place)
+
+
+def test_the_arrow_is_dragged_to_another_word(widgets: Widgets) -> None:
+    page = widgets.page
+    page.mouse.move(*middle(page.get_by_role("slider")))
+    page.mouse.down()
+    page.mouse.move(*middle(word(widgets, 4)), steps=4)
+    expect(word(widgets, 4)).to_have_class("word aimed")
+    page.mouse.move(*middle(word(widgets, 6)), steps=2)
+    assert changes(widgets) == []  # nothing is run before the arrow is let go
+    page.mouse.up()
+    assert changes(widgets) == [MOVED]
+    expect(page.get_by_text("the model is running …")).to_be_visible()
+    widgets.show("arrow", message(MOVED))
+    expect(page.get_by_text("the model is running …")).to_have_count(0)
+    expect(page.locator("mark").first).to_have_text("elle")
+    expect(page.locator(".choice .was[data-value]")).to_have_text("93.8\u202f%")
+    expect(page.locator(".choice .is[data-value]")).to_have_text("3.1\u202f%")
+    page.get_by_role("button", name="Let it go back").click()
+    assert changes(widgets)[1:] == [NOTHING]
+
+
+def test_back_at_its_word_nothing_is_changed(widgets: Widgets) -> None:
+    page = widgets.page
+    widgets.show("arrow", message(MOVED))
+    page.mouse.move(*middle(page.get_by_role("slider")))
+    page.mouse.down()
+    page.mouse.move(*middle(word(widgets, 1)), steps=3)
+    page.mouse.up()
+    assert changes(widgets) == [NOTHING]
+
+
+def test_the_arrow_is_moved_by_keyboard(widgets: Widgets) -> None:
+    page = widgets.page
+    slider = page.get_by_role("slider", name="Arrow from it")
+    expect(slider).to_have_attribute("aria-valuetext", "dog, 87.5\u202f%")
+    slider.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "the (word 6), 87.5\u202f%")
+    page.keyboard.press("Escape")
+    expect(slider).to_have_attribute("aria-valuetext", "dog, 87.5\u202f%")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert changes(widgets) == [MOVED]
+    expect(page.get_by_role("slider")).to_be_focused()
+    widgets.show("arrow", message(MOVED))
+    page.keyboard.press("Home")  # without Enter: after a short pause
+    page.wait_for_function("window.said.length === 2")
+    assert changes(widgets)[1] == {"change": "move", "source": 1, "target": 0}
+
+
+def test_a_click_on_a_word_is_enough(widgets: Widgets) -> None:
+    word(widgets, 6).click()
+    assert changes(widgets) == [MOVED]
+
+
+def test_silence_and_the_way_back(widgets: Widgets) -> None:
+    page = widgets.page
+    silence = page.get_by_role("button", name="Silence the row of it")
+    silence.click()
+    assert changes(widgets) == [SILENT]
+    widgets.show("arrow", message(SILENT))
+    expect(page.get_by_role("slider")).to_have_count(0)
+    expect(silence).to_have_attribute("aria-pressed", "true")
+    silence.click()
+    page.get_by_role("button", name="Silence the whole head").click()
+    assert [said["change"] for said in changes(widgets)] == ["row", "none", "head"]
+
+
+def test_all_changes_are_undone_at_once(context: BrowserContext) -> None:
+    widgets = Widgets.on(context.new_page())
+    widgets.mount("arrow", message(), WIDE)
+    undo = widgets.page.get_by_role("button", name="Undo all changes")
+    expect(undo).to_have_count(0)
+    widgets.show("arrow", message(MOVED, others=1))
+    undo.click()
+    assert widgets.said() == [["undo", {"all": True}]]
+
+
+def test_a_word_that_the_mask_closes_cannot_be_reached(context: BrowserContext) -> None:
+    widgets = Widgets.on(context.new_page())
+    widgets.mount("arrow", message(open_to=[place < 3 for place in range(len(WORDS))]), WIDE)
+    word(widgets, 6).click()
+    widgets.page.get_by_role("slider").focus()
+    widgets.page.keyboard.press("End")
+    widgets.page.keyboard.press("ArrowRight")
+    widgets.page.keyboard.press("Enter")
+    assert changes(widgets) == [{"change": "move", "source": 1, "target": 2}]
+
+
+def test_a_reader_of_the_other_text_stands_behind_the_words(context: BrowserContext) -> None:
+    widgets = Widgets.on(context.new_page())
+    widgets.mount("arrow", message(query=None, reader="car"), WIDE)
+    expect(widgets.page.locator(".word.query")).to_have_text("car")
+    word(widgets, 6).click()
+    assert changes(widgets) == [MOVED]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [PHONE])
+def test_everybody_can_use_it(context: BrowserContext, theme: str) -> None:
+    widgets = Widgets.on(context.new_page(), theme)
+    widgets.mount("arrow", message(MOVED), NARROW)
+    assert axe(widgets.page) == []
+    assert widgets.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,60 @@
+"""The two tables of weights and effects: the same cells, told by pointer and keyboard, and picked."""
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from attnviz.ui.components import effects as module
+from attnviz.ui.components.effects import effects
+from tests.browser.visit import axe
+from tests.browser.widgets import Widgets
+
+WORDS = ["<b>", "dog", "it"]
+HEADS = ["1-1", "1-2", "2-1", "2-2"]
+LOOKS = (np.arange(12).reshape(3, 4) / 16).astype(np.float32)
+CHANGES = (np.arange(12).reshape(3, 4) / 32 - 0.25).astype(np.float32)
+
+
+@pytest.fixture(params=["light", "dark"])
+def widgets(request: pytest.FixtureRequest, context: BrowserContext) -> Widgets:
+    shown = Widgets.on(context.new_page(), request.param)
+    with patch.object(module, "_mount") as mount:
+        effects(
+            "e",
+            words=WORDS,
+            heads=HEADS,
+            looks=LOOKS,
+            changes=CHANGES,
+            whole=CHANGES.min(axis=0),
+            looks_title="looks at dog",
+            changes_title="il",
+            head=2,
+            word=2,
+            on_pick=lambda _head, _word: None,
+        )
+    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    shown.mount("effects", data)
+    return shown
+
+
+def test_both_tables_hold_their_numbers(widgets: Widgets) -> None:
+    for number, values in enumerate((LOOKS, CHANGES)):
+        cells = widgets.page.get_by_role("table").nth(number).get_by_role("button")
+        shown = [float(cell.get_attribute("data-value") or "nan") for cell in cells.all()]
+        assert shown == values.ravel().tolist()
+    expect(widgets.page.get_by_role("row", name="whole head")).to_contain_text("−25")
+    assert axe(widgets.page) == []
+
+
+def test_a_cell_is_told_and_picked_by_keyboard(widgets: Widgets) -> None:
+    page = widgets.page
+    chosen = page.get_by_role("table").nth(1).get_by_role("button", pressed=True)
+    chosen.press("ArrowUp")
+    told = page.locator(".words")
+    expect(told).to_have_text("dog in head 2-1 · looks at dog: 37.5 % · il: −6.3 pp")
+    expect(page.locator(".pointed")).to_have_count(2)
+    page.keyboard.press("Enter")
+    assert widgets.said() == [["pick", {"head": 2, "word": 1}]]

@@ -1,0 +1,161 @@
+"""The picture of a translation by itself: its lines are the weights it was given."""
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+
+from attnviz.ui.components import translation as module
+from attnviz.ui.components.translation import Reading, Word, translation
+from tests.browser.visit import DESKTOP, PHONE, axe
+from tests.browser.widgets import Widgets
+
+SVG = "{http://www.w3.org/2000/svg}"
+ENGLISH = ["the", "<b>dog</b>", "did", "not", "cross", "as", "it", "was", "tired", "[END]"]
+FRENCH = ["le", "chien", "n'", "a", "pas", "traversé", "car", "il", "était", "fatigué"]
+IT, DOG, IL = 6, 1, 7
+
+
+def words(*labels: str) -> list[Word]:
+    return [Word(label=label, name=label, special=label[0] == "[") for label in labels]
+
+
+def weights(seed: int, heads: int, queries: int, keys: int) -> NDArray[np.float64]:
+    powers = np.random.default_rng(seed).random((heads, queries, keys)) ** 8
+    shares: NDArray[np.float64] = powers / powers.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def message(row: int = IL, times: int = 1) -> dict[str, Any]:
+    """What Python sends to the browser; a sentence of several times the length at wish."""
+    english, french = ENGLISH * times, FRENCH * times
+    rows = len(french) + 1
+    encoder, cross = weights(0, 1, len(english), len(english)), weights(1, 4, rows, len(english))
+    encoder[0, IT] = 0.1 * encoder[0, IT] + 0.9 * np.eye(len(english))[DOG]
+    cross[:, IL] = 0.2 * cross[:, IL] + 0.8 * np.eye(len(english))[IT]
+    back = np.tril(weights(2, 1, rows, rows)) + 1e-9
+    back /= back.sum(axis=-1, keepdims=True)
+    with patch.object(module, "_mount") as mount:
+        translation(
+            "picture",
+            source=words(*english),
+            target=words("[START]", *french),
+            written=words(*french, "[END]"),
+            row=row,
+            encoder=Reading(caption="layer 2, head 1", heads=[1], weights=encoder.tolist()),
+            cross=Reading(caption="all 4 heads", heads=[1, 2, 3, 4], weights=cross.tolist()),
+            decoder=Reading(caption="head 3", heads=[3], weights=back.tolist()),
+            choices=[[(word, 0.75), ("elle", 0.125)] for word in [*french, "[END]"]],
+            pronouns=[{"row": IL, "il": 0.75, "elle": 0.125}],
+            titles=["<b>dog</b> &", "chien"],
+            filename="attnviz-translation",
+            on_pick=lambda row: None,  # noqa: ARG005
+        )
+    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    return data
+
+
+@pytest.fixture
+def widgets(context: BrowserContext) -> Widgets:
+    return Widgets.on(context.new_page())
+
+
+def drawn(page: Page, kind: str) -> list[list[float]]:
+    """The shares that each drawn bundle of lines stands for, one for each head."""
+    bundles = page.locator(f".bundle.{kind}")
+    texts = [str(bundle.get_attribute("data-weights")) for bundle in bundles.all()]
+    return [[float(share) for share in text.split()] for text in texts]
+
+
+def seen(shares: NDArray[np.float64]) -> list[list[float]]:
+    """[head, key]: what should be drawn, the strongest last."""
+    return sorted((list(one) for one in shares.T if one.max() >= 0.02), key=max)
+
+
+def test_a_french_word_shows_what_its_row_read_and_what_that_read(widgets: Widgets) -> None:
+    data = message()
+    widgets.mount("translation", data, 800)
+    page = widgets.page
+    cross, encoder = np.array(data["cross"]["weights"]), np.array(data["encoder"]["weights"])
+    assert drawn(page, "across") == seen(cross[:, IL])
+    assert drawn(page, "before") == seen(encoder[:, IT])
+    expect(page.locator(".doing")).to_have_text("row 8 of 11: after car, choosing il")
+    expect(page.locator(".told")).to_contain_text("it had read <b>dog</b>")
+    page.get_by_role("radio", name="chien, word 2").click()
+    assert drawn(page, "across") == seen(cross[:, 1])
+    most = int(cross[:, 1].max(axis=0).argmax())
+    assert drawn(page, "before") == seen(encoder[:, most])
+    expect(page.locator(".doing")).to_have_text("row 2 of 11: after le, choosing chien")
+    page.wait_for_function("window.said.length")
+    assert widgets.said() == [["pick", {"row": 1}]]
+
+
+def test_it_is_stepped_through_by_keyboard_and_played(widgets: Widgets) -> None:
+    widgets.mount("translation", message(), 800)
+    page = widgets.page
+    chosen, doing = page.get_by_role("radio", name="il, word 8"), page.locator(".doing")
+    chosen.press("ArrowRight")
+    expect(page.get_by_role("radio", name="était, word 9")).to_be_focused()
+    expect(page.get_by_role("radio", checked=True)).to_have_text("était")
+    page.keyboard.press("End")
+    expect(doing).to_contain_text("after fatigué, choosing [END]")
+    expect(page.get_by_role("button", name="Next")).to_be_disabled()
+    page.get_by_role("button", name="Play").click()
+    expect(doing).to_contain_text("after [START], choosing le")
+    expect(page.locator(".later").first).to_have_css("opacity", "0")
+    expect(doing).to_contain_text("after le, choosing chien")
+    page.get_by_role("button", name="Pause").click()
+    page.wait_for_function("window.said.at(-1)?.[1].row === 1")
+    page.get_by_role("button", name="show il").click()
+    expect(page.get_by_role("radio", checked=True)).to_have_text("il")
+
+
+def test_an_english_word_shows_what_it_read_and_who_read_it(widgets: Widgets) -> None:
+    data = message()
+    widgets.mount("translation", data, 800)
+    dog = widgets.page.get_by_role("button", name="<b>dog</b>")
+    dog.click()
+    expect(dog).to_have_attribute("aria-pressed", "true")
+    assert drawn(widgets.page, "before") == seen(np.array(data["encoder"]["weights"])[:, DOG])
+    expect(widgets.page.locator(".told")).to_contain_text("<b>dog</b> was read most to choose")
+
+
+@pytest.mark.parametrize(("width", "times", "standing"), [(800, 1, False), (800, 3, True), (326, 1, True)])
+def test_long_sentences_and_small_screens_stand_upright(
+    widgets: Widgets, width: int, times: int, standing: bool
+) -> None:
+    widgets.mount("translation", message(times=times), width)
+    page = widgets.page
+    boxes = [radio.bounding_box() for radio in page.get_by_role("radio").all()]
+    assert len({box["x" if standing else "y"] for box in boxes if box}) == 1
+    root = page.locator(".root")
+    assert root.evaluate("root => root.scrollWidth <= root.clientWidth")
+
+
+@pytest.mark.parametrize("width", [800, 326])
+def test_the_saved_picture_holds_every_word_and_line(widgets: Widgets, tmp_path: Path, width: int) -> None:
+    widgets.mount("translation", message(), width)
+    with widgets.page.expect_download() as download:
+        widgets.page.get_by_role("button", name="SVG").click()
+    assert download.value.suggested_filename == "attnviz-translation.svg"
+    download.value.save_as(path := tmp_path / "picture.svg")
+    root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314 - our own file
+    texts = [str(text.text) for text in root.iter(f"{SVG}text")]
+    assert texts[:2] == ["<b>dog</b> &", "chien"]
+    assert set(ENGLISH + FRENCH) <= set(texts)
+    assert "row 8 of 11: after car, choosing il" in texts
+    paths = widgets.page.locator(".picture path").count()
+    assert sum(path.get("stroke") == "#6d28d9" for path in root.iter(f"{SVG}path")) == paths > 0
+
+
+@pytest.mark.parametrize(("theme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])
+def test_no_accessibility_rule_is_broken(context: BrowserContext, theme: str, viewport: ViewportSize) -> None:
+    widgets = Widgets.on(context.new_page(), theme)
+    widgets.mount("translation", message(), width=min(800, viewport["width"] - 64))
+    widgets.page.wait_for_timeout(1300)  # the lines have been drawn
+    assert axe(widgets.page) == []

@@ -1,0 +1,210 @@
+"""Traces of the translator: what it did, edited or not, to the bit."""
+
+import io
+import pickle
+import random
+import threading
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz import trace_file
+from attnviz.capture.translator import TranslatorModel, spelled, words
+from attnviz.errors import EmptyText, InvalidEdit, InvalidTrace, ModelFilesDamaged, UnknownWords
+from attnviz.trace import Block, Kind, Trace
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
+from attnviz.transformer.multi_head import MultiHeadSteps
+from attnviz.translation import grammar, reading, vocabulary
+from attnviz.translation.editing import Edit
+from attnviz.translation.translator import Sizes, Translator, build
+
+TIRED = "The dog did not cross the road as it was too tired."
+FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
+SIZES = Sizes(d_model=21, n_heads=3, d_feed_forward=23, encoder_layers=2, decoder_layers=2)
+EDITS = [Edit("encoder", 1, 0, 8, 1, 6), Edit("cross", 0, 2, 9), Edit("decoder", 1, 1)]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> TranslatorModel:
+    """Has learned nothing, and has two decoder layers."""
+    file = tmp_path_factory.mktemp("weights") / "random.safetensors"
+    Translator(build(SIZES, seed=5), SIZES, {}).save(file)
+    return TranslatorModel("random", file)
+
+
+def ran(model: TranslatorModel, edits: list[Edit]) -> EncoderDecoderSteps:
+    source, target = words(reading.tokens(TIRED)), words(reading.french(FRENCH))
+    return model.translator.steps(source, target, edits)
+
+
+def steps_of(steps: EncoderDecoderSteps, block: Block) -> MultiHeadSteps:
+    if block.kind == "encoder":
+        return steps.encoder.layers[block.layer].attention
+    layer = steps.decoder.layers[block.layer]
+    return layer.attention if block.kind == "decoder" else layer.cross_attention
+
+
+def test_all_attention_in_the_order_in_which_it_ran(model: TranslatorModel) -> None:
+    trace = model.trace(TIRED, FRENCH)
+    assert (trace.model, trace.text, trace.target) == ("random", TIRED, FRENCH)
+    assert [(block.kind, block.layer) for block in trace.blocks] == [
+        ("encoder", 0),
+        ("encoder", 1),
+        ("decoder", 0),
+        ("cross", 0),
+        ("decoder", 1),
+        ("cross", 1),
+    ]
+
+
+def test_who_looks_at_whom(model: TranslatorModel) -> None:
+    trace = model.trace(TIRED, FRENCH)
+    english = [*TIRED.lower().rstrip(".").split(), "[END]"]
+    french = ["[START]", *FRENCH.lower().rstrip(".").replace("'", "' ").split()]
+    expected: dict[Kind, tuple[list[str], list[str]]] = {
+        "encoder": (english, english),
+        "decoder": (french, french),
+        "cross": (french, english),
+    }
+    for block in trace.blocks:
+        queries, keys = expected[block.kind]
+        assert [token.text for token in block.query_tokens] == queries
+        assert [token.text for token in block.key_tokens] == keys
+        ahead = np.triu(np.ones(block.mask.shape, dtype=np.bool_), 1)
+        assert np.array_equal(block.mask, ~ahead if block.kind == "decoder" else np.ones_like(ahead))
+        for token in block.query_tokens:
+            text = TIRED if block.kind == "encoder" else FRENCH
+            assert token.special or text[token.start : token.end].lower() == token.text
+
+
+@pytest.mark.parametrize("edits", [[], EDITS[:1], EDITS], ids=len)
+def test_every_number_is_the_models_own_to_the_bit(model: TranslatorModel, edits: list[Edit]) -> None:
+    steps = ran(model, edits)
+    for block in model.trace(TIRED, FRENCH, edits).blocks:
+        own = steps_of(steps, block)
+        for name in ("query", "key", "value"):
+            assert np.array_equal(getattr(block, name), getattr(own, name).numpy())
+        for name in ("scores", "weights"):
+            assert np.array_equal(getattr(block, name), getattr(own.attention, name).numpy())
+        np.testing.assert_allclose(block.output, own.attention.output.numpy(), atol=1e-6)
+
+
+def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
+    steps = ran(model, EDITS)
+    for block in model.trace(TIRED, FRENCH, EDITS).blocks:
+        assert block.projection is not None
+        bias = steps_of(steps, block).output.numpy() - np.einsum(
+            "hqd,hdm->qm", block.output, block.projection
+        )
+        np.testing.assert_allclose(bias, np.broadcast_to(bias[0], bias.shape), atol=1e-5)
+
+
+def test_edited_blocks_show_the_edited_weights_and_the_others_their_own(model: TranslatorModel) -> None:
+    before, after = model.trace(TIRED, FRENCH), model.trace(TIRED, FRENCH, EDITS)
+    row = after.block("encoder", 1).weights[0, 8]
+    assert row[1] == 0
+    assert row.sum() == pytest.approx(1)
+    assert not after.block("cross", 0).weights[2, 9].any()
+    assert not after.block("decoder", 1).weights[1].any()
+    assert np.array_equal(after.block("encoder", 0).weights, before.block("encoder", 0).weights)
+    assert before.block("decoder", 1).weights[1].any()
+
+
+def test_an_edited_trace_says_so_and_is_not_kept_in_a_file(model: TranslatorModel) -> None:
+    assert model.trace(TIRED, FRENCH).edits == ()
+    edited = model.trace(TIRED, FRENCH, EDITS)
+    assert edited.edits == ("encoder 2-1 9 2>7", "cross 1-3 10", "decoder 2-2")
+    file = io.BytesIO()
+    with pytest.raises(InvalidTrace, match="encoder 2-1 9 2>7"):
+        trace_file.write(edited, file)
+    assert file.getvalue() == b""
+
+
+def test_a_trace_survives_being_kept_in_a_file(model: TranslatorModel) -> None:
+    trace, file = model.trace(TIRED, FRENCH), io.BytesIO()
+    trace_file.write(trace, file)
+    read = trace_file.read(file)
+    assert (read.text, read.target) == (TIRED, FRENCH)
+    for one, other in zip(read.blocks, trace.blocks, strict=True):
+        assert (one.kind, one.layer, one.query_tokens) == (other.kind, other.layer, other.query_tokens)
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
+
+
+def test_a_trace_can_be_sent_to_another_process(model: TranslatorModel) -> None:
+    trace = model.trace(TIRED, FRENCH, EDITS)
+    again: Trace = pickle.loads(pickle.dumps(trace))  # noqa: S301 - our own
+    assert np.array_equal(again.stack("cross"), trace.stack("cross"))
+
+
+def test_without_a_second_text_the_model_translates(model: TranslatorModel) -> None:
+    trace = model.trace(TIRED, edits=EDITS[:1])
+    own = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
+    assert words(trace.of_kind("cross")[0].query_tokens) == own
+    assert trace.target is not None
+    assert np.array_equal(model.trace(TIRED, trace.target, EDITS[:1]).stack("cross"), trace.stack("cross"))
+
+
+def test_a_written_translation_is_read_as_its_words() -> None:
+    chance = random.Random(1)  # noqa: S311 - no secret
+    for _ in range(200):
+        words = grammar.sentence(chance).target
+        assert spelled(words, grammar.written(words)) == reading.french(grammar.written(words))
+
+
+@given(st.lists(st.sampled_from(vocabulary.FRENCH.words[3:]), max_size=80))
+def test_whatever_a_model_says_has_its_place_in_the_text(words: list[str]) -> None:
+    text = grammar.written(words)
+    start, *found = spelled(words, text)
+    assert start == reading.french("le")[0]
+    assert [text[token.start : token.end].lower() for token in found] == words
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+def test_a_model_that_says_nothing_gives_a_trace(
+    model: TranslatorModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model.translator, "translate", lambda *_: ())
+    trace = model.trace(TIRED)
+    assert trace.target == ""
+    assert trace.stack("cross").shape == (2, 3, 1, 13)
+
+
+def test_what_cannot_be_read_is_refused(model: TranslatorModel) -> None:
+    with pytest.raises(UnknownWords, match="xylophone"):
+        model.trace("The xylophone was tired.")
+    with pytest.raises(UnknownWords, match="xylophone"):
+        model.trace(TIRED, "Le xylophone était fatigué.")
+    with pytest.raises(EmptyText):
+        model.trace(" ")
+    with pytest.raises(InvalidEdit, match="row 99"):
+        model.trace(TIRED, edits=[Edit("encoder", 0, 0, 98)])
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelFilesDamaged, match="nothing"):
+        TranslatorModel("nothing", tmp_path / "nothing.safetensors")
+
+
+def test_four_visitors_share_a_model(model: TranslatorModel) -> None:
+    edits = [[], EDITS[:1], EDITS[1:2], EDITS[2:]]
+    alone = [model.trace(TIRED, edits=edit).stack("cross") for edit in edits]
+    start = threading.Barrier(4)
+    equal: list[bool] = []
+
+    def visit(number: int) -> None:
+        start.wait()
+        equal.extend(
+            np.array_equal(model.trace(TIRED, edits=edits[number]).stack("cross"), alone[number])
+            for _ in range(2)
+        )
+
+    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(4)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert equal == [True] * 8
