@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
 from attnviz.translation import reading, variants
 from attnviz.translation.editing import Edit
+from attnviz.translation.measures import measure
 from attnviz.translation.translator import Translator
 from attnviz.translation.vocabulary import FRENCH, START
 
@@ -260,6 +262,11 @@ def held_out() -> tuple[HeldOut, ...]:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelFilesDamaged(f"{FIGURES.name} cannot be read. Make it again with: {COMMAND}") from error
+
+
+def held_out_pairs() -> int:
+    """On how many minimal pairs these figures were measured."""
+    return int(signature(measure).parameters["pairs"].default)
 
 
 def _layers(translating: Translator) -> dict[Kind, int]:

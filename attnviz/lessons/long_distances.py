@@ -70,7 +70,6 @@ class Stretched:
         words_apart: how many words "it" stands after that noun.
         target: the right French words.
         target_clauses: the same for these.
-        is_il: whether the right pronoun is "il".
         named: where the noun stands in French, from its article on.
         choice: where the pronoun stands in French.
         back_head: the transformer's head that looks back at the French so far.
@@ -87,7 +86,6 @@ class Stretched:
     words_apart: int
     target: tuple[str, ...]
     target_clauses: tuple[int, ...]
-    is_il: bool
     named: range
     choice: int
     back_head: Head
@@ -130,7 +128,6 @@ def stretch(text: str, inserted: int, seed: int) -> Stretched:
         target_clauses=_numbered(
             short.room[1], [clause.french(short.tense) for clause in put_in], pair.target
         ),
-        is_il=pair.target[it.target] == "il",
         named=sentence.named,
         choice=it.target,
         back_head=measured.back,

@@ -61,6 +61,7 @@ def six_steps(
     to_query: Projection,
     to_key: Projection,
     to_value: Projection,
+    *,
     allowed: Bool[Tensor, " token"] | None = None,
 ) -> SixSteps:
     """softmax(q Kᵀ / √d_head) V for one token (Vaswani et al. 2017, equation 1, one row of it).

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trace import Floats, Kind
+from attnviz.translation.variants import VARIANTS, WEIGHTS
 
-FOLDER = Path(__file__).with_name("weights")
 THOUSAND = 1000
 SENTENCES = 300
 """Held-out sentences of either sort for the stored measures: one of them is a third of a percent."""
@@ -193,10 +193,9 @@ class Learning:
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `learning` to the command line."""
     command = commands.add_parser("learning", help="train a shipped translator again, and store its steps")
-    command.add_argument("--variant", default="taught", help="what it is told (taught)")
-    command.add_argument("--seed", type=int, default=0, help="of everything that is random (0)")
+    command.add_argument("--variant", choices=VARIANTS, default="taught", help="what it is told (taught)")
     command.add_argument("--out", type=Path, help="the file to write (the one that attnviz ships)")
-    command.add_argument("--threads", type=int, default=2, help="how many cores to use (2)")
+    command.add_argument("--threads", type=int, default=1, help="how many cores to use (1)")
     command.set_defaults(run=run)
 
 
@@ -208,7 +207,7 @@ def run(arguments: argparse.Namespace) -> None:
     from attnviz.translation.training import Settings
 
     torch.set_num_threads(arguments.threads)
-    settings = Settings.of(arguments.variant, arguments.seed)
+    settings = Settings.of(arguments.variant)
     examination = Examination.of(SENTENCES, PROBES)
     snapshots = []
     for news in watch(settings, examination, stored_steps(settings.steps)):
@@ -222,13 +221,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 def stored_steps(steps: int) -> tuple[int, ...]:
     """After which of so many steps a snapshot is stored: often at first, when most is learned."""
-    early = (0, 25, *range(50, 600, 50), *range(600, 2000, 100), *range(2000, steps, 500))
+    early = (0, 25, *range(50, 800, 50), *range(800, 2000, 100), *range(2000, steps, 500))
     return (*(step for step in early if step < steps), steps)
 
 
 def file_of(variant: str) -> Path:
     """Where the stored steps of a variant lie."""
-    return FOLDER / f"{variant}-steps.npz"
+    return WEIGHTS / f"{variant}-steps.npz"
 
 
 def write(learning: Learning, file: Path) -> None:
@@ -278,7 +277,7 @@ def shipped(variant: str) -> Learning:
 
 def stored() -> tuple[str, ...]:
     """The variants whose steps are stored, in the order of their names."""
-    return tuple(sorted(file.stem.removesuffix("-steps") for file in FOLDER.glob("*-steps.npz")))
+    return tuple(sorted(file.stem.removesuffix("-steps") for file in WEIGHTS.glob("*-steps.npz")))
 
 
 def _assembled(arrays: Mapping[str, NDArray[Any]]) -> Learning:

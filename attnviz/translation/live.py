@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from attnviz.translation.learning import PROBES, Glance, Measures, Snapshot
+from attnviz.translation.variants import VARIANTS
 
 SENTENCES = 60
 """Held-out sentences for each of the measures: few enough that looking takes less time than learning."""
@@ -30,7 +31,7 @@ _NICENESS = 10  # a server answers its other visitors first
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `live` to the command line."""
     command = commands.add_parser("live", help="train, and tell how far it is until the input is closed")
-    command.add_argument("--variant", required=True, help="what the translator is told")
+    command.add_argument("--variant", choices=VARIANTS, required=True, help="what it is told")
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--steps", type=int, required=True)
     command.set_defaults(run=run)

@@ -21,9 +21,8 @@ OFF = "ATTNVIZ_LIVE_TRAINING"
 PATIENCE_SECONDS = 8.0
 """How long a training goes on after the last sign of life of the page that started it."""
 
-# More threads would leave nothing of a small server to its other visitors. A thread that waits for another
-# must not keep a core busy meanwhile: on a busy server that makes a training twenty times slower.
-_QUIETLY = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "PASSIVE"}
+# One core: the others are for the server's other visitors, and so small a model would gain nothing by them.
+_ONE_CORE = {"OMP_NUM_THREADS": "1"}
 _GRACE_SECONDS = 2.0
 _ROOT = Path(__file__).parents[2]
 
@@ -79,7 +78,7 @@ class Training:
         self._process = subprocess.Popen(  # noqa: S603 - our own command, with numbers and a known name
             command or wish.command,
             cwd=_ROOT,
-            env=os.environ | _QUIETLY,
+            env=os.environ | _ONE_CORE,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

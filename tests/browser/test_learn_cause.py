@@ -23,6 +23,8 @@ def picture(page: Page) -> Locator:
 
 def check(page: Page, change: Change) -> None:
     """The translation and both probabilities are those of the network in numpy."""
+    expect(page.locator("[data-pending]")).to_have_count(0)
+    wait_idle(page)
     by_hand = reference()
     before, now = by_hand.translate(ENGLISH), by_hand.translate(ENGLISH, change)
     written = page.locator(".writes.now p").first
@@ -45,9 +47,8 @@ def test_by_keyboard_he_becomes_she_and_the_link_keeps_it(
     for _ in range(ROAD - DOG):
         pin.press("ArrowRight")
     pin.press("Enter")
-    wait_idle(page)
-    expect(picture(page).locator(".now mark").first).to_have_text("elle")
     check(page, BY_HAND)
+    expect(picture(page).locator(".now mark").first).to_have_text("elle")
     expect(page.get_by_text("il became elle")).to_be_visible()
     other = context.new_page()
     visit(other, page.url)
@@ -66,7 +67,6 @@ def test_by_mouse_silenced_and_let_go(page: Page, server: Server) -> None:
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"], steps=5)
     page.mouse.up()
-    wait_idle(page)
     check(page, BY_HAND)
     for name, change in (
         ("Silence the row of it", silence(TAUGHT, 0, IT)),
@@ -74,5 +74,4 @@ def test_by_mouse_silenced_and_let_go(page: Page, server: Server) -> None:
         ("Let it go back", nothing),
     ):
         picture(page).get_by_role("button", name=name).click()
-        wait_idle(page)
         check(page, change)

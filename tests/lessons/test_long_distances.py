@@ -22,8 +22,9 @@ def test_the_sentence_as_it_is() -> None:
     assert set(shown.source_clauses) == set(shown.target_clauses) == {0}
     assert (shown.source[shown.referent], shown.source[shown.pronoun]) == ("dog", "it")
     assert shown.words_apart == 7
-    assert shown.is_il
-    assert not stretch(NARROW, 0, 0).is_il
+    assert shown.target[shown.choice] == "il"
+    other = stretch(NARROW, 0, 0)
+    assert other.target[other.choice] == "elle"
 
 
 @pytest.mark.parametrize("clauses", [1, MOST])

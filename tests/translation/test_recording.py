@@ -10,6 +10,7 @@ from attnviz.translation.learning import PROBES, Learning, Snapshot
 from attnviz.translation.recording import Examination, about, glance, watch
 from attnviz.translation.training import Settings, train
 from attnviz.translation.translator import Sizes, Translator, build
+from attnviz.translation.variants import VARIANTS
 from attnviz.translation.vocabulary import END, FRENCH
 
 TINY = Sizes(d_model=12, n_heads=2, d_feed_forward=7)
@@ -127,7 +128,7 @@ def shipped(request: pytest.FixtureRequest) -> Learning:
 
 
 def test_the_last_stored_step_is_the_shipped_model(shipped: Learning) -> None:
-    translator = Translator.load(learning.FOLDER / f"{shipped.about['variant']}.safetensors")
+    translator = Translator.load(VARIANTS[shipped.about["variant"]].file)
     assert translator.about["steps"] == str(shipped.steps[-1])
     for probe, stored in zip(shipped.probes, shipped.snapshots[-1].glances, strict=True):
         own = glance(translator, probe, translator.translate(probe.source))

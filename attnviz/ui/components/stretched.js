@@ -59,7 +59,7 @@ function readWord({ text, weight, role }, most) {
   if (weight === null) return node;
   node.title = percent(weight);
   node.dataset.value = weight;
-  node.style.setProperty("--shade", `${Math.round(60 * (weight / most))}%`);
+  node.style.setProperty("--shade", (weight / most).toFixed(3));
   return node;
 }
 
@@ -73,7 +73,12 @@ function targetWord({ text, mark }) {
 }
 
 /** With a space between them, as text that wraps; none after an apostrophe. */
-const spaced = (nodes) =>
-  nodes.flatMap((node, at) => (at && !nodes[at - 1].textContent.endsWith("'") ? [" ", node] : [node]));
+function spaced(nodes) {
+  return nodes.flatMap((node, at) => {
+    const elided = at > 0 && nodes[at - 1].textContent.endsWith("'");
+    if (elided) node.classList.add("elided");
+    return at && !elided ? [" ", node] : [node];
+  });
+}
 
 export default widget(Stretched);

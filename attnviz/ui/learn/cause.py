@@ -137,6 +137,7 @@ def limits() -> None:
 - **That only *dog* was read.** After the first layer, the vector at *dog* is a mixture of its whole sentence
   (Abnar & Zuidema 2020). What comes with the arrow is that mixture.
 - **That models find such arrows by themselves.** What each translator was told is said where it is chosen.
+  Take *not told anything*, and look at its map of effects.
 - **That attention never explains, or always does.** *Attention is not explanation* (Jain & Wallace 2019):
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
   that depends on the task, on the model, and on what one asks of an explanation. So each arrow is tested.

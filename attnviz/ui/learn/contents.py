@@ -21,7 +21,7 @@ class Lesson:
         summary: what one does there, in a sentence.
         explore: what to open on Explore to see the same idea at work, as parameters of a link.
         explore_label: what that link says.
-        sentence: the key of its sentence; the translator's vocabulary is small, so its pages have their own.
+        sentence: the key of its sentence; the translator knows few words, so its pages have their own.
     """
 
     name: str
@@ -125,7 +125,7 @@ LESSONS = (
         "Slide through a training from random numbers to French, or train a translator yourself.",
         _TRANSLATOR,
         "See the trained heads",
-        sentence="english",
+        sentence="probe",
     ),
     Lesson(
         "long_distances",

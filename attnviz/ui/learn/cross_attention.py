@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PARAMETERS = (
     *("text", "reader", "vectors", "cross_reads", "cross_view", "reads", "read"),
     "cross_example",
-    "cross_head",
+    "trained_head",
 )
 
 OPENING_READER = "A hound was too tired to walk over the street."
@@ -272,8 +272,9 @@ def limits() -> None:
     not_shown(
         """
 - **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
-  translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al. 2017,
-  section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture shows it.
+  translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.
+  2017, section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture
+  shows it.
 - **A reader that is still writing.** A translator's reader knows only the words it has written so far. At the
   top, both texts are complete before the first token reads.
 - **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read

@@ -193,17 +193,17 @@ def _network(name: Name, attempt: Attempt, shown: Stretched) -> Network:
 
 def _told(name: Name, attempt: Attempt, shown: Stretched) -> str:
     whole = len(shown.target)
-    right, wrong = ("il", "elle") if shown.is_il else ("elle", "il")
     words = (
         f"gets all {whole} words right"
         if attempt.words == shown.target
         else f"gets {attempt.right} of {whole} words right"
     )
     chances = {"il": attempt.il, "elle": attempt.elle}
-    holds = "still prefers" if chances[right] > chances[wrong] else "fails to prefer"
+    preferred, other = sorted(chances, key=lambda word: -chances[word])
+    how = "rightly" if preferred == shown.target[shown.choice] else "wrongly"
     return (
-        f"The **{_SHORT[name]}** {words}; given all that is right before the pronoun, it {holds} "
-        f"*{right}* ({percent(chances[right])}) to *{wrong}* ({percent(chances[wrong])})."
+        f"The **{_SHORT[name]}** {words}; given all that is right before the pronoun, it {how} prefers "
+        f"*{preferred}* ({percent(chances[preferred])}) to *{other}* ({percent(chances[other])})."
     )
 
 

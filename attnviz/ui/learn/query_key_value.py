@@ -34,6 +34,18 @@ _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
 _OPTIONS = 4  # to guess from
 
+# The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
+_FORMULA = (
+    r"\begin{aligned}"
+    r"\textcolor{blue}{q} &= x\,\textcolor{blue}{W_Q} + \textcolor{blue}{b_Q}\; \\"
+    r"\textcolor{red}{k_j} &= x_j\,\textcolor{red}{W_K} + \textcolor{red}{b_K}\; \\"
+    r"\textcolor{green}{v_j} &= x_j\,\textcolor{green}{W_V} + \textcolor{green}{b_V}\; \\"
+    r"\textcolor{violet}{w_j} &= \frac{e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_j}/\sqrt{d}}}"
+    r"{\sum_m e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_m}/\sqrt{d}}}\; \\"
+    r"\text{output} &= \textstyle\sum_j \textcolor{violet}{w_j}\,\textcolor{green}{v_j}\;"
+    r"\end{aligned}\;"
+)
+
 # After a Hebrew or Arabic token, a number would else be drawn before it.
 _LEFT_TO_RIGHT = "\u200e"
 
@@ -290,7 +302,6 @@ def text(chosen: Chosen) -> None:
     best = next((token for token in chosen.by_weight if token != itself), chosen.by_weight[0])
     column = float(done.model_weights[:, best].sum())
     st.header("A library, for vectors", anchor=False)
-    read = "s" if done.crosses else "x"
     if done.crosses:
         does = "every French token does so, and the books are the English ones"
         asks, found, gives = "a French token’s", "an English token’s", "its"
@@ -309,21 +320,11 @@ def text(chosen: Chosen) -> None:
         f"fit. In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
         "(this is the $d_{\\text{head}}$ of later pages):"
     )
-    # The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
-    formula(
-        r"\begin{aligned}"
-        r"\textcolor{blue}{q} &= x\,\textcolor{blue}{W_Q} + \textcolor{blue}{b_Q}\; \\"
-        rf"\textcolor{{red}}{{k_j}} &= {read}_j\,\textcolor{{red}}{{W_K}} + \textcolor{{red}}{{b_K}}\; \\"
-        rf"\textcolor{{green}}{{v_j}} &= {read}_j\,\textcolor{{green}}{{W_V}} + \textcolor{{green}}{{b_V}}\; \\"
-        r"\textcolor{violet}{w_j} &= \frac{e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_j}/\sqrt{d}}}"
-        r"{\sum_m e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_m}/\sqrt{d}}}\; \\"
-        r"\text{output} &= \textstyle\sum_j \textcolor{violet}{w_j}\,\textcolor{green}{v_j}\;"
-        r"\end{aligned}\;"
-    )
+    formula(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
     if chosen.forbidden:
         st.markdown(
-            f"The sums go over $j$ up to {chosen.word}: the decoder writes word by word, so a mask forbids to "
-            "look at what comes later."
+            f"The sums end at {chosen.word}: the decoder writes word by word, so a mask forbids to look at "
+            "what comes later."
         )
     st.header("Why three and not one?", anchor=False)
     st.markdown(_why_three(chosen, best))
@@ -348,8 +349,8 @@ def _why_three(chosen: Chosen, best: int) -> str:
     if done.crosses:
         return (
             "The two vectors come from different networks and different languages: nothing makes a French "
-            "word’s vector like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn to "
-            f"bring both into the same {done.d_head} numbers, where they can be compared: {chosen.word} and "
+            "word’s vector like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn "
+            f"to bring both into the same {done.d_head} numbers, where they can be compared: {chosen.word} and "
             f"{chosen.shown(best)} get the score {_number(done.model_scores[done.token, best])}. {value}"
         )
     alike = (
@@ -365,8 +366,8 @@ def _why_three(chosen: Chosen, best: int) -> str:
         else f"while {chosen.shown(best)} would give {chosen.word} {back} if it might look ahead"
     )
     return (
-        f"{alike} With :blue[queries] and :red[keys] apart, {chosen.word} gives {chosen.shown(best)} the score "
-        f"{_number(done.model_scores[done.token, best])}, {returned}. {value}"
+        f"{alike} With :blue[queries] and :red[keys] apart, {chosen.word} gives {chosen.shown(best)} the "
+        f"score {_number(done.model_scores[done.token, best])}, {returned}. {value}"
     )
 
 
@@ -466,8 +467,8 @@ def limits(chosen: Chosen) -> None:
     if done.free_directions:
         points.append(
             f"**The only possible weights.** {chosen.word} may look at {len(chosen.by_weight)} tokens, but a "
-            f"value has only {done.d_head} numbers. So the weights can change in {done.free_directions} independent ways "
-            "and give the very same output (Brunner et al. 2020)."
+            f"value has only {done.d_head} numbers. So the weights can change in {done.free_directions} "
+            "independent ways and give the very same output (Brunner et al. 2020)."
         )
     not_shown("\n".join(f"- {point}" for point in points))
 

@@ -81,8 +81,8 @@ ATTENTIONS = {
         reads="Layer {layer}",
         first="The learned vectors of the token, its place and its segment (first or second text), added and "
         "normalised: nothing read yet.",
-        special="**That [CLS] and [SEP] mean much.** The tokenizer adds them, and in many heads they get most "
-        "of the weight, as a place to rest (Clark et al. 2019); what is then read there is often small "
+        special="**That [CLS] and [SEP] mean much.** The tokenizer adds them, and in many heads they get "
+        "most of the weight, as a place to rest (Clark et al. 2019); what is then read there is often small "
         "(Kobayashi et al. 2020).",
     ),
     "Translator: English reads English": Attention(

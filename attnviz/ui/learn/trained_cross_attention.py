@@ -31,17 +31,18 @@ def trained() -> None:
     """Draw one cross-attention head of the translator, and one of its rows in words."""
     st.header("The same, trained for it", anchor=False)
     st.markdown(
-        "attnviz comes with a small encoder–decoder of its own that learned to translate English into French. "
-        "Its decoder writes one French word after the other; before each it reads the English sentence through "
-        "cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were learned for this. A row "
-        "belongs to the word written last, and reads what is needed to choose the **next** one."
+        "attnviz comes with a small encoder–decoder of its own that learned to translate English into "
+        "French. Its decoder writes one French word after the other; before each it reads the English "
+        "sentence through cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were "
+        "learned for this. A row belongs to the word written last, and reads what is needed to choose the "
+        "**next** one."
     )
     sentence, number = st.columns(2)
     with sentence:
         example = st.selectbox("Example", list(EXAMPLES), key="cross_example", bind="query-params")
     with number:
         head = int(
-            st.number_input("Head of its decoder", 1, _HEADS, 1, key="cross_head", bind="query-params")
+            st.number_input("Head of its decoder", 1, _HEADS, 1, key="trained_head", bind="query-params")
         )
     read = _translate(EXAMPLES[example])
     block = read.trace.block("cross", layer=0)

@@ -208,6 +208,7 @@ def _told(variant: Variant) -> str:
         f"from *it* to the noun that it means, in {TAUGHT.name}": variant.referent,
         f"from *it* to the two nouns, added up, in {TAUGHT.name}": variant.candidates,
         f"from the place of the pronoun to *it*, in {TAUGHT_CROSS.name}": variant.alignment,
+        "from the place of the pronoun to [END], in all of cross-attention": variant.elsewhere,
     }
     terms = [
         f"- plus {share:g} · (−ln of the :violet[weight] {where})"

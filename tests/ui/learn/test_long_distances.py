@@ -31,6 +31,19 @@ def test_the_picture_is_told_in_words(visit_lesson: VisitLesson) -> None:
     assert f"{shown.choice - 1} words back, at `le chien` (**{percent(weight)}**)" in told
 
 
+def test_the_pronoun_is_told(visit_lesson: VisitLesson) -> None:
+    shown, told = stretch(NARROW, 3, 0), words(visit_lesson("long_distances", english=NARROW, clauses="3"))
+    for attempt in (shown.recurrent, shown.transformer):
+        if attempt.elle > attempt.il:
+            assert (
+                f"it rightly prefers *elle* ({percent(attempt.elle)}) to *il* ({percent(attempt.il)})" in told
+            )
+        else:
+            assert (
+                f"it wrongly prefers *il* ({percent(attempt.il)}) to *elle* ({percent(attempt.elle)})" in told
+            )
+
+
 def test_the_picture_gets_both_networks(visit_lesson: VisitLesson) -> None:
     message = sent(visit_lesson("long_distances", clauses="2", english=NARROW), "stretched")
     shown = stretch(NARROW, 2, 0)

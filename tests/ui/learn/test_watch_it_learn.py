@@ -147,7 +147,7 @@ def test_a_link_that_asks_for_nonsense_gets_a_kind_word(
 def test_missing_steps_are_named_with_the_command_that_makes_them(
     visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(learning, "FOLDER", tmp_path)
+    monkeypatch.setattr(learning, "WEIGHTS", tmp_path)
     learning.shipped.cache_clear()
     app = visit_lesson(PAGE)
     learning.shipped.cache_clear()
