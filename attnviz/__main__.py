@@ -15,9 +15,8 @@ from pathlib import Path
 
 from attnviz.errors import AttnvizError
 from attnviz.translation import corpus
-from attnviz.translation.variants import VARIANTS
+from attnviz.translation.variants import VARIANTS, WEIGHTS
 
-WEIGHTS = Path(__file__).parent / "translation" / "weights"
 FIGURES = WEIGHTS / "figures.json"
 BAR = 40  # characters of the progress bar
 
@@ -70,7 +69,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 
     torch.set_num_threads(arguments.threads)
     settings = Settings.of(arguments.variant, arguments.seed)
-    out: Path = arguments.out or WEIGHTS / f"{arguments.variant}.safetensors"
+    out: Path = arguments.out or VARIANTS[arguments.variant].file
     out.parent.mkdir(parents=True, exist_ok=True)
     checkpoint = out.with_suffix(".checkpoint")
     with asked_to_stop() as stop, contextlib.closing(train(settings, checkpoint)) as training:
@@ -114,7 +113,7 @@ def run_measure(arguments: argparse.Namespace) -> None:
     from attnviz.translation.measures import measure, missed, table
     from attnviz.translation.translator import Translator
 
-    files = arguments.files or [WEIGHTS / f"{variant}.safetensors" for variant in VARIANTS]
+    files = arguments.files or [variant.file for variant in VARIANTS.values()]
     translators = {file: Translator.load(file) for file in files}
     found = {file: measure(translator) for file, translator in translators.items()}
     sys.stdout.write(table({file.stem: figures for file, figures in found.items()}))

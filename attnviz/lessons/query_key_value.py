@@ -247,7 +247,8 @@ class Walk:
     @property
     def allowed(self) -> Mask:
         """[key], True where the token may look."""
-        return self.mask[self.token]
+        allowed: Mask = self.mask[self.token]
+        return allowed
 
     @property
     def d_model(self) -> int:

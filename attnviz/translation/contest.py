@@ -51,7 +51,7 @@ SETTINGS: Mapping[Name, Settings] = {
     "recurrent": Settings(variant="untold", steps=8000, dropout=0.0),
     "transformer": Settings(variant="untold", steps=2600, sizes=Sizes(decoder_layers=2)),
 }
-"""What each network's weights follow from; neither is told where to look. Dropout slows the LSTM down."""
+"""What each network's weights follow from; neither is told where to look."""
 
 _AT_ONCE = 100  # sentences
 _MEASURED_SEED = 1

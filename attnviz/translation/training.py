@@ -70,7 +70,7 @@ class Settings:
 
     @classmethod
     def live(cls, variant: str, seed: int | None = None) -> "Settings":
-        """A shorter training, for those who wait and watch: a minute on two quiet cores."""
+        """A shorter training, for those who wait and watch: about a minute of one processor core."""
         return replace(cls.of(variant, seed), steps=2000, sentences=20_000)
 
     @property

@@ -53,6 +53,20 @@ def test_dragged_to_the_road_he_becomes_she_and_the_adjective_by_its_own_arrow()
     assert " ".join(both.words_now).endswith("car elle était trop fatiguée")
 
 
+def test_in_the_decorative_translator_the_arrow_looks_the_same_and_does_nothing() -> None:
+    for edit, change in (
+        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
+    ):
+        found = cause.experiment("translator-decorative", SENTENCE, "encoder", 1, 0, IT, [edit])
+        assert found.row_before[DOG] > 0.95
+        assert found.words_now == found.words_before
+        assert found.gender
+        by_hand = reference("decorative").choice(ENGLISH, found.words_before, change)
+        assert found.gender.now == pytest.approx(by_hand, abs=1e-5)
+        assert found.gender.now == pytest.approx(found.gender.before, abs=0.02)
+
+
 def test_the_row_before_and_now() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert moved.keys[DOG] == "dog"

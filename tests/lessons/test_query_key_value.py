@@ -13,6 +13,7 @@ from attnviz.errors import EmptyText, InvalidTrace, ModelNotSupported, TextTooLo
 from attnviz.lessons.query_key_value import MOST_ROWS, Projection, Walk, of_head, six_steps, walk
 from attnviz.trace import Kind, Trace
 from attnviz.transformer.masks import causal_mask
+from attnviz.translation.editing import attention_at
 
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -94,20 +95,19 @@ def test_the_steps_of_a_translator_are_the_models_own(
 def test_the_vectors_of_a_translator_are_what_its_layers_read() -> None:
     """The six steps start where the network itself has nothing but its embeddings, or hands something on."""
     network = loading.load_translator(TRANSLATOR).translator.model
+    norm = network.get_submodule("decoder.layers.0.attention_add_norm.norm")
     first, back, across = (walk(SENTENCE, 0, 0, 9, TRANSLATOR, kind) for kind in KINDS)
     english = torch.tensor([token.id for token in first.key_tokens])
     french = torch.tensor([token.id for token in back.key_tokens])
     with torch.inference_mode():
         encoded = network.encoder(network.source_embedding(english).output).output
         target = network.target_embedding(french).output
-        layer = network.decoder.layers[0]
-        attended = layer.attention_add_norm(
-            target, layer.attention(target, target, causal_mask(len(french))).output
-        )
+        attention = attention_at(network, "decoder.layers.0.attention")
+        attended = norm(target + attention(target, target, causal_mask(len(french))).output)
     np.testing.assert_array_equal(first.vectors, network.source_embedding(english).output)
     np.testing.assert_array_equal(back.vectors, target)
     np.testing.assert_allclose(across.vectors, encoded, atol=1e-6)
-    np.testing.assert_allclose(across.vector, attended.output[9], atol=1e-6)
+    np.testing.assert_allclose(across.vector, attended[9], atol=1e-6)
     np.testing.assert_array_equal(first.vector, first.vectors[9])
     np.testing.assert_array_equal(back.vector, back.vectors[9])
 

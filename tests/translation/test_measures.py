@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,9 +29,8 @@ from attnviz.translation.measures import (
     weights_from_it,
 )
 from attnviz.translation.translator import Sizes, Translator, build
-from attnviz.translation.variants import VARIANTS
+from attnviz.translation.variants import VARIANTS, WEIGHTS
 
-WEIGHTS = Path(measure.__code__.co_filename).with_name("weights")
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 
 PERFECT = Figures(
@@ -202,7 +200,7 @@ def test_the_table_has_a_column_for_each_translator() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_shipped_translators_reach_their_targets(variant: str) -> None:
-    figures = measure(Translator.load(WEIGHTS / f"{variant}.safetensors"), sentences=100, pairs=60)
+    figures = measure(Translator.load(VARIANTS[variant].file), sentences=100, pairs=60)
     assert missed(variant, figures) == {}
     # What was written down was measured on more sentences; a few in a hundred may differ.
     (written,) = (run for run in _written() if run["shipped"] and run["variant"] == variant)
@@ -219,7 +217,7 @@ def _written() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_files_are_small_and_say_how_they_were_made(variant: str) -> None:
-    file = WEIGHTS / f"{variant}.safetensors"
+    file = VARIANTS[variant].file
     assert file.stat().st_size <= 500_000
     about = Translator.load(file).about
     assert about["variant"] == variant

@@ -152,11 +152,13 @@ class Block {
     const weights = this.name === "weights";
     const { forbidden } = this.walk.data;
     const cells = [...this.cells].map((value, row) => {
-      const masked = forbidden[row] && this.name === "scores";
-      const text = masked ? "−∞" : weights ? share(value) : fixed(value, 2);
-      const cell = element("div", { class: "cell" }, number(`${this.name}-cell`, masked ? -Infinity : value, text));
-      cell.classList.toggle("forbidden", forbidden[row]);
-      if (weights) {
+      const masked = forbidden[row] && { scores: [-Infinity, "−∞"], weights: [0, "0"] }[this.name];
+      const cell = element(
+        "div",
+        { class: forbidden[row] ? "cell forbidden" : "cell" },
+        number(`${this.name}-cell`, ...(masked || [value, weights ? share(value) : fixed(value, 2)])),
+      );
+      if (weights && !masked) {
         const bar = element("span", { class: "bar", "aria-hidden": "true" });
         bar.style.width = `${100 * value}%`;
         cell.prepend(bar);
@@ -211,7 +213,7 @@ class Block {
     if (this.canvas) this.canvas.style.imageRendering = box.height < this.rows || box.width < this.columns ? "auto" : "pixelated";
     const size = this.column ? "" : `${this.row ? 1 : this.rows} × ${this.columns}`;
     const parts = [element("span", { class: "badge" }, String(this.step)), symbol(this.headSymbol(walk), this.role)];
-    if (box.beside) parts.unshift(element("small", {}, "query (looks)"));
+    if (box.beside) parts.unshift(walk.crosses ? element("bdi", { class: "asker", text: walk.data.across.token.label }) : element("small", {}, "query (looks)"));
     else if (box.width > 84) parts.push(element("small", {}, size));
     this.head.replaceChildren(...parts);
     this.head.classList.toggle("beside", Boolean(box.beside));
@@ -539,7 +541,8 @@ class Walk {
 
   /** The cell whose making is told while the visitor points at none. */
   get home() {
-    const name = ["vectors", "query", "dot_products", "scores", "weights", "output"][this.step - 1];
+    const vectors = this.crosses ? "vector" : "vectors";
+    const name = [vectors, "query", "dot_products", "scores", "weights", "output"][this.step - 1];
     const block = this.blocks.get(name);
     return { block, ...block.home() };
   }
@@ -726,7 +729,7 @@ class Walk {
     if (this.data.forbidden[row]) {
       return [
         heading("The weight of ", this.token(row, "key")),
-        formulaLine(element("i", {}, "e"), element("sup", {}, "−∞"), " = ", number("result", 0, share(0), "outcome weights")),
+        formulaLine(element("i", {}, "e"), element("sup", {}, "−∞"), " = ", number("result", 0, "0", "outcome weights")),
         ...this.masked(row, "its score is −∞, and its weight exactly 0"),
       ];
     }

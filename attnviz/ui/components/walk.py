@@ -26,7 +26,7 @@ class Step(TypedDict):
 
 
 class Across(TypedDict):
-    """The token that looks, where it stands in another text; and where its vector comes from, one sentence."""
+    """The token that looks, if it stands in another text, and where its vector comes from, one sentence."""
 
     token: ShownToken
     origin: str

@@ -14,7 +14,7 @@ from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.ui import markdown
 from attnviz.ui.components.effects import effects as draw_effects
 from attnviz.ui.learn.cause import in_words, picture_of
-from attnviz.ui.learn.cause_choices import Chosen, go_to, named, run
+from attnviz.ui.learn.cause_choices import Chosen, go_to, named, run, undo
 from attnviz.ui.learn.computed import translated
 
 if TYPE_CHECKING:
@@ -90,6 +90,19 @@ def beside(chosen: Chosen) -> None:
             st.markdown(in_words(chosen, found))
             _where_it_reads(chosen, model)
             _in_many(model)
+            if model != chosen.model:
+                st.button(
+                    "What decides here? Try all its arrows, below",
+                    key=f"open {model}",
+                    icon=":material/search:",
+                    on_click=_open,
+                    args=(model,),
+                )
+
+
+def _open(model: str) -> None:
+    st.session_state["translator"] = catalogue.entry(model).title
+    undo()
 
 
 def _where_it_reads(chosen: Chosen, model: str) -> None:
@@ -103,7 +116,8 @@ def _where_it_reads(chosen: Chosen, model: str) -> None:
         for head, row in enumerate(of_layer)
     ]
     st.markdown(
-        f"When it chooses `{found.written}`, the heads of its cross-attention read most: {', '.join(heads)}."
+        f"When it chooses `{found.written}`, the heads of its cross-attention read most: {', '.join(heads)}. "
+        f"{_strongest(found)}"
     )
 
 

@@ -210,6 +210,8 @@ def steps(chosen: Chosen) -> list[Step]:
     last = others[-1] if others else first
     query = _spoken(chosen.asker, "query")
     best, worst = (_spoken(chosen.name(token), "key") for token in (first, last))
+    # A token that may look at one only has no best and no worst fit.
+    least: list[str | Spoken] = [", and that of ", worst, f" least, {_number(done.dot_products[last])}"]
     read = looks(done.weights[None], 0, [chosen.queries[done.token]], chosen.keys)
     shares = [(percent(weight), key) for key, weight in read.keys]
     looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
@@ -243,7 +245,7 @@ def steps(chosen: Chosen) -> list[Step]:
             " fits the key of ",
             best,
             f" best, {_number(done.dot_products[first])}",
-            *([", and that of ", worst, f" least, {_number(done.dot_products[last])}"] if others else []),
+            *(least if others else []),
             f", of the {len(chosen.by_weight)} that it may look at." if chosen.forbidden else ".",
         ),
         _step(
@@ -350,8 +352,8 @@ def _why_three(chosen: Chosen, best: int) -> str:
         return (
             "The two vectors come from different networks and different languages: nothing makes a French "
             "word’s vector like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn "
-            f"to bring both into the same {done.d_head} numbers, where they can be compared: {chosen.word} and "
-            f"{chosen.shown(best)} get the score {_number(done.model_scores[done.token, best])}. {value}"
+            f"to bring both into the same {done.d_head} numbers, where they can be compared: {chosen.word} "
+            f"and {chosen.shown(best)} get the score {_number(done.model_scores[done.token, best])}. {value}"
         )
     alike = (
         "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
@@ -448,10 +450,12 @@ def limits(chosen: Chosen) -> None:
 
     heads = done.d_model // done.d_head
     others = f"**The other heads.** This is one of {heads} in its layer; what they add together is page 4."
+    itself = f"the token that looks and the {MOST_ROWS - 1} that it"
+    looked_at = f"the {MOST_ROWS} English tokens that the French one" if done.crosses else itself
     long = (
         f"**All of a long text.** Up to {MOST_ROWS} tokens, each has a row and its numbers. Of a longer "
-        f"text, the picture and the table write out the token that looks and the {MOST_ROWS - 1} that it "
-        "looks at most; all are computed, and what the others weigh is added up."
+        f"text, the picture and the table write out {looked_at} looks at most; all are computed, and what "
+        "the others weigh is added up."
     )
     points = [why, others, chosen.attention.special, long]
     if chosen.attention.model == TRANSLATOR:

@@ -72,18 +72,13 @@ def train(number: int, head: Head) -> None:
 def _wish() -> Wish:
     told, seed, steps = st.columns([3, 2, 4], gap="medium", vertical_alignment="bottom")
     with told:
-        variant = st.selectbox(
-            "What it is told",
-            list(VARIANTS),
-            key="live_told",
-            bind="query-params",
-            format_func=lambda name: VARIANTS[name].title,
-        )
+        names = {variant.title: name for name, variant in VARIANTS.items()}
+        title = st.selectbox("What it is told", list(names), key="live_told", bind="query-params")
     with seed:
         number = st.number_input("Seed", 0, _LAST_SEED, 1, key="live_seed", bind="query-params")
     with steps:
         count = st.select_slider("Steps", STEPS, ENOUGH, key="live_steps", bind="query-params")
-    return Wish(variant, int(number), int(count))
+    return Wish(names[title], int(number), int(count))
 
 
 def _mine() -> Training | None:

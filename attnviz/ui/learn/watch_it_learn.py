@@ -67,17 +67,13 @@ def choose() -> Chosen:
     """
     told, said, shown = st.columns([3, 5, 3])
     # Where nothing is stored, reading the first one says what is missing.
-    names = [name for name in VARIANTS if name in learning.stored()] or list(VARIANTS)[:1]
+    stored = [name for name in VARIANTS if name in learning.stored()] or list(VARIANTS)[:1]
+    variants = {VARIANTS[name].title: VARIANTS[name] for name in stored}
     with told:
-        name = st.selectbox(
-            "Translator in training",
-            names,
-            key="learner",
-            bind="query-params",
-            format_func=lambda name: VARIANTS[name].title,
-        )
+        title = st.selectbox("Translator in training", list(variants), key="learner", bind="query-params")
+    variant = variants[title]
     try:
-        training = learning.shipped(name)
+        training = learning.shipped(variant.name)
     except AttnvizError as error:
         links.forget()
         st.error(markdown.plain(str(error)), icon=":material/build:")
@@ -91,8 +87,8 @@ def choose() -> Chosen:
         head = st.selectbox(
             "Head on show", options, options.index(TAUGHT.name), key="watched", bind="query-params"
         )
-    st.markdown(f":small[{markdown.plain(VARIANTS[name].told)}]")
-    return Chosen(VARIANTS[name], training, sentences.index(sentence), heads[options.index(head)])
+    st.markdown(f":small[{markdown.plain(variant.told)}]")
+    return Chosen(variant, training, sentences.index(sentence), heads[options.index(head)])
 
 
 def question(chosen: Chosen) -> None:

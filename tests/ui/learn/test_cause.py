@@ -12,6 +12,7 @@ from tests.ui.shown import clean, sent, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
+DECORATIVE = "translator-decorative"
 
 
 def change(app: AppTest, edit: str) -> None:
@@ -144,6 +145,20 @@ def test_the_guess_is_answered(visit_lesson: VisitLesson) -> None:
     pills = app.button_group(key="guess_cause")
     pills.set_value("the same as before").run()
     assert "**Not quite.** It says: *Le chien n'a pas traversé la route car elle" in words(app)
+
+
+def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("cause", edit=MOVED)
+    (lead,) = [button for button in app.button if button.label.startswith("What decides here?")]
+    lead.click().run()
+    clean(app)
+    assert app.selectbox(key="translator").value == catalogue.entry(DECORATIVE).title
+    data = sent(app, "arrow")
+    assert data["interference"]["change"] == "none"
+    assert data["now"][1] > 0.95
+    change(app, MOVED)
+    assert "**Nothing changed**, though the arrow points elsewhere" in words(app)
+    assert "As dark, and without an effect on the pronoun: `it` in 2-1" in words(app)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

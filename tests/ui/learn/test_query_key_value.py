@@ -1,14 +1,21 @@
 """The page of the six steps: what a link, a word, a long text and a bad one do."""
 
+import json
+
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from attnviz.capture.catalogue import TRANSLATOR
 from attnviz.lessons.query_key_value import MOST_ROWS, walk
+from attnviz.trace import Kind
 from attnviz.ui.examples import OPENING
+from attnviz.ui.learn.english import OPENING as ENGLISH_OPENING
 from tests.ui.learn.conftest import VisitLesson
 from tests.ui.shown import clean, sent, words
 
 PAGE = "query_key_value"
+TWO_SENTENCES = f"{ENGLISH_OPENING} {ENGLISH_OPENING}"
 FORTY = " ".join(["dog"] * 38)  # and [CLS] and [SEP]
 
 
@@ -129,3 +136,114 @@ def test_what_cannot_be_read_is_said_kindly(visit_lesson: VisitLesson, text: str
     assert not app.exception
     if text.startswith("dog"):
         assert "at most" in app.error[0].value
+
+
+ENGLISH = "Translator: English reads English"
+FRENCH = "Translator: French reads French"
+ACROSS = "Translator: French reads English"
+
+
+def steps_of(app: AppTest) -> list[str]:
+    """What is said about each step in the picture."""
+    return [
+        "".join(part if isinstance(part, str) else part["text"] for part in step["sentence"])
+        for step in sent(app, "walk")["steps"]
+    ]
+
+
+def all_words(app: AppTest) -> str:
+    """All that the page itself says, without the glossary that every Learn page has."""
+    own = [element.value for element in app.markdown if not element.value.startswith("- **Token**")]
+    return "\n".join([*own, *steps_of(app), json.dumps(sent(app, "walk"), ensure_ascii=False)])
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "layer", "token"),
+    [(ENGLISH, "encoder", 1, "it"), (FRENCH, "decoder", 0, "car"), (ACROSS, "cross", 0, "car")],
+)
+def test_a_translator_opens_where_its_pronoun_is_decided(
+    visit_lesson: VisitLesson, model: str, kind: Kind, layer: int, token: str
+) -> None:
+    app = visit_lesson(PAGE, six_steps_of=model)
+    clean(app)
+    assert not app.warning
+    tokens = walk(ENGLISH_OPENING, layer, 0, 0, TRANSLATOR, kind).query_tokens
+    row = [found.text for found in tokens].index(token)
+    done = walk(ENGLISH_OPENING, layer, 0, row, TRANSLATOR, kind)
+    message = sent(app, "walk")
+    assert len(message["tokens"]) == len(done.key_tokens)
+    asker = message["across"]["token"] if kind == "cross" else message["tokens"][message["query"]]
+    assert asker["label"] == token
+    assert message["forbidden"] == [not allowed for allowed in done.allowed]
+    np.testing.assert_allclose(np.array(sent(app, "weights_table")["weights"]), done.model_weights)
+    said = all_words(app)
+    best = int(done.weights.argmax())
+    assert f"{done.dot_products[best]:.2f} ÷ 4.00 = {done.scores[best]:.2f}".replace("-", "−") in said
+    assert "64 × 16 numbers" in said
+    for of_bert in ("BERT", "CLS", "SEP", "384", "segment"):
+        assert of_bert not in said
+
+
+def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=FRENCH, translator_query="3 chien", translator_head="3")
+    clean(app)
+    count = len(sent(app, "walk")["tokens"])
+    assert sent(app, "walk")["forbidden"] == [token > 2 for token in range(count)]
+    table = sent(app, "weights_table")
+    assert table["forbidden"] == [[key > query for key in range(count)] for query in range(count)]
+    assert not np.triu(np.array(table["weights"]), k=1).any()
+    assert f"−∞ in place of the scores of the {count - 3} tokens after" in words(app)
+    later = {token["label"] for token in sent(app, "walk")["tokens"][3:]}
+    assert not later & set(app.pills(key="guess_query_key_value").options)
+
+
+def test_the_first_french_token_can_look_at_itself_only(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=FRENCH, translator_query="1 [START]")
+    clean(app)
+    said = steps_of(app)
+    assert " least, " not in said[2]
+    assert "[START] looks at [START] 100 %" in said[4]
+
+
+def test_across_the_table_has_a_row_for_each_french_token(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ACROSS, convention="columns")
+    clean(app)
+    table = sent(app, "weights_table")
+    assert (table["queries"][0], table["keys"][-1]) == ("[START]", "[END]")
+    assert np.array(table["weights"]).shape == (len(table["queries"]), len(table["keys"]))
+    assert table["queries"][table["query"]] == "car"
+    assert table["forbidden"] is None
+
+
+def test_of_a_long_sentence_read_across_the_page_says_what_it_shows(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ACROSS, english=TWO_SENTENCES, translator_query="1 [START]")
+    clean(app)
+    done = walk(TWO_SENTENCES, 0, 0, 0, TRANSLATOR, "cross")
+    count = len(done.key_tokens)
+    assert count > MOST_ROWS
+    said = words(app)
+    assert f"This text has {count}: the rows are the {MOST_ROWS} tokens that `[START]` looks at most" in said
+    assert f"{MOST_ROWS} of {count} English tokens are shown" in sent(app, "weights_table")["caption"]
+    table = sent(app, "weights_table")
+    sums = np.array(table["weights"]).sum(axis=1) + np.array(table["others"])
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+
+
+def test_a_word_that_the_translator_does_not_know_is_said_kindly(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ACROSS, english="The <b>aardvark</b> was tired.")
+    assert not app.exception
+    assert "aardvark" in app.error[0].value
+    assert app.text_input(key="english").value == "The <b>aardvark</b> was tired."
+
+
+def test_a_model_that_does_not_exist_is_bert_and_is_said(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of="GPT")
+    clean(app)
+    assert len(sent(app, "walk")["tokens"]) == 15
+    assert "GPT" in app.warning[0].value
+
+
+def test_a_layer_that_the_translator_does_not_have_is_said(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ENGLISH, translator_layer="5", translator_head="9")
+    clean(app)
+    assert "translator_layer" in app.warning[0].value

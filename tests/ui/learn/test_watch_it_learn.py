@@ -75,6 +75,7 @@ def test_the_numbers_of_a_step_are_told_in_words(visit_lesson: VisitLesson, vari
     stored = learning.shipped(variant).snapshots[at]
     app = visit_lesson(PAGE, learner=VARIANTS[variant].title, step=str(stored.step))
     clean(app)
+    assert not app.warning
     told = words(app)
     measures = stored.measures
     assert f"translates {percent(measures.exact)} word for word" in told
