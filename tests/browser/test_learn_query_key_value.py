@@ -9,11 +9,14 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from attnviz.capture import loading
+from attnviz.capture.catalogue import TRANSLATOR
 from attnviz.ui.examples import OPENING
+from attnviz.ui.learn.english import OPENING as ENGLISH
 from tests import reference_bert
 from tests.browser.reference import Array, forward
 from tests.browser.server import Server
-from tests.browser.visit import visit, wait_idle
+from tests.browser.visit import axe, visit, wait_idle
 
 LAYER, HEAD, IT = 3, 1, 9  # from 0
 LONG = " ".join(f"The dog number {n} did not cross the road as it was tired." for n in range(1, 8))
@@ -182,3 +185,37 @@ def test_what_a_visitor_types_is_text(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/query_key_value?step=6&text={quote('<img src=x> **it**')}")
     expect(page.locator(".walk .label").nth(1)).to_have_text("<")
     assert page.locator(".walk img, .weights-table img").count() == 0
+
+
+def test_the_translator_reads_across_and_never_ahead(page: Page, server: Server) -> None:
+    trace = loading.load_translator(TRANSLATOR).trace(ENGLISH)
+    car = [token.text for token in trace.block("cross", 0).query_tokens].index("car")
+
+    def open_step(number: int, kind: str) -> None:
+        chosen = f"six_steps_of={quote(f'Translator: French reads {kind}')}&translator_head=3"
+        visit(page, f"{server.url}/query_key_value?{chosen}&step={number}")
+        step(page, number)
+
+    open_step(2, "English")
+    expect(page.locator(".walk .stage > .asker")).to_have_text("car")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    step(page, 5)
+    across = trace.block("cross", 0).weights[2, car]
+    np.testing.assert_allclose(values(page, "weights-cell"), across, atol=1e-6)
+    focus(page, "query")
+    page.keyboard.press("End")
+    expect(page.locator(".walk .detail h3")).to_have_text("Number 16 of the query of car")
+    assert values(page, "result") == pytest.approx([trace.block("cross", 0).query[2, car, -1]], abs=1e-5)
+
+    open_step(5, "French")
+    block = trace.block("decoder", 0)
+    np.testing.assert_allclose(values(page, "weights-cell"), block.weights[2, car], atol=1e-6)
+    later = len(block.key_tokens) - car - 1
+    assert printed(page, "scores-cell")[car + 1 :] == ["−∞"] * later
+    assert printed(page, "weights-cell")[car + 1 :] == ["0"] * later
+    assert page.locator(".weights-table .forbidden").count() == (~block.mask).sum()
+    focus(page, "weights")
+    page.keyboard.press("End")
+    expect(page.locator(".walk .detail")).to_contain_text("which comes later: its score is −∞")
+    assert axe(page) == []

@@ -148,3 +148,12 @@ def test_the_first_stored_step_knows_nothing(shipped: Learning) -> None:
     assert first.measures.exact == 0
     assert first.measures.loss > np.log(len(FRENCH)) - 1 > last.measures.loss
     assert shipped.steps == learning.stored_steps(last.step)
+
+
+def test_a_stored_training_leads_from_chance_to_the_right_pronoun(shipped: Learning) -> None:
+    first, last = shipped.snapshots[0].measures, shipped.snapshots[-1].measures
+    assert first.pronoun == pytest.approx(0.5, abs=0.05)
+    assert last.pronoun > 0.98
+    assert last.exact > 0.97
+    assert last.referent > 0.95
+    assert last.other < 0.05

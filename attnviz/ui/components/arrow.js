@@ -52,6 +52,8 @@ class Arrow {
     const told = this.data && JSON.stringify(this.data.translation);
     this.data = data;
     themeOf(this.root);
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", `${data.reader} in ${data.title}`);
     this.choice.tell(data.interference);
     this.buildWords();
     this.buildButtons();

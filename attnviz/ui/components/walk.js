@@ -153,11 +153,9 @@ class Block {
     const { forbidden } = this.walk.data;
     const cells = [...this.cells].map((value, row) => {
       const masked = forbidden[row] && { scores: [-Infinity, "−∞"], weights: [0, "0"] }[this.name];
-      const cell = element(
-        "div",
-        { class: forbidden[row] ? "cell forbidden" : "cell" },
-        number(`${this.name}-cell`, ...(masked || [value, weights ? share(value) : fixed(value, 2)])),
-      );
+      const [exact, text] = masked || [value, weights ? share(value) : fixed(value, 2)];
+      const cell = element("div", { class: "cell" }, number(`${this.name}-cell`, exact, text));
+      cell.classList.toggle("forbidden", forbidden[row]);
       if (weights && !masked) {
         const bar = element("span", { class: "bar", "aria-hidden": "true" });
         bar.style.width = `${100 * value}%`;
@@ -213,7 +211,8 @@ class Block {
     if (this.canvas) this.canvas.style.imageRendering = box.height < this.rows || box.width < this.columns ? "auto" : "pixelated";
     const size = this.column ? "" : `${this.row ? 1 : this.rows} × ${this.columns}`;
     const parts = [element("span", { class: "badge" }, String(this.step)), symbol(this.headSymbol(walk), this.role)];
-    if (box.beside) parts.unshift(walk.crosses ? element("bdi", { class: "asker", text: walk.data.across.token.label }) : element("small", {}, "query (looks)"));
+    if (box.beside && walk.crosses) parts.unshift(element("bdi", { class: "asker", text: walk.data.across.token.label }));
+    else if (box.beside) parts.unshift(element("small", {}, "query (looks)"));
     else if (box.width > 84) parts.push(element("small", {}, size));
     this.head.replaceChildren(...parts);
     this.head.classList.toggle("beside", Boolean(box.beside));
@@ -245,7 +244,7 @@ class Walk {
     this.bar = element("div", { class: "bar-of-steps" }, this.back, this.title, this.next);
     this.sentence = element("p", { class: "sentence", "data-part": "sentence" });
     this.labels = element("div", { class: "labels" });
-    this.asker = element("div", { class: "label chosen" });
+    this.asker = element("div", { class: "asker" });
     this.axis = element("div", { class: "axis" });
     this.ghost = element("div", { class: "ghost", "aria-hidden": "true" });
     this.equation = element("div", { class: "equation" });
@@ -343,13 +342,12 @@ class Walk {
       block.fill(this.set.arrays[block.name], this.theme);
     }
     this.labels.replaceChildren(
-      ...this.data.tokens.map(({ label, title }, at) =>
-        element(
-          "div",
-          { class: `label ${at === this.data.query ? "chosen" : this.data.forbidden[at] ? "forbidden" : ""}`, title },
-          element("bdi", { text: label }),
-        ),
-      ),
+      ...this.data.tokens.map(({ label, title }, at) => {
+        const node = element("div", { class: "label", title }, element("bdi", { text: label }));
+        node.classList.toggle("chosen", at === this.data.query);
+        node.classList.toggle("forbidden", this.data.forbidden[at]);
+        return node;
+      }),
     );
     if (this.crosses) this.asker.replaceChildren(element("bdi", { text: this.data.across.token.label }));
     this.drawn = true;

@@ -63,7 +63,8 @@ def tried(chosen: Chosen) -> None:
         f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
         "**effects**: for each cell the model was run once more with that one row silenced, and "
         f"`{found.written}` became so many percentage points more or less probable. What is dark on the "
-        "left and empty on the right is a picture without an effect."
+        "left and empty on the right is a picture without an effect. What is dark on both is worth dragging: "
+        "click it, and its arrow stands above."
     )
     with st.container(border=True):
         _draw(f"effects {chosen.model}", chosen, found)

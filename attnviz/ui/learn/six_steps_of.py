@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.shown import Shown
 from attnviz.capture import catalogue, loading
@@ -182,21 +183,19 @@ def _ask_translator(attention: Attention) -> Asked:
 
 def _choose_translators_head(attention: Attention) -> tuple[int, int]:
     """From 0; where there is but one layer, there is nothing to choose."""
-    layer_column, head_column = st.columns(2)
-    layer = 1
+    layer = 0
+    place = st.container()
     if attention.layers > 1:
-        layer = layer_column.number_input(
-            "Layer",
-            1,
-            attention.layers,
-            variants.TAUGHT_LAYER + 1,
-            key="translator_layer",
-            bind="query-params",
-        )
-    heads = catalogue.entry(TRANSLATOR).heads
+        layer_column, place = st.columns(2)
+        layer = _from_one(layer_column, "Layer", "translator_layer", attention.layers, variants.TAUGHT_LAYER)
     taught = variants.TAUGHT_CROSS_HEAD if attention.kind == "cross" else variants.TAUGHT_HEAD
-    head = head_column.number_input("Head", 1, heads, taught + 1, key="translator_head", bind="query-params")
-    return int(layer) - 1, int(head) - 1
+    heads = catalogue.entry(attention.model).heads
+    return layer, _from_one(place, "Head", "translator_head", heads, taught)
+
+
+def _from_one(place: DeltaGenerator, label: str, key: str, most: int, default: int) -> int:
+    """A number that counts from 1 on screen, and here from 0."""
+    return int(place.number_input(label, 1, most, default + 1, key=key, bind="query-params")) - 1
 
 
 def _choose_translators_word(attention: Attention, text: str, translation: Translation) -> int:
