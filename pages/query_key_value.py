@@ -17,6 +17,6 @@ with lesson("query_key_value", query_key_value.PARAMETERS) as places:
     with places.more:
         query_key_value.more(chosen)
     with places.code:
-        query_key_value.code()
+        query_key_value.code(chosen)
     with places.limits:
         query_key_value.limits(chosen)

@@ -350,10 +350,10 @@ def _why_three(chosen: Chosen, best: int) -> str:
     value = "And what a token is found by need not be what it hands over: hence the :green[value]."
     if done.crosses:
         return (
-            "The two vectors come from different networks and different languages: nothing makes a French "
-            "word’s vector like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn "
-            f"to bring both into the same {done.d_head} numbers, where they can be compared: {chosen.word} "
-            f"and {chosen.shown(best)} get the score {_number(done.model_scores[done.token, best])}. {value}"
+            "The two vectors come from different networks, for different languages: that of a French word "
+            "need not be like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn to "
+            f"make {done.d_head} numbers of each that can be compared: {chosen.word} gives "
+            f"{chosen.shown(best)} the score {_number(done.model_scores[done.token, best])}. {value}"
         )
     alike = (
         "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
@@ -428,10 +428,11 @@ def _in_words(chosen: Chosen) -> None:
     )
 
 
-def code() -> None:
+def code(chosen: Chosen) -> None:
     """The functions that computed the picture."""
     lesson, attention = "attnviz.lessons.query_key_value", "attnviz.transformer.attention"
     the_code(
+        (lesson, "_read_by_bert" if chosen.attention.model == MODEL else "_read_by_translator"),
         (lesson, "six_steps"),
         (lesson, "of_head"),
         (attention, "scaled_dot_product_attention"),

@@ -116,8 +116,8 @@ ATTENTIONS = {
 }
 
 LOOKING_ACROSS = (
-    "After the decoder’s own attention and Add & Norm (page 8): it already holds something of the French "
-    "tokens before it."
+    "From the decoder’s own attention and Add & Norm (page 8), where it read itself and the French tokens "
+    "before it."
 )
 """Where the vector of a token that looks at another text comes from."""
 
