@@ -55,6 +55,24 @@ def again(name: str) -> Click:
     return click
 
 
+def in_turns(*names: str) -> Click:
+    """Click on these buttons, one after the other; on the first, where there are several of a name."""
+
+    def click(page: Page, number: int) -> None:
+        page.get_by_role("button", name=names[number % len(names)]).first.click()
+
+    return click
+
+
+def slid(label: str) -> Click:
+    """Move a slider one step to the left and back."""
+
+    def press(page: Page, number: int) -> None:
+        page.get_by_role("slider", name=label).press("ArrowRight" if number % 2 else "ArrowLeft")
+
+    return press
+
+
 CONTROLS: dict[str, tuple[str, Click]] = {
     "weighted_average": ("another way to compare", alternately("Cosine", "Dot product")),
     "scale": ("draw again", again("Draw again")),
@@ -64,6 +82,10 @@ CONTROLS: dict[str, tuple[str, Click]] = {
     "positions": ("another order: the model runs again", again("Shuffle")),
     "cross_attention": ("self- or cross-attention", alternately("reads itself", "reads the other text")),
     "block": ("another layer", stepped("Layer")),
+    "translate": ("tired or narrow: translated again", alternately("too narrow", "too tired")),
+    "cause": ("silence a row, and let it go back", in_turns("Silence the row of it", "Let it go back")),
+    "watch_it_learn": ("another step of the training", slid("After how many steps")),
+    "long_distances": ("one clause more or less", slid("Clauses put in")),
 }
 
 
