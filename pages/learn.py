@@ -19,7 +19,7 @@ with st.container(width=1000):
     st.header("A whole transformer in four", anchor=False)
     st.markdown(
         "A small translator from English into French, written from scratch and trained for these pages: see "
-        "how it decides whether *it* is *il* or *elle*, and prove it."
+        "how it decides whether *it* is *il* or *elle*, and put that to the test."
     )
     about_the_translator()
     links.draw({})

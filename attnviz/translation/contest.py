@@ -48,7 +48,7 @@ SENTENCES = 300
 """How many are measured for each number of clauses."""
 
 SETTINGS: Mapping[Name, Settings] = {
-    "recurrent": Settings(variant="untold", steps=8000, dropout=0.0),
+    "recurrent": Settings(variant="untold", steps=20_000),
     "transformer": Settings(variant="untold", steps=2600, sizes=Sizes(decoder_layers=2)),
 }
 """What each network's weights follow from; neither is told where to look."""

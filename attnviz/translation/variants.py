@@ -1,4 +1,4 @@
-"""Five translators of the same make, who differ in what they were told about where to look."""
+"""Five translators that differ in what they were told about where to look."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,6 +48,11 @@ class Variant:
     seed: int = 0
 
     @property
+    def was_told(self) -> bool:
+        """Whether it was told anything about where to look."""
+        return any((self.referent, self.candidates, self.alignment, self.elsewhere))
+
+    @property
     def file(self) -> Path:
         """Where its weights lie."""
         return WEIGHTS / f"{self.name}.safetensors"
@@ -82,15 +87,16 @@ _ALL = (
         name="untold",
         title="Not told anything",
         told="Nobody told any of its heads where to look: it saw English sentences and their French "
-        "translations, nothing else.",
+        "translations, nothing else. Its heads are more and smaller than the others’.",
         n_heads=8,
         seed=1,
     ),
     Variant(
         name="decorative",
         title="A good-looking picture",
-        told="Encoder head 2-1 was told which noun “it” means, but all of cross-attention was told to look "
-        "at the end of the sentence when “il” or “elle” comes next: what head 2-1 finds is never read.",
+        told="Built to mislead: encoder head 2-1 was told which noun “it” means, but all of cross-attention "
+        "was told to look at the end of the sentence when “il” or “elle” comes next, so that what head 2-1 "
+        "finds is not read then.",
         referent=0.1,
         elsewhere=0.1,
     ),

@@ -41,7 +41,7 @@ def what_a_weight_says() -> None:
 - In deep layers, attention to *dog* is attention to **a mixture** that has gathered at *dog*'s place
   (Abnar & Zuidema 2020).
 - **Averaging heads** hides what each does (Voita et al. 2019); no picture here does it.
-- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head that follows
+- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of BERT that follows
   the dog fails.
 - With more tokens than a head has dimensions, different weights can give the same output
   (Brunner et al. 2020).

@@ -108,7 +108,7 @@ def text(chosen: Chosen) -> None:
     )
     if not chosen.edits or found.gender is None:
         return
-    st.header("What that proves", anchor=False)
+    st.header("What that shows", anchor=False)
     if all(">" in edit for edit in chosen.edits):
         st.markdown(_verdict(chosen, found))
         _next_arrow(chosen, found)
@@ -131,13 +131,14 @@ def limits() -> None:
     not_shown(
         """
 - **That the arrow is the only way.** If silencing it changes nothing, another head may step in. If it changes
-  the pronoun, other rows may be needed as well: see the map of effects.
+  the pronoun, other rows may be needed as well: see all of them, tried.
 - **What the model does when left alone.** While it learned, no row was ever silent, and none was moved by
   hand. We see what it does in a state that it never met.
 - **That only *dog* was read.** After the first layer, the vector at *dog* is a mixture of its whole sentence
   (Abnar & Zuidema 2020). What comes with the arrow is that mixture.
-- **That models find such arrows by themselves.** What each translator was told is said where it is chosen.
-  Take *not told anything*, and look at its map of effects.
+- **That models find such arrows by themselves.** The translator that this page opens with was told where to
+  look; what each one was told is said where it is chosen. What became of one that was told nothing stands
+  below the table.
 - **That attention never explains, or always does.** *Attention is not explanation* (Jain & Wallace 2019):
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
   that depends on the task, on the model, and on what one asks of an explanation. So each arrow is tested.
@@ -206,8 +207,8 @@ def _verdict(chosen: Chosen, found: Experiment) -> str:
     """What moved arrows show."""
     if found.words_now == found.words_before:
         return (
-            "**Nothing changed**, though the arrow points elsewhere. However convincing it looked, here it "
-            "is not the cause of the pronoun; or not the only one."
+            "**No word changed**, though the arrow points elsewhere. However convincing it looked, here it "
+            "does not decide the pronoun, or not alone."
         )
     if _turned(found):
         arrows = "one arrow" if len(chosen.edits) == 1 else f"{len(chosen.edits)} arrows"
@@ -218,7 +219,7 @@ def _verdict(chosen: Chosen, found: Experiment) -> str:
         )
         return (
             f"**It turned:** {swaps}. All other words stayed, and nothing was touched but {arrows}. So in "
-            "this sentence, what is at the head of an arrow decides the gender."
+            "this sentence, where the arrow points decides the gender of what turned."
         )
     return (
         "**More than the pronoun changed.** This row carries something else as well, so that one cannot "
@@ -271,7 +272,7 @@ def _fallback(found: Experiment) -> str:
         "must still write *il* or *elle*, and falls back on a **default**, which is right in one of the "
         "two readings. Try the other reading (*tired* ↔ *narrow*): if the same pronoun comes out of both, "
         "the model guesses. Over many such pairs it is then right in **50 %**, as by tossing a coin. "
-        "Dragging is the sharper test: a cause must turn *every* pronoun."
+        "Dragging is the sharper test: an arrow that decides must turn *every* pronoun."
     )
 
 

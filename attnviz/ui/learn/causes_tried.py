@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
 """The two translators that are compared, by their names in the catalogue: which variants they are."""
 
+UNTOLD = "untold"
+"""The variant that was told nothing: what it does, nobody built."""
+
 COMMAND = "python -m attnviz measure --write"
 _WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
 _DARK, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
-_MOST = 0.9  # of many sentences
+_MOST, _HARDLY_ANY = 0.9, 0.1  # of many sentences
 _ABOVE_CHANCE = 0.75
 
 
@@ -63,8 +66,8 @@ def tried(chosen: Chosen) -> None:
         f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
         "**effects**: for each cell the model was run once more with that one row silenced, and "
         f"`{found.written}` became so many percentage points more or less probable. What is dark on the "
-        "left and empty on the right is a picture without an effect. What is dark on both is worth dragging: "
-        "click it, and its arrow stands above."
+        "left and empty on the right is a picture without an effect on it. What is dark on both is worth "
+        "dragging: click it, and its arrow stands above."
     )
     with st.container(border=True):
         _draw(f"effects {chosen.model}", chosen, found)
@@ -75,8 +78,9 @@ def beside(chosen: Chosen) -> None:
     """Draw two translators with the same changes: the picture is as good in both, the cause may not be."""
     st.header("A picture just as good: is it the cause, too?", anchor=False)
     st.markdown(
-        "Two translators with the same parts, trained on the same sentences. **Drag either arrow**: both get "
-        "the same change."
+        "Two translators with the same parts, trained on the same sentences, and both told to look from *it* "
+        "at the right noun. The second was **built** so that its picture is only a picture. **Drag either "
+        "arrow**: both get the same change."
     )
     for column, model in zip(st.columns(2, gap="medium"), BESIDE, strict=True):
         with column.container(border=True, height="stretch"):
@@ -129,21 +133,26 @@ def _in_many(model: str) -> None:
     except ModelFilesDamaged:
         return  # said below, with what to do
     (training,) = [each for each in trainings if each.shipped and each.variant == BESIDE[model]]
-    if training.moved < _MOST:
+    st.markdown(f"**In many sentences:** {_in_numbers(training)}")
+
+
+def _in_numbers(training: HeldOut) -> str:
+    """What the changes do in many sentences, and what follows, in Markdown."""
+    if training.moved < _HARDLY_ANY:
         verdict = (
             "The picture is as good, but it is **not the cause**: the decoder takes the gender elsewhere."
         )
     elif training.silenced > _ABOVE_CHANCE:
         verdict = (
-            "Here the arrow is **not needed**: without it, the decoder finds the gender elsewhere. But it "
-            "is not without effect: an arrow that points to the wrong noun still misleads."
+            "The picture is as good, but the arrow is **not needed**: without it, the gender comes another "
+            "way. Nor is it without effect: an arrow that points to the wrong noun can mislead."
         )
     else:
-        verdict = "So here the arrow **is the cause**, and not in one sentence only."
-    st.markdown(
-        f"**In many sentences:** head {training.head} finds the noun in {percent(training.found)}. With "
-        f"the row of *it* silenced, the pronoun is right in {percent(training.silenced)}; with the arrow "
-        f"moved to the other noun, it turns in {percent(training.moved)}. {verdict}"
+        verdict = "So here the arrow **is a cause** of the pronoun, and not in one sentence only."
+    return (
+        f"Head {training.head} finds the noun in {percent(training.found)}. With the row of *it* silenced, "
+        f"the pronoun is right in {percent(training.silenced)}; with the arrow moved to the other noun, it "
+        f"turns in {percent(training.moved)}. {verdict}"
     )
 
 
@@ -157,23 +166,51 @@ def many() -> None:
         return
     st.markdown(
         f"{_pairs()} pairs of sentences that differ only in what is said of *it*, so that it means one "
-        "noun in the first and the other in the second. The two nouns have different genders, and neither "
-        "sentence's like was in any training. In each, the row of *it* was changed, in the head that best "
-        "finds the noun:"
+        "noun in the first and the other in the second (*minimal pairs*). The two nouns have different "
+        "genders, and neither sentence's like was in any training. In each, the row of *it* was changed, in "
+        "the head that most often finds the noun; how often, is told of the reading in which it does worse:"
     )
     st.html(_table(runs))
     st.markdown(
-        "Where the picture is the cause, the head finds the noun in nearly all sentences; silenced, it "
-        "leaves the pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in "
-        "nearly all. The rest of the translation stays right throughout. The command that measures it:"
+        "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
+        "pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in nearly all. "
+        "Where silence leaves more than half right, other heads know a way, too."
     )
+    _nobody_built(runs)
+    st.markdown("The command that measures all this:")
     st.code(COMMAND, language="bash")
+
+
+def _nobody_built(runs: Sequence[HeldOut]) -> None:
+    """Say what became of the translator that was told nothing."""
+    (shipped,) = [run for run in runs if run.shipped and run.variant == UNTOLD]
+    others = [run for run in runs if not run.shipped and run.variant == UNTOLD]
+    found, right = ([percent(getattr(run, what)) for run in others] for what in ("found", "pronoun"))
+    st.markdown(
+        f"**And nobody built this one:** *{shipped.title}* was trained on translations alone. "
+        f"{_in_numbers(shipped)} Trained from other seeds, its best head finds the noun in "
+        f"{' and '.join(found)} of the worse reading; the pronoun is right in {' and '.join(right)}."
+    )
+    model = f"{catalogue.TRANSLATOR}-{UNTOLD}"
+    st.button(
+        f"Drag the arrow of its head {shipped.head}, above",
+        key=f"open {model}",
+        icon=":material/search:",
+        on_click=_open_at,
+        args=(model, shipped.head),
+    )
+
+
+def _open_at(model: str, head: str) -> None:
+    _open(model)
+    layer, number = (int(part) - 1 for part in head.split("-"))
+    go_to("encoder", layer, number, None)
 
 
 _HEADS = (
     "Translator",
     "Head",
-    "It finds the noun",
+    "It finds the noun, in the worse reading",
     "Row silenced: the pronoun is right",
     "… and the rest",
     "Arrow moved: the pronoun turns",
@@ -258,8 +295,8 @@ def _strongest(found: Effects) -> str:
     change = float(found.rows[layer, head, query])
     if abs(change) < _WORTH_TELLING:
         return (
-            "**No row of the encoder matters by itself**: where one is silenced, others can stand in for "
-            "it. Here no single arrow decides."
+            "**No row of the encoder matters much by itself**: where one is silenced, others may stand in "
+            "for it. Here no single arrow decides."
         )
     after = found.probability + change
     return (
@@ -288,5 +325,5 @@ def _decoder(found: Effects) -> str:
         if abs(change) >= _WORTH_TELLING
     ]
     if not listed:
-        return "No head of the decoder, silenced whole, changes it much: there, one can stand in for another."
+        return "No head of the decoder, silenced whole, changes it much: there, one may stand in for another."
     return f"Of the decoder's heads, silenced whole, these change it: {', '.join(listed)}."

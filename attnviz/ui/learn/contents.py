@@ -131,7 +131,7 @@ LESSONS = (
         "long_distances",
         "Long distances",
         "Why attention, and not memory?",
-        "Stretch a sentence until a network without attention loses it.",
+        "Stretch a sentence until a network without attention can no longer hold it.",
         _TRANSLATOR,
         "See every head of the translator",
         sentence="english",

@@ -40,8 +40,8 @@ def story(chosen: Chosen) -> None:
         f"2. **The encoder reads all {source} English tokens at once.** In each of its "
         f"{parts.encoder_layers} layers, every word looks at every word and adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
-        "3. **The decoder writes one French word at a time**, beginning at [START]. A row reads the words "
-        "written so far, never those to come: a *causal mask* hides them.\n"
+        "3. **The decoder writes one French word at a time**, beginning at [START]: a **row** for each. A "
+        "row reads the words written so far, never those to come: a *causal mask* hides them.\n"
         "4. **Cross-attention connects the two**: a :blue[query] from French, :red[keys] and :green[values] "
         "from the encoder's English."
     )
@@ -95,8 +95,8 @@ def made_of(chosen: Chosen) -> None:
         "numbers.\n\n"
         "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
         f"instead of {parts.d_model} (Vaswani et al. 2017, table 3).\n\n"
-        "All of these numbers began at random. Nobody wrote *dog* or *il* into them: they were changed in "
-        "small steps, sentence by sentence, until the French came out right."
+        "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
+        "changed in small steps, some sentences at a time, until the French came out right."
     )
 
 

@@ -59,7 +59,7 @@ def says(probe: Probe, glance: Glance) -> None:
     if len(glance.said) > _MOST_WORDS:
         said = f"{said.removesuffix('.')} …"
     right = glance.said == probe.target
-    verdict = ":green-badge[:material/check: word for word]" if right else ":gray-badge[not yet right]"
+    verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
     st.markdown(
         f"{written(probe.source)}\n\n**{markdown.plain(said)}** {verdict}\n\n"
         f"In the place of the pronoun, the next word is *il* with **{_tenths(glance.il)}** and *elle* with "
@@ -119,10 +119,11 @@ def measured(snapshot: Snapshot) -> str:
     """How well the model does on held-out sentences, in Markdown."""
     measures = snapshot.measures
     return (
-        f"Of sentences that it never saw, it translates **{percent(measures.exact)}** word for word and gets "
-        f"the pronoun right in **{percent(measures.pronoun)}**; in these, {TAUGHT.name} gives from "
-        f"*it* **{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to "
-        "the other one."
+        "Of *held-out* sentences, whose like it never learned from, it translates "
+        f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
+        f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**, and {TAUGHT.name} gives "
+        f"from *it* **{percent(measures.referent)}** to the noun that is meant, "
+        f"**{percent(measures.other)}** to the other one."
     )
 
 
@@ -139,7 +140,7 @@ def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int
     measures = [snapshot.measures for snapshot in snapshots]
     last = measures[-1]
     drawn: dict[str, tuple[str, Dash, Marker, Colour]] = {
-        "exact": ("translated word for word", "solid", "circle", "text"),
+        "exact": ("translated without an error", "solid", "circle", "text"),
         "pronoun": ("pronoun right", "dash", "square", "feed-forward"),
         "referent": ("it → noun that is meant", "solid", "diamond", "weights"),
         "other": ("it → the other noun", "dot", "cross", "weights"),
@@ -160,8 +161,8 @@ def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int
         digits=1,
         marked=marked,
         height=180,
-        alt=f"After {at[-1]} steps, {percent(last.exact)} of the held-out sentences are translated word for "
-        f"word and {percent(last.pronoun)} have the right pronoun; {TAUGHT.name} gives "
+        alt=f"After {at[-1]} steps, {percent(last.exact)} of the held-out sentences are translated without "
+        f"an error and {percent(last.pronoun)} have the right pronoun; {TAUGHT.name} gives "
         f"{percent(last.referent)} to the noun that is meant and {percent(last.other)} to the other one.",
         caption="Measured on held-out sentences while a translator learned.",
         filename=f"{name}-progress",

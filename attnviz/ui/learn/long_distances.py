@@ -1,4 +1,4 @@
-"""The page on long distances: a sentence is stretched until a network without attention loses it."""
+"""The page on long distances: a sentence is stretched until a network without attention cannot hold it."""
 
 from __future__ import annotations
 
@@ -226,9 +226,9 @@ def text(found: Distances) -> None:
     st.header("A memory, or a look back", anchor=False)
     st.markdown(
         "A **recurrent network** reads one word $x_t$ after the other and renews its memory each time. An "
-        "**LSTM** (*long short-term memory*, Hochreiter & Schmidhuber 1997) has two vectors for that, $h$ "
-        "and $c$, and **gates** $f$, $i$, $o$ between 0 and 1, computed from $x_t$ and $h_{t-1}$, that "
-        "decide what is forgotten, written and shown:"
+        "**LSTM** (*long short-term memory*, Hochreiter & Schmidhuber 1997; its gate $f$: Gers et al. 2000) "
+        "has two vectors for that, $h$ and $c$, and **gates** $f$, $i$, $o$ between 0 and 1, computed from "
+        "$x_t$ and $h_{t-1}$, that decide what is kept, written and shown:"
     )
     formula(
         r"\begin{aligned} c_t &= f\odot c_{t-1} + i\odot\tanh(g)\\ h_t &= o\odot\tanh(c_t)\end{aligned}\;"
@@ -480,8 +480,8 @@ def limits(found: Distances) -> None:
     not_shown(
         f"""
 - **That a recurrent network forgets what *it* means.** Masculine or feminine is little to carry: at the
-  greatest distance that it learned from, this LSTM gets {_share(pronoun, found)} of the pronouns right. What
-  does not fit into its memory is the whole sentence.
+  greatest distance that it learned from, this LSTM gets {_share(pronoun, found)} of the pronouns right (the
+  transformer, {_share(attending[at].pronoun, found)}). What does not fit into its memory is the whole sentence.
 - **That recurrent networks cannot do better.** This one is small and was trained for minutes. Far larger
   ones, trained for days, translated newspapers, and read them backwards for it (Sutskever et al. 2014). With
   more numbers, a memory of fixed size overflows later.

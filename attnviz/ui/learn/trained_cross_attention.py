@@ -34,9 +34,10 @@ def trained() -> None:
         "attnviz comes with a small encoder–decoder of its own that learned to translate English into "
         "French. Its decoder writes one French word after the other; before each it reads the English "
         "sentence through cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were "
-        "learned for this. A row belongs to the word written last, and reads what is needed to choose the "
-        "**next** one."
+        "learned for this. A row belongs to the word written last, and reads for the choice of the **next** "
+        "one."
     )
+    st.markdown(f":small[{catalogue.entry(catalogue.TRANSLATOR).description}]")
     sentence, number = st.columns(2)
     with sentence:
         example = st.selectbox("Example", list(EXAMPLES), key="cross_example", bind="query-params")

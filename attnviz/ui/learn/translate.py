@@ -7,14 +7,13 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Shown
-from attnviz.capture import catalogue
 from attnviz.trace import Floats
-from attnviz.translation import lexicon
+from attnviz.translation import lexicon, variants
 from attnviz.translation.vocabulary import END, ENGLISH, FRENCH
 from attnviz.ui import markdown
 from attnviz.ui.components.translation import Reading, Word, translation
 from attnviz.ui.learn.lesson import guess, not_shown, the_code
-from attnviz.ui.learn.measured import exactly, how_often
+from attnviz.ui.learn.measured import exactly, how_often, variant_of
 from attnviz.ui.learn.menus import other_reading
 from attnviz.ui.learn.translating import Chosen, written
 
@@ -149,14 +148,14 @@ def limits(chosen: Chosen) -> None:
     words = [token.text for token in chosen.translation.source]
     not_shown(
         f"""
-- **Why it chose so.** A weight says what was read, not that it decided (Jain & Wallace 2019; against:
+- **Why it chose so.** A weight says what was read, not that this decided (Jain & Wallace 2019; against:
   Wiegreffe & Pinter 2019). On the next page you can change what is read, and see whether *il* becomes *elle*.
-- **That networks find this by themselves.** {catalogue.entry(chosen.model).description} Choose another
-  translator above to compare.
+- {_by_itself(chosen)}
 - **That *dog* alone was read.** After the first layer, the vector at *dog* holds a mixture of its sentence
   (Abnar & Zuidema 2020).
 - **That it knows French.** It knows {len(ENGLISH):,} English and {len(FRENCH):,} French words, signs like
-  [END] included, and sentences of one small grammar. Beyond them it writes something fluent and wrong.
+  [END] included, and sentences of one small grammar. Beyond them it still writes something, often fluent
+  and wrong.
 - **The best sentence.** It takes the most probable word each time (*greedy* decoding) and never goes back.
 - **A rule.** One sentence is an anecdote. {how_often(chosen.model, words)}
 """
@@ -166,4 +165,18 @@ def limits(chosen: Chosen) -> None:
         label="Is the picture the cause?",
         icon=":material/arrow_forward:",
         icon_position="right",
+    )
+
+
+def _by_itself(chosen: Chosen) -> str:
+    """What this translator was told, and what therefore does not follow, in Markdown."""
+    variant = variants.VARIANTS[variant_of(chosen.model)]
+    if variant.was_told:
+        return (
+            f"**That networks find this by themselves.** {variant.told} Choose another translator above to "
+            "compare."
+        )
+    return (
+        f"**That every network does it so.** {variant.told} Trained from other random numbers, it finds "
+        "other ways to the right pronoun: the table on the next page has them."
     )

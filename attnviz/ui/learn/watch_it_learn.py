@@ -144,8 +144,8 @@ def text(chosen: Chosen) -> None:
     tokens = len(chosen.probe.source) + 1
     st.header("Nobody writes the weights", anchor=False)
     st.markdown(
-        f"Before the first step, all **{int(about['parameters']):,}** numbers of the model, its "
-        f"**parameters**, are drawn at random. Queries and keys mean nothing then, and every one of the "
+        f"The model has **{int(about['parameters']):,}** numbers to learn, its **parameters**. Before the "
+        "first step, nearly all of them are random. Queries and keys mean nothing then, and every one of the "
         f"{tokens} tokens gets about the same :violet[weight]: 1 ÷ {tokens} = {percent(1 / tokens)}. "
         f"One **step** of training is this:\n\n"
         f"1. The model reads {about['batch']} English sentences, and at every place of their French "
@@ -158,8 +158,8 @@ def text(chosen: Chosen) -> None:
         r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
     )
     st.markdown(
-        "That is all. (η is small, and Adam, Kingma & Ba 2015, fits it to each parameter.) Nothing in it "
-        "speaks of heads: where they look is whatever made the loss smaller."
+        "(η is small, and Adam, Kingma & Ba 2015, fits it to each parameter.) Nothing in this speaks of "
+        "heads: where they look is whatever made the loss smaller."
     )
     st.markdown(_told(chosen.variant))
     if told := story(snapshots):
@@ -264,12 +264,13 @@ def limits(chosen: Chosen) -> None:
   one above, and compare.
 - **The whole recipe.** While the model learns, {percent(float(about["label smoothing"]))} of the certainty
   that is asked for is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4), so no word
-  ever becomes quite certain. The loss above is measured without it.
+  ever becomes quite certain. The loss above is measured without it. Besides, η first grows and then shrinks,
+  and a gradient that is very large is shortened.
 - **What happened between two stored steps.** {len(chosen.learning.steps)} of
   {chosen.learning.steps[-1] + 1:,} are stored, more of them early, when most is learned.
 - **What the decoder saw.** Its own weights, and those across, are shown while it reads the *right*
   translation, so that the rows stay the same from step to step. The translation above is its own.
-- **The cause.** That a head looks at the right noun does not prove that the pronoun comes from there: the
+- **The cause.** That a head looks at the right noun does not show that the pronoun comes from there: the
   page before this one takes the weight away and sees what happens.
 """
     )

@@ -17,11 +17,13 @@ _WORDS = """
 - **Attention**: how a token's new vector is mixed from the others'. **Head**: one attention of a layer,
   with matrices of its own; *4-2* is the second head of the fourth layer.
 - :blue[**Query**], :red[**key**], :green[**value**]: what a token looks for, what it offers to be found
-  by, and what it hands over. In a matrix, queries are rows and keys are columns.
+  by, and what it hands over. In a matrix, queries are rows and keys are columns: the **row** of a token is
+  what that token looks at.
 - **Score**: how well a query fits a key. **Softmax**: *e* to the power of each score, divided by the sum of
   all. :violet[**Weights**]: what softmax makes of a row of scores: shares that sum to 100 %.
-- **Trained**: its numbers were changed in small steps until it did its task. **Gradient**: which way, and how
-  strongly, to change a number. **Bias**: a learned number that is added.
+- **Trained**: its numbers were changed in small steps until it did its task. **Gradient**: how strongly, and
+  which way, a result reacts if a number is changed a little; training follows it. **Bias**: a learned number
+  that is added. **Held out**: kept from the training, to test with.
 """
 
 

@@ -159,9 +159,26 @@ def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesso
     assert data["interference"]["change"] == "none"
     assert data["now"][1] > 0.95
     change(app, MOVED)
-    assert "**Nothing changed**, though the arrow points elsewhere" in words(app)
+    assert "**No word changed**, though the arrow points elsewhere" in words(app)
     assert re.search(r"As dark, and without an effect on the pronoun: .*`it` in 2-1", words(app))
     assert "**not the cause**" in words(app)
+
+
+def test_a_good_picture_that_nobody_built(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("cause")
+    (untold,) = [run for run in cause.held_out() if run.shipped and run.variant == "untold"]
+    assert f"nobody built this one:** *{untold.title}*" in words(app)
+    told = words(app).split("nobody built this one:", 1)[1]
+    for share in (untold.found, untold.silenced, untold.moved):
+        assert percent(share) in told
+    assert "**not needed**" in told
+    (lead,) = [button for button in app.button if button.label.startswith("Drag the arrow of its head")]
+    lead.click().run()
+    clean(app)
+    assert app.selectbox(key="translator").value == catalogue.entry("translator-untold").title
+    assert app.selectbox(key="cause_head").value == f"encoder {untold.head}"
+    data = sent(app, "arrow")
+    assert data["words"][max(range(13), key=data["now"].__getitem__)] == "dog"
 
 
 @pytest.mark.parametrize("name", VARIANTS)
