@@ -15,7 +15,6 @@ from attnviz.capture.arrays import owned
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats
 from attnviz.translation import contest, distance, grammar, reading
-from attnviz.translation.distance import Head
 from attnviz.translation.lengthening import MOST, Elastic, clauses
 from attnviz.translation.recurrent import RecurrentTranslator
 from attnviz.translation.translator import Translator
@@ -72,9 +71,10 @@ class Stretched:
         target_clauses: the same for these.
         named: where the noun stands in French, from its article on.
         choice: where the pronoun stands in French.
-        back_head: the transformer's head that looks back at the French so far.
+        back_head: of the heads that look back at the French so far, the one that here gives the noun most:
+            "2-1", counted from 1.
         back: [French word before the pronoun], its weights there; what [START] gets is left out.
-        across_head: its head that looks across at the English.
+        across_head: the head of cross-attention that most reads the reason, over many sentences.
         across: [English word], its weights there; [END] comes last.
         recurrent, transformer: what the two networks do.
     """
@@ -88,9 +88,9 @@ class Stretched:
     target_clauses: tuple[int, ...]
     named: range
     choice: int
-    back_head: Head
+    back_head: str
     back: Floats
-    across_head: Head
+    across_head: str
     across: Floats
     recurrent: Attempt
     transformer: Attempt
@@ -116,6 +116,9 @@ def stretch(text: str, inserted: int, seed: int) -> Stretched:
     recurrent, transformer = networks()
     measured = distance.read()
     back, across = contest.pronoun_rows(transformer, sentence)
+    # [START] comes before the first French word.
+    at_noun = back[..., sentence.named.start + 1 : sentence.named.stop + 1].sum(dim=-1)
+    layer, head = divmod(int(at_noun.argmax()), at_noun.shape[-1])
     return Stretched(
         source=pair.source,
         source_clauses=_numbered(
@@ -130,9 +133,9 @@ def stretch(text: str, inserted: int, seed: int) -> Stretched:
         ),
         named=sentence.named,
         choice=it.target,
-        back_head=measured.back,
-        back=owned(back[measured.back.layer, measured.back.head, 1 : it.target + 1]),
-        across_head=measured.across,
+        back_head=f"{layer + 1}-{head + 1}",
+        back=owned(back[layer, head, 1 : it.target + 1]),
+        across_head=measured.across.name,
         across=owned(across[measured.across.layer, measured.across.head]),
         recurrent=attempt(recurrent, sentence),
         transformer=attempt(transformer, sentence),

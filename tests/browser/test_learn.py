@@ -23,7 +23,7 @@ CHOICES = {
     "block": {"stage_in_block": "5", "layer": "6"},
     "translate": {
         "english": "The goat did not enter the garden because it was too muddy.",
-        "french": "11 il",
+        "french": "12 il",
     },
     "cause": {"edit": "encoder 2-1 9 2>7"},
     "watch_it_learn": {"step": "100"},

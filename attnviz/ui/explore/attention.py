@@ -40,10 +40,11 @@ def of(model: str, kind: Kind) -> str:
 
 
 def draw(read: Reading) -> None:
-    """Write the translation that was read, and what its attention means; nothing for a model of one text."""
+    """Write the translation, what its attention means, and what the model was told; nothing for one text."""
     if read.trace.target is None:
         return
-    st.markdown(f"{_translation(read)}  \n:small[{_MEANING[read.kind]}]")
+    told = catalogue.entry(read.model).description
+    st.markdown(f"{_translation(read)}  \n:small[{_MEANING[read.kind]} {told}]")
 
 
 def warn(read: Reading) -> None:

@@ -29,7 +29,7 @@ UNTOLD = "untold"
 COMMAND = "python -m attnviz measure --write"
 _WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
 _DARK, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
-_MOST, _HARDLY_ANY = 0.9, 0.1  # of many sentences
+_HARDLY_ANY = 0.1  # of many sentences
 _ABOVE_CHANCE = 0.75
 
 
@@ -168,13 +168,13 @@ def many() -> None:
         f"{_pairs()} pairs of sentences that differ only in what is said of *it*, so that it means one "
         "noun in the first and the other in the second (*minimal pairs*). The two nouns have different "
         "genders, and neither sentence's like was in any training. In each, the row of *it* was changed, in "
-        "the head that most often finds the noun; how often, is told of the reading in which it does worse:"
+        "the head that most often finds the noun:"
     )
     st.html(_table(runs))
     st.markdown(
         "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
         "pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in nearly all. "
-        "Where silence leaves more than half right, other heads know a way, too."
+        "Where silence leaves more than half right, the gender comes another way, too."
     )
     _nobody_built(runs)
     st.markdown("The command that measures all this:")
@@ -188,8 +188,9 @@ def _nobody_built(runs: Sequence[HeldOut]) -> None:
     found, right = ([percent(getattr(run, what)) for run in others] for what in ("found", "pronoun"))
     st.markdown(
         f"**And nobody built this one:** *{shipped.title}* was trained on translations alone. "
-        f"{_in_numbers(shipped)} Trained from other seeds, its best head finds the noun in "
-        f"{' and '.join(found)} of the worse reading; the pronoun is right in {' and '.join(right)}."
+        f"{_in_numbers(shipped)} Trained from other seeds, it has another way: its best "
+        f"head finds the noun, in the worse of the two readings, in {' and '.join(found)}; the pronoun is "
+        f"right in {' and '.join(right)}."
     )
     model = f"{catalogue.TRANSLATOR}-{UNTOLD}"
     st.button(
@@ -210,7 +211,7 @@ def _open_at(model: str, head: str) -> None:
 _HEADS = (
     "Translator",
     "Head",
-    "It finds the noun, in the worse reading",
+    "It finds the noun, in the worse of the two readings",
     "Row silenced: the pronoun is right",
     "… and the rest",
     "Arrow moved: the pronoun turns",

@@ -143,7 +143,7 @@ def _english(shown: Stretched) -> Sentence:
     return Sentence(
         title="English",
         language="en",
-        reads=f"what the transformer’s cross-attention head {shown.across_head.name} reads for "
+        reads=f"what the transformer’s cross-attention head {shown.across_head} reads for "
         f"“{shown.target[shown.choice]}”",
         words=[
             ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
@@ -161,7 +161,7 @@ def _french(shown: Stretched) -> Sentence:
     return Sentence(
         title="French, as it should be",
         language="fr",
-        reads=f"what its decoder head {shown.back_head.name} reads for “{shown.target[shown.choice]}”",
+        reads=f"what its decoder head {shown.back_head} reads for “{shown.target[shown.choice]}”",
         words=[
             ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
             for place, (word, clause, weight) in enumerate(
@@ -214,9 +214,9 @@ def _looks(shown: Stretched) -> str:
     weight = float(shown.back[list(shown.named)].sum())
     return (
         f"Where *{shown.target[shown.choice]}* is due, the transformer’s cross-attention head "
-        f"{shown.across_head.name} reads {read} most (**{percent(float(shown.across[strongest]))}**), and "
-        f"its decoder head {shown.back_head.name} looks {shown.choice - shown.named[-1]} words back, at "
-        f"{named} (**{percent(weight)}**)."
+        f"{shown.across_head} reads {read} most (**{percent(float(shown.across[strongest]))}**). Of the "
+        f"heads that look back at the French so far, {shown.back_head} gives the noun most: it looks "
+        f"{shown.choice - shown.named[-1]} words back, at {named} (**{percent(weight)}**)."
     )
 
 
@@ -400,7 +400,8 @@ def _looks_in_words(found: Distances) -> str:
         f"{back[0]} at {found.words[0]:.0f} words, {back[1]} at {found.words[at]:.0f} and {back[2]} at "
         f"{found.words[-1]:.0f}. Of those that look across at the English, head {found.across.name} gives "
         f"the last word, the reason by which one knows what *it* means, {across[0]}, {across[1]} and "
-        f"{across[2]}. Nobody told them to."
+        f"{across[2]}. Nobody told them to. Averages hide how sentences differ: change *tired* to *narrow* "
+        "above, and another head may look back."
     )
 
 
@@ -481,7 +482,8 @@ def limits(found: Distances) -> None:
         f"""
 - **That a recurrent network forgets what *it* means.** Masculine or feminine is little to carry: at the
   greatest distance that it learned from, this LSTM gets {_share(pronoun, found)} of the pronouns right (the
-  transformer, {_share(attending[at].pronoun, found)}). What does not fit into its memory is the whole sentence.
+  transformer, {_share(attending[at].pronoun, found)}). What does not fit into its memory is the whole
+  sentence.
 - **That recurrent networks cannot do better.** This one is small and was trained for minutes. Far larger
   ones, trained for days, translated newspapers, and read them backwards for it (Sutskever et al. 2014). With
   more numbers, a memory of fixed size overflows later.
@@ -492,8 +494,9 @@ def limits(found: Distances) -> None:
 - **A verdict on both designs.** There is one network of each kind, trained once, on sentences of one small
   grammar. Its pronoun is asked for after all that is *right* before it; the whole translation is written
   without help.
-- **Why a network decides.** A weight says what was read; the reaction to a noun’s vector says how an
-  infinitely small change of it would count (Jain & Wallace 2019).
+- **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019); the reaction to a
+  noun’s vector says how an infinitely small change of it would count. Neither was tested by a change, as on
+  the page *Cause*.
 """
     )
 
