@@ -74,7 +74,7 @@ class Stretched:
         back_head: of the heads that look back at the French so far, the one that here gives the noun most:
             "2-1", counted from 1.
         back: [French word before the pronoun], its weights there; what [START] gets is left out.
-        across_head: the head of cross-attention that most reads the reason, over many sentences.
+        across_head: the head of cross-attention that most reads the end of the sentence, over many of them.
         across: [English word], its weights there; [END] comes last.
         recurrent, transformer: what the two networks do.
     """
@@ -153,10 +153,10 @@ def elastic(text: str) -> Elastic:
     for sentence in map(Elastic.of, grammar.understood(words)):
         if sentence:
             return sentence
+    why = reading.outside(words) or "This sentence cannot be stretched here."
     raise NotStretchable(
-        "This sentence has no place for more clauses between a noun and “it”. It takes two animals or "
-        "things, and then “as it …”, “because it …” or “since it …”: The dog did not cross the road as it "
-        "was tired."
+        f"{why} To put clauses in, take two animals or things, and then “as it …”, “because it …” or “since "
+        "it …” with a reason that fits only one of them: The dog did not cross the road as it was tired."
     )
 
 

@@ -20,9 +20,11 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSt
 from attnviz.translation import distance, recurrent, splits, translator
 from attnviz.translation.distance import (
     COMMAND,
+    GENDERS,
     NAMES,
     WEIGHTS,
     Distances,
+    Gender,
     Head,
     Learned,
     Name,
@@ -231,22 +233,31 @@ def reactions(
     return odds.detach(), reaction.detach()
 
 
-def looking_heads(transformer: Translator, stretched: Sequence[Sequence[Elastic]]) -> tuple[Head, Head]:
-    """The head that looks back at the noun, and the one that looks across at the reason.
+def looking_heads(
+    transformer: Translator, stretched: Sequence[Sequence[Elastic]]
+) -> tuple[dict[Gender, Head], Head]:
+    """The heads that look back at the noun, one for each gender, and the one that looks across at the reason.
 
     Args:
         transformer: the network.
         stretched: sentences, for 0, 1, 2 … inserted clauses; the heads are chosen at lengths learned from.
+            Every length has sentences of both genders.
     """
-    back, across = [], []
+    back: dict[Gender, list[list[Tensor]]] = {gender: [] for gender in GENDERS}
+    across = []
     for sentences in stretched:
         rows = [(sentence, *pronoun_rows(transformer, sentence)) for sentence in sentences]
-        # The decoder reads [START] before the first word.
-        back.append(
-            [looks[..., [place + 1 for place in sentence.named]].sum(-1) for sentence, looks, _ in rows]
-        )
-        across.append([looks[..., len(sentence.pair.source) - 1] for sentence, _, looks in rows])
-    return _most(back), _most(across)
+        for gender, weights in back.items():
+            weights.append(
+                [
+                    # The decoder reads [START] before the first word.
+                    looks[..., sentence.named.start + 1 : sentence.named.stop + 1].sum(dim=-1)
+                    for sentence, looks, _ in rows
+                    if sentence.pair.target[sentence.it.target] == gender
+                ]
+            )
+        across.append([looks[..., -2:].sum(dim=-1) for _, _, looks in rows])
+    return {gender: _most(weights) for gender, weights in back.items()}, _most(across)
 
 
 def pronoun_rows(

@@ -14,8 +14,10 @@ from typing import Any, Literal
 from attnviz.errors import ModelFilesDamaged
 
 Name = Literal["recurrent", "transformer"]
+Gender = Literal["il", "elle"]
 
 NAMES: tuple[Name, ...] = ("recurrent", "transformer")
+GENDERS: tuple[Gender, ...] = ("il", "elle")
 
 COMMAND = "python -m attnviz distances"
 
@@ -98,17 +100,17 @@ class Distances:
         longest_learned: the most clauses in the sentences that the networks learned from.
         words: for 0, 1, 2 … inserted clauses: how far "it" stands from the noun that it means, on average.
         networks: each network.
-        back: of the heads that look back at the French so far, the one that looks most at the noun that is
-            meant, or its article.
-        across: of the heads that look across at the English, the one that looks most at the last word: at the
-            reason, by which one knows what "it" means.
+        back: for sentences with "il", and for those with "elle": of the heads that look back at the French so
+            far, the one that looks most at the noun that is meant, or its article.
+        across: of the heads that look across at the English, the one that looks most at its end: at the last
+            word, the reason by which one knows what "it" means, or at [END] behind it.
     """
 
     sentences: int
     longest_learned: int
     words: tuple[float, ...]
     networks: Mapping[Name, Learned]
-    back: Head
+    back: Mapping[Gender, Head]
     across: Head
 
 
@@ -139,7 +141,10 @@ def read(folder: Path = WEIGHTS) -> Distances:
     try:
         written = json.loads(file.read_text("utf-8"))
         networks = {name: _learned(written["networks"][name]) for name in NAMES}
-        heads = {which: _head(written[which]) for which in ("back", "across")}
+        heads = {
+            "back": {gender: _head(written["back"][gender]) for gender in GENDERS},
+            "across": _head(written["across"]),
+        }
         return Distances(**written | {"words": tuple(written["words"]), "networks": networks} | heads)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ModelFilesDamaged(f"{file} is missing or damaged. Make it again with: {COMMAND}") from error

@@ -38,7 +38,9 @@ def explore(page: Page, server: Server) -> Explore:
 
 
 def strongest(row: Array, called: Sequence[str], most: int = 3) -> list[tuple[str, float]]:
-    return [(called[key], float(row[key])) for key in np.argsort(-row, kind="stable")[:most]]
+    """The largest numbers with their names; of weights, only those that do not read "0.0 %"."""
+    largest = [(called[key], float(row[key])) for key in np.argsort(-row, kind="stable")[:most]]
+    return [named for at, named in enumerate(largest) if at == 0 or abs(named[1]) >= 0.0005]
 
 
 def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: float = 0.005) -> None:

@@ -1,5 +1,6 @@
 """The page on the translator in a browser: its numbers are those of numpy and the file of weights."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -34,6 +35,8 @@ def check(page: Page, expected: Forward, row: int) -> None:
     encoder = expected.encoder[1, 0, int(cross.argmax())]
     assert bundle(page, "before") == [pytest.approx(encoder.max(), abs=1e-4)]
     told = page.locator(".translation .told")
+    why = page.locator(".translation .why")
+    expect(why).to_have_text(re.compile(rf"^The row after \S+ chooses {expected.words[row]} and has not"))
     read, meant = expected.source[int(cross.argmax())], expected.source[int(encoder.argmax())]
     expect(told).to_contain_text(f"read {read}")
     expect(told).to_contain_text(f"had read {meant}")
@@ -70,3 +73,6 @@ def test_on_a_phone_a_french_word_is_tapped_and_shows_what_it_read(page: Page, s
     wait_idle(page)
     expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
     expect(box).to_have_value("The zebra did not cross the road.")
+    expect(page.locator(".st-key-picture")).to_be_hidden()  # an empty frame would say nothing
+    page.get_by_text("All the words it knows").click()
+    expect(page.get_by_text("Animals: dog, cat")).to_be_visible()

@@ -35,8 +35,8 @@ def check(page: Page, arrays: dict[str, Any], at: int, probe: int = 0) -> None:
     told = page.get_by_text(re.compile(rf"^After {step:,} steps, it looks at")).inner_text()
     assert f"it looks at {listed}." in told
     _, exact, pronoun, referent, other = arrays["measures"][at]
-    assert f"translates {exact:.0%} word".replace("%", " %") in told
-    assert f"in {pronoun:.0%}".replace("%", " %") in told
+    assert f"translates {_percent(exact)} without an error" in told
+    assert f"the right pronoun in {_percent(pronoun)}: asked is only which" in told
     assert _percent(referent) in told
     assert _percent(other) in told
 

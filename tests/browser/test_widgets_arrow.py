@@ -142,6 +142,21 @@ def test_silence_and_the_way_back(widgets: Widgets) -> None:
     assert [said["change"] for said in changes(widgets)] == ["row", "none", "head"]
 
 
+def test_a_double_click_silences_once(widgets: Widgets) -> None:
+    widgets.page.get_by_role("button", name="Silence the whole head").dblclick()
+    assert [said["change"] for said in changes(widgets)] == ["head"]
+
+
+def test_another_arrow_asks_again_to_be_dragged(widgets: Widgets) -> None:
+    hint = widgets.page.get_by_text("Drag me")
+    expect(hint).to_be_visible()
+    word(widgets, 6).click()
+    widgets.show("arrow", message(MOVED))
+    expect(hint).to_be_hidden()
+    widgets.show("arrow", message(query=11, reader="[END]", others=1))
+    expect(hint).to_be_visible()
+
+
 def test_all_changes_are_undone_at_once(context: BrowserContext) -> None:
     widgets = Widgets.on(context.new_page())
     widgets.mount("arrow", message(), WIDE)

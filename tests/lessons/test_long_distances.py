@@ -142,6 +142,21 @@ def test_a_sentence_without_a_place_is_refused_kindly(text: str) -> None:
         stretch(text, 2, 0)
 
 
+@pytest.mark.parametrize(("animal", "thing"), [("cat", "cake"), ("cat", "street")])
+def test_what_could_mean_either_is_refused_for_that_reason(animal: str, thing: str) -> None:
+    verb = {"cake": "eat", "street": "cross"}[thing]
+    with pytest.raises(NotStretchable, match=f"Both a {animal} and a {thing} could be old") as refused:
+        stretch(f"The {animal} did not {verb} the {thing} as it was too old.", 2, 0)
+    assert "no place" not in str(refused.value)
+
+
+def test_the_sentence_that_a_refusal_offers_can_be_stretched() -> None:
+    with pytest.raises(NotStretchable) as refused:
+        stretch("The road was narrow.", 2, 0)
+    offered = str(refused.value).rsplit(": ", 1)[1]
+    assert stretch(offered, 2, 0).source[1] == "dog"
+
+
 def test_unknown_words_are_named() -> None:
     with pytest.raises(UnknownWords, match="zebra"):
         stretch("The zebra did not cross the road as it was too tired.", 0, 0)

@@ -13,7 +13,7 @@ from attnviz.errors import ModelFilesDamaged
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from attnviz.translation import contest, distance, recurrent, splits
 from attnviz.translation.contest import LONGEST_LEARNED, SENTENCES, to_learn_from, to_measure
-from attnviz.translation.distance import NAMES, Name
+from attnviz.translation.distance import GENDERS, NAMES, Name
 from attnviz.translation.exercises import Exercises
 from attnviz.translation.lengthening import MOST
 from attnviz.translation.lexicon import NOUN
@@ -99,30 +99,38 @@ def test_the_heads_are_those_that_look_most() -> None:
     assert isinstance(model, EncoderDecoder)
     transformer = Translator(model, contest.SETTINGS["transformer"].sizes, {})
     by_length = [to_measure(4, inserted) for inserted in range(3)]
-    back: dict[tuple[int, int], list[list[float]]] = defaultdict(list)
+    back: dict[str, dict[tuple[int, int], list[list[float]]]] = {
+        gender: defaultdict(list) for gender in GENDERS
+    }
     across: dict[tuple[int, int], list[list[float]]] = defaultdict(list)
     for sentences in by_length:
         all_steps = [transformer.steps(sentence.pair.source, sentence.pair.target) for sentence in sentences]
         for layer, head in product(range(2), range(4)):
             decoders = [steps.decoder.layers[layer] for steps in all_steps]
             pairs = list(zip(decoders, sentences, strict=True))
-            back[layer, head].append(
-                [
-                    float(
-                        decoder.attention.attention.weights[
-                            head, it.it.target, it.named[0] + 1 : it.named[-1] + 2
-                        ].sum()
-                    )
-                    for decoder, it in pairs
-                ]
-            )
+            for gender in GENDERS:
+                back[gender][layer, head].append(
+                    [
+                        float(
+                            decoder.attention.attention.weights[
+                                head, it.it.target, it.named[0] + 1 : it.named[-1] + 2
+                            ].sum()
+                        )
+                        for decoder, it in pairs
+                        if it.pair.target[it.it.target] == gender
+                    ]
+                )
             across[layer, head].append(
                 [
-                    float(decoder.cross_attention.attention.weights[head, it.it.target, -2])
+                    sum(decoder.cross_attention.attention.weights[head, it.it.target, -2:].tolist())
                     for decoder, it in pairs
                 ]
             )
-    for found, weights in zip(contest.looking_heads(transformer, by_length), (back, across), strict=True):
+    found_back, found_across = contest.looking_heads(transformer, by_length)
+    for found, weights in (
+        *((found_back[gender], back[gender]) for gender in GENDERS),
+        (found_across, across),
+    ):
         means = {place: [np.mean(some) for some in lengths] for place, lengths in weights.items()}
         best = max(means, key=lambda place: np.sum(means[place]))
         assert (found.layer, found.head) == best
@@ -212,14 +220,27 @@ def test_the_heads_written_down_look_as_far_as_is_written_down() -> None:
     _, transformer = contest.load()
     few = to_measure(20, LONGEST_LEARNED)
     back, across = contest.looking_heads(transformer, [few])
-    assert (back.layer, back.head) == (written.back.layer, written.back.head)
-    assert (across.layer, across.head) == (written.across.layer, written.across.head)
-    assert back.weights[0] == pytest.approx(written.back.weights[LONGEST_LEARNED], abs=0.15)
-    assert across.weights[0] == pytest.approx(written.across.weights[LONGEST_LEARNED], abs=0.15)
+    for found, expected in (
+        *((back[gender], written.back[gender]) for gender in GENDERS),
+        (across, written.across),
+    ):
+        assert (found.layer, found.head) == (expected.layer, expected.head)
+        assert found.weights[0] == pytest.approx(expected.weights[LONGEST_LEARNED], abs=0.15)
+
+
+def test_a_mean_hides_no_second_head() -> None:
+    _, transformer = contest.load()
+    written = distance.read()
+    for sentence in to_measure(20, 0):
+        looks, _ = contest.pronoun_rows(transformer, sentence)
+        pronoun = sentence.pair.target[sentence.it.target]
+        [head] = [head for gender, head in written.back.items() if gender == pronoun]
+        assert looks[head.layer, head.head, sentence.named.start + 1 : sentence.named.stop + 1].sum() > 0.5
 
 
 def test_one_length_has_one_point() -> None:
     written = distance.read()
-    assert len(written.words) == len(written.back.weights) == len(written.across.weights) == MOST + 1
+    for head in (*written.back.values(), written.across):
+        assert len(written.words) == len(head.weights) == MOST + 1
     for network in written.networks.values():
         assert len(network.points) == MOST + 1

@@ -35,8 +35,9 @@ def measured() -> Distances:
         Point(7 - at, 0.75, 7, Spread(0.1, 0.2, 0.3), Spread(1e-21, 2e-20, 3e-19)) for at in range(3)
     )
     networks = {name: Learned(11, 13, "digest", points) for name in distance.NAMES}
-    back, across = Head(1, 2, (0.5, 0.4, 0.3)), Head(0, 3, (0.6, 0.7, 0.8))
-    return Distances(7, 2, (4.5, 9.5, 14.5), networks, back, across)
+    il, elle = Head(1, 2, (0.5, 0.4, 0.3)), Head(1, 0, (0.2, 0.1, 0.3))
+    across = Head(0, 3, (0.6, 0.7, 0.8))
+    return Distances(7, 2, (4.5, 9.5, 14.5), networks, {"il": il, "elle": elle}, across)
 
 
 def test_what_was_measured_is_read_as_it_was_written(measured: Distances, tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_what_was_measured_is_read_as_it_was_written(measured: Distances, tmp_pa
 
 
 def test_a_head_is_named_as_on_screen(measured: Distances) -> None:
-    assert (measured.back.name, measured.across.name) == ("2-3", "1-4")
+    assert (measured.back["il"].name, measured.across.name) == ("2-3", "1-4")
 
 
 @pytest.mark.parametrize("damage", ["", "{}", "[1]", "nonsense", '{"networks": {"recurrent": 1}}'])

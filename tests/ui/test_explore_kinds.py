@@ -160,6 +160,30 @@ def test_two_translations_of_one_length_are_subtracted(visit: Visit, tired: Trac
         ]
 
 
+def test_a_weight_that_no_head_moves_is_called_so(visit: Visit, tired: Trace) -> None:
+    narrow = attnviz.trace(NARROW, model=MODEL)
+    tokens = [token.text for token in tired.block("cross", 0).query_tokens]
+    row, column = tokens.index("car"), TIRED.split().index("it")
+    moved = np.abs(narrow.stack("cross") - tired.stack("cross"))[:, :, row, column].max()
+    assert moved < 0.005
+    told = "by more than half a percentage point"
+    for show in ("tired", "change"):
+        app = visit(
+            model=MODEL, text=TIRED, other=NARROW, show=show, kind="cross", query="10 car", key="9 it"
+        )
+        clean(app)
+        assert told in words(app)
+        assert "moves most" not in words(app)
+    app = visit(model=MODEL, text=TIRED, other=NARROW, query="9 it", key="2 dog")
+    assert "moves most" in words(app)
+    assert told not in words(app)
+
+
+def test_a_translator_is_called_by_its_title(visit: Visit) -> None:
+    app = visit(model="translator-untold", text=TIRED)
+    assert "**Translator: not told anything.** A small English–French transformer" in words(app)
+
+
 def test_translations_of_different_lengths_are_compared_in_the_encoder_alone(visit: Visit) -> None:
     one, other = "The dog crossed the road.", "The dog entered the house."
     lengths = [len(attnviz.trace(text, model=MODEL).block("decoder", 0).key_tokens) for text in (one, other)]

@@ -90,6 +90,7 @@ class Arrow {
     const texts = JSON.stringify([words, query, reader, open]);
     if (texts === this.texts) return;
     this.texts = texts;
+    this.used = false; // another arrow: say again that it can be dragged
     this.wordNodes = words.map((text, key) =>
       element("span", { class: open[key] ? "word" : "word closed", "data-key": key }, element("bdi", { text })),
     );
@@ -394,7 +395,8 @@ class Arrow {
           "data-change": value,
           "aria-pressed": value === "none" ? null : String(pressed),
           "aria-disabled": value === "none" && change === "none" ? "true" : null,
-          onclick: () => {
+          onclick: ({ detail }) => {
+            if (detail > 1) return; // the second click of a double click would take the first one back
             const next = pressed || value === "none" ? "none" : value;
             if (next !== change) this.send({ change: next, source: null, target: null });
           },

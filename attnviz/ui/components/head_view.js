@@ -1,5 +1,7 @@
 /* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
 
+const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
+
 class HeadView {
   constructor(parent) {
     this.chosen = new Choice("heads"); // { layer, heads }
@@ -181,7 +183,9 @@ class HeadView {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
     const size = this.data.unit === "score" ? (value) => value : Math.abs;
     order.sort((a, b) => size(values[b]) - size(values[a]));
-    const several = order.slice(0, count);
+    // A share that reads "0.0 %" is not worth a word; a score of 0 is a score like any other.
+    const told = (at) => this.data.unit === "score" || size(values[at]) >= LEAST_TOLD;
+    const several = order.slice(0, count).filter((at, n) => n === 0 || told(at));
     const how = (value) => (this.data.unit !== "signed percent" ? "" : value < 0 ? "less at " : "more at ");
     return several.flatMap((at, n) => [
       n ? ", " : "",

@@ -33,9 +33,10 @@ class Translation {
     this.captions = ["encoder", "cross", "decoder"].map((name) => element("p", { class: `caption ${name}` }));
     this.stage = element("div", { class: "stage" }, this.picture, this.english, this.french);
     this.frame = element("div", { class: "frame" }, ...this.captions, this.stage);
+    this.why = element("p", { class: "why" });
     this.told = element("p", { class: "told", "aria-live": "polite" });
     this.chances = element("div", { class: "chances" });
-    this.root.replaceChildren(this.steps(), this.frame, this.chances, this.told);
+    this.root.replaceChildren(this.steps(), this.frame, this.why, this.chances, this.told);
     this.lanes = new Lanes(this.stage, this.picture);
     this.english.onkeydown = (event) => moveFocus(event, this.sources, this.sources.length);
     this.french.onkeydown = (event) => this.onKey(event);
@@ -176,6 +177,13 @@ class Translation {
       role("query", written[row].label),
     );
     const read = strongest(mostOfHeads(cross.weights, row));
+    this.why.replaceChildren(
+      "The row after ",
+      role("key", target[row].label),
+      " chooses ",
+      role("query", written[row].label),
+      " and has not read it yet. Its lines are drawn from the word that it chooses.",
+    );
     // The place where a row stands is the place of the word that it chooses; [START] stands before all.
     this.lanes.crossing(row + 1, cross.weights.map((head) => head[row]), this.style("across"));
     this.lanes.beside("first", read, encoder.weights.map((head) => head[read]), this.style("before"));

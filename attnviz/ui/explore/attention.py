@@ -40,11 +40,12 @@ def of(model: str, kind: Kind) -> str:
 
 
 def draw(read: Reading) -> None:
-    """Write the translation, what its attention means, and what the model was told; nothing for one text."""
+    """Write the translation, what its attention means, and which model it is; nothing for one text."""
     if read.trace.target is None:
         return
-    told = catalogue.entry(read.model).description
-    st.markdown(f"{_translation(read)}  \n:small[{_MEANING[read.kind]} {told}]")
+    entry = catalogue.entry(read.model)
+    model = f"**{entry.title}.** {entry.description}"
+    st.markdown(f"{_translation(read)}  \n:small[{_MEANING[read.kind]} {model}]")
 
 
 def warn(read: Reading) -> None:

@@ -23,6 +23,7 @@ STRONGEST = "the strongest"
 EVERY = "every token"
 
 _SHOWN = 8
+_UNMOVED = signed_percent(0.0)
 _PRONOUN = "it"
 _FRENCH_PRONOUNS = ("il", "elle")
 
@@ -107,11 +108,16 @@ def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
     if not caches.allowed(view)[query, key]:
         st.markdown(f"The mask forbids {pair} in every head: nobody looks ahead.")
         return
-    if view.changed is not None:
-        st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
-    else:
-        st.markdown(f"Heads with the largest weight {pair}:")
     ranked = _ranked(view, query, key)
+    if view.changed is None:
+        st.markdown(f"Heads with the largest weight {pair}:")
+    elif ranked[0][1] == _UNMOVED:
+        st.markdown(
+            f"No head moves the weight {pair} by more than half a percentage point from the first sentence "
+            "to the second."
+        )
+    else:
+        st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
     st.session_state["ranking"] = None
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     st.pills(
@@ -152,6 +158,11 @@ def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | No
     if before.shape != after.shape:
         return None
     name, moved = _moves(before, after, query, key)[0]
+    if moved == _UNMOVED:
+        return (
+            "From the first sentence to the second, no head moves this weight by more than half a percentage "
+            "point."
+        )
     return f"From the first sentence to the second, **{name}** moves most: {moved}."
 
 

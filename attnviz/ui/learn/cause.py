@@ -12,9 +12,9 @@ import streamlit as st
 from attnviz.analysis.sentence import percent
 from attnviz.capture import catalogue
 from attnviz.translation import grammar, lexicon
-from attnviz.ui import markdown
 from attnviz.ui.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.ui.learn.cause_choices import PRONOUNS, Chosen, change, go_to, named, run, undo, written
+from attnviz.ui.learn.computed import translated
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 
 if TYPE_CHECKING:
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence
 _WORTH_TELLING = 0.05  # smaller weights are left out of a sentence
+
+
+@translated
+def _label_smoothing() -> float:
+    from attnviz.translation.training import Settings
+
+    return Settings.label_smoothing
 
 
 def question(chosen: Chosen) -> None:
@@ -51,6 +58,12 @@ def picture(chosen: Chosen) -> None:
     st.header(f"Where {chosen.reader} looks in {chosen.place.head_in_words}", anchor=False)
     picture_of("cause", chosen, chosen.experiment)
     st.markdown(in_words(chosen, chosen.experiment))
+    if chosen.experiment.gender:
+        st.markdown(
+            ":small[The two make less than 100 %: while the model learned, "
+            f"{100 * _label_smoothing():g} % of the certainty was spread over all words (*label smoothing*), "
+            "so that no word ever becomes quite certain.]"
+        )
 
 
 def picture_of(name: str, chosen: Chosen, found: Experiment) -> None:
@@ -176,31 +189,45 @@ def _french(words: Sequence[str]) -> str:
 
 
 def _what_changed(chosen: Chosen) -> str:
-    found, interference = chosen.experiment, chosen.interference
+    interference = chosen.interference
     what, source, target = interference["change"], interference["source"], interference["target"]
-    entry = catalogue.entry(chosen.model)
-    others = sum(entry.layers_of(kind) for kind in entry.kinds) * entry.heads - 1
-    rows = len(found.queries)
-    stays = f"the other {others} heads and every number that the model learned stay as they are."
-    if chosen.elsewhere:
-        stays += f" Changed elsewhere: {', '.join(map(markdown.code, chosen.elsewhere))}."
-    if what == "none":
-        if chosen.elsewhere:
-            return f"In this row, nothing; {stays}"
+    if not chosen.edits:
         return (
             "Nothing yet. **Drag the pin** at the head of the arrow to another word, or click that word. By "
             "keyboard: Tab to the pin, then ← and →."
         )
-    if source is not None and target is not None:
-        moved = percent(float(found.row_before[source]))
-        return (
-            f"The **{moved}** that {chosen.reader} gave to {chosen.key(source)} go to "
-            f"{chosen.key(target)}. The row still sums to 100 %. The other {rows - 1} rows of this head, "
-            f"{stays}"
-        )
-    if what == "row":
-        return f"{chosen.reader} reads nothing in this head any more. Its other {rows - 1} rows, {stays}"
-    return f"The head hands over nothing to any word. But {stays}"
+    if what == "none":
+        changed = "In this row, nothing yet."
+    elif what == "head":
+        changed = "The head hands over nothing to any word."
+    elif source is None or target is None:
+        changed = f"To {chosen.reader}, the head hands over nothing any more."
+    else:
+        # Where more is changed, the row may have been another one already.
+        changed = f"What {chosen.reader} gives to {chosen.key(source)} goes to {chosen.key(target)}. "
+        if len(chosen.edits) == 1:
+            moved = percent(float(chosen.experiment.row_before[source]))
+            changed = (
+                f"The **{moved}** that {chosen.reader} gave to {chosen.key(source)} go to "
+                f"{chosen.key(target)}. "
+            )
+        changed += "The row still sums to 100 %."
+    if chosen.also:
+        also = "Changed elsewhere" if what == "none" else "Also changed"
+        changed += f" {also}: {'; '.join(chosen.also)}."
+    return f"{changed} Nothing else is touched: {_untouched(chosen)}, and no number that the model learned."
+
+
+def _untouched(chosen: Chosen) -> str:
+    """The rows and heads that are not changed, whatever is."""
+    if chosen.also:
+        return "no other row of any head"
+    entry = catalogue.entry(chosen.model)
+    heads = sum(entry.layers_of(kind) for kind in entry.kinds) * entry.heads - 1
+    other_heads = f"none of the other {heads} heads"
+    if chosen.interference["change"] == "head":
+        return other_heads
+    return f"none of the other {len(chosen.experiment.queries) - 1} rows of this head, {other_heads}"
 
 
 def _verdict(chosen: Chosen, found: Experiment) -> str:
@@ -233,17 +260,25 @@ def _next_arrow(chosen: Chosen, found: Experiment) -> None:
     if late is None or chosen.place.kind != "encoder":
         return
     adjective = named(late, found.queries)
+    place = chosen.place
+    if place.query == late and chosen.interference["change"] != "none":
+        st.markdown(
+            f"But the French for {adjective} did not turn with the pronoun, though a weight of its own row "
+            "in this head was moved as well."
+        )
+        return
+    here = ": the one in the picture. **Drag this one, too.**" if place.query == late else "."
     st.markdown(
         f"But the French for {adjective} did not turn with the pronoun: here it does not take its gender "
-        "from there. It has an arrow of its own."
+        f"from there. It has an arrow of its own{here}"
     )
-    place = chosen.place
-    st.button(
-        f"The arrow of {adjective}",
-        icon=":material/arrow_forward:",
-        on_click=go_to,
-        args=(place.kind, place.layer, place.head, late),
-    )
+    if place.query != late:
+        st.button(
+            f"The arrow of {adjective}",
+            icon=":material/arrow_forward:",
+            on_click=go_to,
+            args=(place.kind, place.layer, place.head, late),
+        )
 
 
 def _late_adjective(found: Experiment) -> int | None:

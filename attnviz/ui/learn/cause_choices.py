@@ -87,9 +87,28 @@ class Chosen:
         """What is changed in other rows."""
         return tuple(edit for edit in self.edits if not _is_here(_parsed(edit), self.place))
 
+    @property
+    def also(self) -> tuple[str, ...]:
+        """What is changed beside `interference`, each in words, in Markdown."""
+        shown = written(self.place, self.interference)
+        edits = [_parsed(edit) for edit in self.edits]
+        return tuple(self._in_words(edit) for edit in edits if str(edit) != shown and not _moot(edit, edits))
+
     def key(self, place: int) -> str:
         """A word that can be looked at, in Markdown."""
         return named(place, self.experiment.keys)
+
+    def _in_words(self, edit: Edit) -> str:
+        place = Place(edit.kind, edit.layer, edit.head, edit.query or 0)
+        head = "this head" if place.head_name == self.place.head_name else place.head_in_words
+        if edit.query is None:
+            return f"the whole {head}, silenced"
+        reader = named(edit.query, _readers(self.model, self.text, edit.kind))
+        if edit.source is None or edit.target is None:
+            return f"the row of {reader} in {head}, silenced"
+        keys = _readers(self.model, self.text, "decoder" if edit.kind == "decoder" else "encoder")
+        ends = f"from {named(edit.source, keys)} to {named(edit.target, keys)}"
+        return f"the arrow of {reader} in {head}, {ends}"
 
 
 @translated
@@ -173,7 +192,9 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> Chosen:
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]
     found = _experiment(model, text, (kind, layer, head, query), made)
-    return Chosen(text, model, place, made, _interference(here[-1]) if here else NOTHING, found)
+    # The last one made, unless the row or the whole head is silenced: then no move matters.
+    shown = min(reversed(here), key=_reach, default=None)
+    return Chosen(text, model, place, made, _interference(shown) if shown else NOTHING, found)
 
 
 @dataclass(frozen=True)
@@ -280,6 +301,17 @@ def _is_here(edit: Edit, place: Place) -> bool:
     """Whether an edit changes this row."""
     same_head = (edit.kind, edit.layer, edit.head) == (place.kind, place.layer, place.head)
     return same_head and edit.query in (None, place.query)
+
+
+def _reach(edit: Edit) -> int:
+    """0 where a head is silenced, 1 where a row is, 2 where a weight moves."""
+    return 0 if edit.query is None else 1 if edit.source is None else 2
+
+
+def _moot(edit: Edit, edits: Sequence[Edit]) -> bool:
+    """Whether the same row is silenced anyway, by a change that reaches further."""
+    place = Place(edit.kind, edit.layer, edit.head, edit.query or 0)
+    return any(_is_here(other, place) and _reach(other) < _reach(edit) for other in edits)
 
 
 def _interference(edit: Edit) -> Interference:

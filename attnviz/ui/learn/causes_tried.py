@@ -28,7 +28,8 @@ UNTOLD = "untold"
 
 COMMAND = "python -m attnviz measure --write"
 _WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
-_DARK, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
+_STRONG, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
+_SHOWS_IT = "Chooses this translator at the top: the whole page then shows it, with nothing changed yet."
 _HARDLY_ANY = 0.1  # of many sentences
 _ABOVE_CHANCE = 0.75
 
@@ -56,7 +57,8 @@ def _pairs() -> int:
 
 def tried(chosen: Chosen) -> None:
     """Draw what silencing any row of any encoder head does, beside what the rows look at."""
-    st.header("Which arrows matter? All of them, tried", anchor=False)
+    title = catalogue.entry(chosen.model).title
+    st.header(f"Which arrows matter in “{title}”? All of them, tried", anchor=False)
     found = _effects(chosen.model, chosen.text)
     if found is None:
         st.markdown("This translation has no *il* or *elle* to decide, so there is nothing to try.")
@@ -65,9 +67,9 @@ def tried(chosen: Chosen) -> None:
         "Left, the **weights**: how much each word looks at "
         f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
         "**effects**: for each cell the model was run once more with that one row silenced, and "
-        f"`{found.written}` became so many percentage points more or less probable. What is dark on the "
-        "left and empty on the right is a picture without an effect on it. What is dark on both is worth "
-        "dragging: click it, and its arrow stands above."
+        f"`{found.written}` became so many percentage points more or less probable. What is strong on the "
+        "left and empty on the right is a picture without an effect on it. What is strong on both is worth "
+        "dragging: click it, and its arrow stands above. (To try another translator, choose it at the top.)"
     )
     with st.container(border=True):
         _draw(f"effects {chosen.model}", chosen, found)
@@ -97,8 +99,9 @@ def beside(chosen: Chosen) -> None:
             _in_many(model)
             if model != chosen.model:
                 st.button(
-                    "What decides here? Try all its arrows, below",
+                    "What decides here? Let the page show this one, and try all its arrows, below",
                     key=f"open {model}",
+                    help=_SHOWS_IT,
                     icon=":material/search:",
                     on_click=_open,
                     args=(model,),
@@ -170,11 +173,17 @@ def many() -> None:
         "genders, and neither sentence's like was in any training. In each, the row of *it* was changed, in "
         "the head that most often finds the noun:"
     )
-    st.html(_table(runs))
+    st.html(_table(_shipped_first(runs)))
+    st.markdown(
+        ":small[Every translator was trained more than once. A **seed** picks the random numbers that a "
+        "training begins with; with another seed, all else is the same. The one that this page runs stands "
+        "first.]"
+    )
     st.markdown(
         "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
         "pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in nearly all. "
-        "Where silence leaves more than half right, the gender comes another way, too."
+        "Where silence leaves more than half right, the gender comes another way, too; and where only some "
+        "pronouns turn, it differs from sentence to sentence which way decides."
     )
     _nobody_built(runs)
     st.markdown("The command that measures all this:")
@@ -196,6 +205,7 @@ def _nobody_built(runs: Sequence[HeldOut]) -> None:
     st.button(
         f"Drag the arrow of its head {shipped.head}, above",
         key=f"open {model}",
+        help=_SHOWS_IT,
         icon=":material/search:",
         on_click=_open_at,
         args=(model, shipped.head),
@@ -206,6 +216,12 @@ def _open_at(model: str, head: str) -> None:
     _open(model)
     layer, number = (int(part) - 1 for part in head.split("-"))
     go_to("encoder", layer, number, None)
+
+
+def _shipped_first(runs: Sequence[HeldOut]) -> list[HeldOut]:
+    """Variant by variant, of each the training that comes with attnviz first."""
+    variants = list(dict.fromkeys(run.variant for run in runs))
+    return sorted(runs, key=lambda run: (variants.index(run.variant), not run.shipped))
 
 
 _HEADS = (
@@ -308,12 +324,12 @@ def _strongest(found: Effects) -> str:
 
 def _pictures_only(chosen: Chosen, found: Effects) -> str:
     """Rows that look at the word almost entirely, and change nothing, in Markdown."""
-    dark = found.weights[..., _watched(chosen, found)] >= _DARK
-    rows = np.argwhere(dark & (np.abs(found.rows) < _EMPTY))
+    strong = found.weights[..., _watched(chosen, found)] >= _STRONG
+    rows = np.argwhere(strong & (np.abs(found.rows) < _EMPTY))
     listed = [f"{named(int(query), found.words)} in {layer + 1}-{head + 1}" for layer, head, query in rows]
     if not listed:
         return ""
-    return f"As dark, and without an effect on the pronoun: {', '.join(listed)}."
+    return f"As strong, and without an effect on the pronoun: {', '.join(listed)}."
 
 
 def _decoder(found: Effects) -> str:

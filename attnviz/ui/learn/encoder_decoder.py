@@ -76,7 +76,9 @@ def _read_by_layer(chosen: Chosen) -> str:
             for head in heads
         ]
         told.append(f"in layer {block.layer + 1} {' and '.join(found) or 'no single word'}")
-    return f"So {chosen.source_name(read)} reads most: {', '.join(told)}."
+    word = markdown.code(chosen.translation.choices[chosen.row][0][0])
+    name = chosen.source_name(read)
+    return f"For the choice of {word}, {name} is read most. What {name} itself reads: {', '.join(told)}."
 
 
 def made_of(chosen: Chosen) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from attnviz.capture import catalogue
 from attnviz.ui import links
+from attnviz.ui.learn.known_words import known_words
 from attnviz.ui.learn.sentence import sentence
 
 OPENING = "The dog did not cross the road as it was too tired."
@@ -24,12 +25,13 @@ VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue
 def english() -> str:
     """Draw the box for the English sentence, and examples; return a sentence whose words the model knows.
 
-    Stops the page with a kind word, and keeps what was typed, where a word is not in the vocabulary.
+    Stops the page with a kind word and the words that it knows, and keeps what was typed, where a word is
+    not in the vocabulary.
     """
     st.session_state["english_example"] = _example()
     # The pills come first, so that an error about the typed words stands right below the box.
     st.pills("Examples", list(EXAMPLES), key="english_example", on_change=_open_example)
-    return sentence("English sentence", "english", OPENING, catalogue.TRANSLATOR)
+    return sentence("English sentence", "english", OPENING, catalogue.TRANSLATOR, known_words)
 
 
 def choose_variant() -> str:
@@ -48,14 +50,21 @@ def outside_note(outside: str | None) -> None:
         outside: what is unusual about it, in a sentence; None: nothing.
     """
     if outside:
-        st.warning(f"**Outside what this model learned.** {outside}", icon=":material/explore_off:")
+        st.warning(
+            f"**Outside what this model learned.** {outside} Its French may be wrong here.",
+            icon=":material/explore_off:",
+        )
+
+
+def typed() -> str:
+    """What stands in the box for the English sentence, or will when it is drawn: known words or not."""
+    # Before the box is drawn for the first time, only the link knows what will stand in it.
+    linked = links.asked("english") if "english" not in st.session_state else []
+    return st.session_state.get("english") or next(iter(linked), "") or OPENING
 
 
 def _example() -> str | None:
-    # Before the box is drawn for the first time, only the link knows what will stand in it.
-    linked = links.asked("english") if "english" not in st.session_state else []
-    typed = st.session_state.get("english") or next(iter(linked), "") or OPENING
-    return next((name for name, text in EXAMPLES.items() if text == typed), None)
+    return next((name for name, text in EXAMPLES.items() if text == typed()), None)
 
 
 def _open_example() -> None:

@@ -21,6 +21,7 @@ LINES, MATRIX = "Lines", "Matrix"
 STEPS_AXIS = Axis("steps of training")
 _LISTED = 3  # words that a row is said to look at, at most
 _LEAST = 10  # thousandths: less is not worth telling
+_CHANCE = 1 / len(("il", "elle"))
 _MOST_WORDS = 16  # of a translation that does not end
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
@@ -62,8 +63,8 @@ def says(probe: Probe, glance: Glance) -> None:
     verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
     st.markdown(
         f"{written(probe.source)}\n\n**{markdown.plain(said)}** {verdict}\n\n"
-        f"In the place of the pronoun, the next word is *il* with **{_tenths(glance.il)}** and *elle* with "
-        f"**{_tenths(glance.elle)}**."
+        f"After the right French up to the pronoun, the next word is *il* with **{_tenths(glance.il)}** and "
+        f"*elle* with **{_tenths(glance.elle)}**."
     )
 
 
@@ -121,9 +122,11 @@ def measured(snapshot: Snapshot) -> str:
     return (
         "Of *held-out* sentences, whose like it never learned from, it translates "
         f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
-        f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**, and {TAUGHT.name} gives "
-        f"from *it* **{percent(measures.referent)}** to the noun that is meant, "
-        f"**{percent(measures.other)}** to the other one."
+        f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
+        "*il* and *elle* is the more probable, given the right French before it, whatever it would write "
+        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives "
+        f"**{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to the "
+        "other one."
     )
 
 

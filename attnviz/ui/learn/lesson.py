@@ -29,6 +29,7 @@ _STYLE = """
 .stMain .katex [style*="color: red"] { color: light-dark(#b91c1c, #fca5a5) !important; }
 .stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
 .stMain .katex [style*="color: violet"] { color: light-dark(#6d28d9, #c4b5fd) !important; }
+.st-key-picture:empty { display: none; }
 .st-key-guess { padding-block: 0.7rem; gap: 0.4rem; }
 .st-key-guess h2 { font-size: 1.1rem; padding: 0 0 0.7rem; }
 .st-key-not-for-the-projector { display: none; }
@@ -92,8 +93,8 @@ def lesson(name: str, parameters: Sequence[str]) -> Iterator[Places]:
             link = st.container(width="content")
     notices = st.container()
     places = _teachers_places() if teacher else _places()
+    send_code()  # before the sections: a sentence that is refused stops the page, and some pictures remain
     yield places
-    send_code()
     given = links.given(["teacher", *parameters])
     with link:
         copy_link("link", given)
@@ -182,7 +183,7 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
 def _places() -> Places:
     question, controls = st.container(), st.container()
     picture_column, text_column = st.columns([7, 5], gap="large")
-    picture = picture_column.container(border=True)
+    picture = picture_column.container(border=True, key="picture")
     more, code, limits = st.container(), st.container(), st.container()
     return Places(controls, question, picture, text_column.container(), more, code, limits)
 

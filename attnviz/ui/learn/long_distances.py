@@ -12,7 +12,17 @@ import streamlit as st
 from attnviz.analysis.sentence import percent
 from attnviz.errors import AttnvizError
 from attnviz.translation import distance
-from attnviz.translation.distance import NAMES, Distances, Head, Name, Point, Spread, interval
+from attnviz.translation.distance import (
+    GENDERS,
+    NAMES,
+    Distances,
+    Gender,
+    Head,
+    Name,
+    Point,
+    Spread,
+    interval,
+)
 from attnviz.translation.lengthening import MOST
 from attnviz.ui import links, markdown
 from attnviz.ui.components.curves import Axis, Colour, Dash, Line, Marker, curves
@@ -43,6 +53,10 @@ _NEAR_ZERO = 0.01  # of a share: less than this is called no loss
 class _Look(TypedDict):
     marker: Marker
     colour: Colour
+
+
+_MARKER: dict[Gender, Marker] = {"il": "circle", "elle": "ring"}
+_GENDER_DASH: dict[Gender, Dash] = {"il": "solid", "elle": "dot"}
 
 
 @translated
@@ -252,7 +266,9 @@ def text(found: Distances) -> None:
         "Both networks on this page were trained here on the same sentences, with 0 to "
         f"{found.longest_learned} clauses put in, and nobody told them where to look. The LSTM has "
         f"{lstm.parameters:,} learned numbers and saw {lstm.steps:,} batches of sentences; the transformer "
-        f"has {transformer.parameters:,} and saw {transformer.steps:,}."
+        f"has {transformer.parameters:,} and saw {transformer.steps:,}. The LSTM was given "
+        f"{lstm.steps / transformer.steps:.1f} times as many because it learns more slowly: in that, the "
+        "comparison favours the LSTM."
     )
 
 
@@ -366,13 +382,17 @@ def _weight_chart(found: Distances) -> None:
         found,
         [
             Line(
-                f"head {found.back.name}, back at the noun",
+                f"head {head.name}, back at the noun, for {gender}",
                 _words(found),
-                _percents(found.back),
-                marker="circle",
-            ),
+                _percents(head),
+                dash=_GENDER_DASH[gender],
+                marker=_MARKER[gender],
+            )
+            for gender, head in found.back.items()
+        ]
+        + [
             Line(
-                f"head {found.across.name}, across at the reason",
+                f"head {found.across.name}, across at the last word and [END]",
                 _words(found),
                 _percents(found.across),
                 dash="dash",
@@ -385,23 +405,29 @@ def _weight_chart(found: Distances) -> None:
         digits=1,
         alt=_looks_in_words(found).replace("*", ""),
         filename="distance-weight",
+        note="Back at the noun: those with il, and those with elle. ",
     )
 
 
 def _looks_in_words(found: Distances) -> str:
     """The chart of the weights as sentences."""
     at = found.longest_learned
-    back, across = (
-        [f"{_percents(head)[place]:.0f} %" for place in (0, at, -1)] for head in (found.back, found.across)
-    )
+
+    def told(head: Head) -> str:
+        first, middle, last = (f"{_percents(head)[place]:.0f} %" for place in (0, at, -1))
+        return (
+            f"{first} at {found.words[0]:.0f} words, {middle} at {found.words[at]:.0f} and {last} at "
+            f"{found.words[-1]:.0f}"
+        )
+
+    il, elle = (found.back[gender] for gender in GENDERS)
     return (
         "**Where the transformer looks** as it chooses *il* or *elle*: of the heads that look back at the "
-        f"French written so far, head {found.back.name} gives the noun that is meant, or its article, "
-        f"{back[0]} at {found.words[0]:.0f} words, {back[1]} at {found.words[at]:.0f} and {back[2]} at "
-        f"{found.words[-1]:.0f}. Of those that look across at the English, head {found.across.name} gives "
-        f"the last word, the reason by which one knows what *it* means, {across[0]}, {across[1]} and "
-        f"{across[2]}. Nobody told them to. Averages hide how sentences differ: change *tired* to *narrow* "
-        "above, and another head may look back."
+        "French written so far, the one that gives most to the noun that is meant, or its article, is head "
+        f"{il.name} where *il* is right ({told(il)}), and head {elle.name} where *elle* is right "
+        f"({told(elle)}); each in half of the sentences. Of the heads that look across at the English, head "
+        f"{found.across.name} gives most to its end: to the last word, the reason by which one knows what "
+        f"*it* means, and the [END] behind it, together {told(found.across)}. Nobody told them to."
     )
 
 
@@ -410,7 +436,15 @@ def _percents(head: Head) -> list[float]:
 
 
 def _chart(
-    found: Distances, lines: list[Line], *, title: str, up: Axis, digits: int, alt: str, filename: str
+    found: Distances,
+    lines: list[Line],
+    *,
+    title: str,
+    up: Axis,
+    digits: int,
+    alt: str,
+    filename: str,
+    note: str = "",
 ) -> None:
     st.subheader(title, anchor=False)
     curves(
@@ -423,7 +457,7 @@ def _chart(
         digits=digits,
         marked=_words(found)[found.longest_learned],
         alt=alt,
-        caption=f"{found.sentences} sentences a point. Longest learned from: "
+        caption=f"{found.sentences} sentences a point. {note}Longest learned from: "
         f"{found.words[found.longest_learned]:.0f} words.",
         filename=filename,
     )

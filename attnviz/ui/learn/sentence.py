@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.capture import catalogue, loading
-from attnviz.errors import AttnvizError
+from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.ui import links, markdown
 from attnviz.ui.controls import choose_token
 from attnviz.ui.examples import OPENING
@@ -16,7 +18,11 @@ _EMPTIED = "the visitor emptied the box"
 
 
 def sentence(
-    label: str = "Sentence", key: str = "text", opening: str = OPENING.text, model: str = MODEL
+    label: str = "Sentence",
+    key: str = "text",
+    opening: str = OPENING.text,
+    model: str = MODEL,
+    known_words: Callable[[], None] | None = None,
 ) -> str:
     """Draw the box for a sentence; return what stands in it, which the model can read.
 
@@ -27,6 +33,7 @@ def sentence(
         key: the parameter's name.
         opening: what stands in the box where neither the visitor nor a link said anything.
         model: who is to read it; a name in the catalogue.
+        known_words: draws which words the model knows, below the kind word about unknown ones.
     """
     if _left_empty(key):
         # Not as the widget's default: a default is left out of the link, and a sentence never should be.
@@ -39,6 +46,8 @@ def sentence(
     except AttnvizError as error:
         links.forget()
         st.error(markdown.plain(str(error)), icon=":material/edit:")
+        if known_words and isinstance(error, UnknownWords):
+            known_words()
         st.stop()
     return text
 

@@ -45,8 +45,8 @@ def train(number: int, head: Head) -> None:
         return
     st.markdown(
         "The same training, only shorter: a translator starts from random numbers and learns while you "
-        "watch. It runs on this server, and stops when you leave this page. The **seed** chooses the random "
-        "numbers: another seed, another training; the same seed, the same once more."
+        "watch. It runs on this server, and stops some seconds after you leave this page. The **seed** "
+        "chooses the random numbers: another seed, another training; the same seed, the same once more."
     )
     wish = _wish()
     mine, running = _mine(), SERVER.running

@@ -12,6 +12,7 @@ from attnviz.translation import lexicon, variants
 from attnviz.translation.vocabulary import END, ENGLISH, FRENCH
 from attnviz.ui import markdown
 from attnviz.ui.components.translation import Reading, Word, translation
+from attnviz.ui.learn.computed import translated
 from attnviz.ui.learn.lesson import guess, not_shown, the_code
 from attnviz.ui.learn.measured import exactly, how_often, variant_of
 from attnviz.ui.learn.menus import other_reading
@@ -94,6 +95,18 @@ def picture(chosen: Chosen) -> None:
         filename="attnviz-translation",
         on_pick=pick,
     )
+    smoothing = percent(_smoothing(chosen.model))
+    st.markdown(
+        f":small[No word becomes quite certain: while this model learned, {smoothing} of the certainty that "
+        "was asked for was spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4).]"
+    )
+
+
+@translated
+def _smoothing(model: str) -> float:
+    from attnviz.translation.training import Settings
+
+    return Settings.of(variant_of(model)).label_smoothing
 
 
 def _meanings(chosen: Chosen) -> None:

@@ -14,7 +14,8 @@ from attnviz.trace import Floats, Kind
 from attnviz.translation import variants
 from attnviz.ui import links, markdown
 from attnviz.ui.learn.computed import translated
-from attnviz.ui.learn.english import choose_variant, english, outside_note
+from attnviz.ui.learn.english import choose_variant, english, outside_note, typed
+from attnviz.ui.learn.known_words import known_words
 from attnviz.ui.learn.measured import variant_of
 from attnviz.ui.learn.menus import menus
 
@@ -26,7 +27,7 @@ PARAMETERS = ("english", "translator", "french", "encoder_head", "cross_head", "
 ALL = "all"
 TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
 TAUGHT_HEAD = f"{variants.TAUGHT_LAYER + 1}-{variants.TAUGHT_HEAD + 1}"
-_MENUS_HELP = "Build a sentence from lists: who did not do what, and why"
+_MENUS_HELP = "From lists: who did not do what, and why; and all the words it knows"
 _HEADS_HELP = "Which French word and which heads the picture shows"
 _MEMORY = "french was chosen for"
 _HEADS_MEMORY = "cross_head was chosen for"
@@ -114,6 +115,10 @@ def written(translation: Translation) -> tuple[str, ...]:
 def choose() -> Chosen:
     """Draw the sentence, who translates it, and which French word the page is about."""
     sentence, variant, buttons = st.columns([7, 5, 3], gap="medium")
+    # Before the sentence is read: a way on where a word of it is unknown.
+    with buttons, st.popover("Build a sentence", help=_MENUS_HELP, icon=":material/list:", width="stretch"):
+        menus(typed())
+        known_words()
     with sentence:
         text = english()
     with variant:
@@ -125,8 +130,6 @@ def choose() -> Chosen:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         st.stop()
     outside_note(found.outside)
-    with buttons, st.popover("Menus", help=_MENUS_HELP, icon=":material/list:", width="stretch"):
-        menus(text)
     with buttons, st.popover("Heads", help=_HEADS_HELP, icon=":material/tune:", width="stretch"):
         row = _choose_row(text, model, found)
         encoder_head, cross_heads, decoder_heads = _choose_heads(model, found)

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.analysis.sentence import percent
 from attnviz.capture import catalogue
 from attnviz.lessons import cause
+from attnviz.translation.training import Settings
 from attnviz.ui.learn.english import VARIANTS
 from tests.ui.learn.conftest import VisitLesson
 from tests.ui.shown import clean, sent, words
@@ -77,7 +78,38 @@ def test_a_link_may_show_another_arrow_than_it_changes(visit_lesson: VisitLesson
     assert data["reader"] == "tired"
     assert data["interference"]["change"] == "none"
     assert data["others"] == 1
-    assert f"Changed elsewhere: `{MOVED}`" in words(app)
+    told = words(app)
+    assert "Changed elsewhere: the arrow of `it` in this head, from `dog` to `road`. " in told
+    assert "Nothing else is touched: no other row of any head, " in told
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (
+            MOVED,
+            "go to `road`. The row still sums to 100 %. Nothing else is touched: none of the other 12 rows",
+        ),
+        ("encoder 2-1", "Nothing else is touched: none of the other 15 heads, and no number"),
+        (
+            f"encoder 2-1 12, cross 1-2, {MOVED}",
+            "the row of `tired` in this head, silenced; the whole cross-attention head 1-2, silenced.",
+        ),
+        (
+            f"decoder 1-2 10 10>2, encoder 2-1 12 2>7, encoder 2-1, {MOVED}, encoder 2-1 9",
+            "to any word. Also changed: the arrow of `car` in decoder head 1-2, from `car` to `le`. Nothing",
+        ),
+    ],
+)
+def test_what_is_changed_and_what_is_not(visit_lesson: VisitLesson, edit: str, said: str) -> None:
+    app = visit_lesson("cause", edit=edit, cause_head="encoder 2-1", cause_word="9 it")
+    clean(app)
+    assert said in words(app)
+
+
+def test_where_the_rest_of_the_certainty_is(visit_lesson: VisitLesson) -> None:
+    share = Settings(variant="taught").label_smoothing
+    assert f"{100 * share:g} % of the certainty was spread over all words" in words(visit_lesson("cause"))
 
 
 def test_the_adjective_has_an_arrow_of_its_own(visit_lesson: VisitLesson) -> None:
@@ -85,6 +117,10 @@ def test_the_adjective_has_an_arrow_of_its_own(visit_lesson: VisitLesson) -> Non
     (lead,) = [button for button in app.button if button.label == "The arrow of `tired`"]
     lead.click().run()
     assert app.selectbox(key="cause_word").value == "12 tired"
+    assert "**Drag this one, too.**" in words(app)
+    assert not [button for button in app.button if button.label == "The arrow of `tired`"]
+    change(app, f"{MOVED}, encoder 2-1 12 1>3")
+    assert "though a weight of its own row in this head was moved as well" in words(app)
     change(app, f"{MOVED}, encoder 2-1 12 2>7")
     clean(app)
     assert "*il* became *elle*, *fatigué* became *fatiguée*. All other words stayed" in words(app)
@@ -158,10 +194,21 @@ def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesso
     data = sent(app, "arrow")
     assert data["interference"]["change"] == "none"
     assert data["now"][1] > 0.95
+    title = catalogue.entry(DECORATIVE).title
+    assert f"Which arrows matter in “{title}”? All of them, tried" in [header.value for header in app.header]
     change(app, MOVED)
     assert "**No word changed**, though the arrow points elsewhere" in words(app)
-    assert re.search(r"As dark, and without an effect on the pronoun: .*`it` in 2-1", words(app))
+    assert re.search(r"As strong, and without an effect on the pronoun: .*`it` in 2-1", words(app))
     assert "**not the cause**" in words(app)
+
+
+def test_of_each_translator_the_one_that_ships_stands_first(visit_lesson: VisitLesson) -> None:
+    (table,) = [html for each in visit_lesson("cause").get("html") if "held-out" in (html := each.proto.body)]
+    rows = re.findall(r'<th scope="row">([^<]*?)( <small>|</th>)', table)
+    assert [after != "</th>" for _, after in rows] == [
+        place > 0 and title == rows[place - 1][0] for place, (title, _) in enumerate(rows)
+    ]
+    assert len(rows) == len(cause.held_out())
 
 
 def test_a_good_picture_that_nobody_built(visit_lesson: VisitLesson) -> None:

@@ -104,9 +104,9 @@ def test_the_charts_show_what_was_measured(visit_lesson: VisitLesson) -> None:
     points = measured.networks["recurrent"].points
     assert untrained["y"] == pytest.approx([np.log10(point.untrained.middle) for point in points], rel=1e-4)
     assert trained["y"] == pytest.approx([np.log10(point.gradient.middle) for point in points], rel=1e-4)
-    for line, head in zip(
-        found["Where the transformer looks"]["lines"], (measured.back, measured.across), strict=True
-    ):
+    heads = (measured.back["il"], measured.back["elle"], measured.across)
+    for line, head in zip(found["Where the transformer looks"]["lines"], heads, strict=True):
+        assert f"head {head.name}," in line["label"]
         assert line["y"] == pytest.approx([100 * weight for weight in head.weights], rel=1e-4)
 
 
@@ -118,7 +118,15 @@ def test_the_charts_are_told_in_words(visit_lesson: VisitLesson) -> None:
         beyond = " and ".join(percent(count / measured.sentences) for count in counts)
         assert f"{beyond} of its translations are right" in told
         assert f"goes from {scientific(network.points[0].untrained.middle)} to" in told
-    assert f"{100 * measured.back.weights[at]:.0f} % at {measured.words[at]:.0f}" in told
+    for head in (*measured.back.values(), measured.across):
+        assert f"{100 * head.weights[at]:.0f} % at {measured.words[at]:.0f}" in told
+
+
+def test_the_unequal_trainings_are_told(visit_lesson: VisitLesson) -> None:
+    lstm, transformer = (distance.read().networks[name].steps for name in distance.NAMES)
+    told = words(visit_lesson("long_distances"))
+    assert f"saw {lstm:,} batches" in told
+    assert f"{lstm / transformer:.1f} times as many because it learns more slowly" in told
 
 
 def test_the_guess_is_answered_by_what_was_measured(visit_lesson: VisitLesson) -> None:
@@ -139,7 +147,8 @@ def test_the_guess_is_answered_by_what_was_measured(visit_lesson: VisitLesson) -
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("The road was narrow.", "no place for more clauses"),
+        ("The road was narrow.", "cannot be stretched here"),
+        ("The cat did not cross the street as it was too old.", "Both a cat and a street could be old"),
         ("The zebra did not cross the road as it was too tired.", "zebra"),
         ("<script>alert(1)</script>", "never seen"),
     ],

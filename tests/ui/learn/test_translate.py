@@ -12,7 +12,10 @@ from attnviz.capture import catalogue
 from attnviz.lessons.translate import translate
 from attnviz.lessons.translator_parts import take_apart
 from attnviz.translation import menu
+from attnviz.translation.training import Settings
+from attnviz.translation.vocabulary import ENGLISH
 from attnviz.ui.learn import measured
+from attnviz.ui.learn.known_words import by_sort
 from attnviz.ui.learn.menus import Choices, choices_of
 from tests.ui.learn.conftest import VisitLesson
 from tests.ui.shown import words
@@ -112,6 +115,7 @@ def test_a_sentence_unlike_all_that_was_learned_is_marked(visit_lesson: VisitLes
     app = visit_lesson("translate", english="the road the dog")
     assert not app.exception
     assert "Outside what this model learned" in app.warning[0].value
+    assert "Its French may be wrong here." in app.warning[0].value
 
 
 @pytest.mark.parametrize(
@@ -124,6 +128,31 @@ def test_what_cannot_be_read_is_refused_kindly(visit_lesson: VisitLesson, typed:
     assert not app.exception
     assert said in app.error[0].value
     assert app.text_input(key="english").value == typed
+
+
+def test_after_an_unknown_word_all_known_ones_are_listed_and_the_menus_go_on(
+    visit_lesson: VisitLesson,
+) -> None:
+    app = visit_lesson("translate")
+    listed = [one for one in app.expander if one.label == "All the words it knows"]
+    assert len(listed) == 1
+    app.text_input(key="english").set_value("The zebra was tired.").run()
+    listed = [one for one in app.expander if one.label == "All the words it knows"]
+    assert len(listed) == 2  # where sentences are built, and below the error
+    assert all("**Animals**: dog, cat" in one.markdown[0].value for one in listed)
+    app.selectbox(key="menu_subject").set_value("cow").run()
+    assert not app.error
+    assert str(app.text_input(key="english").value).startswith("The cow did not")
+
+
+def test_every_english_word_is_listed_once() -> None:
+    listed = [word for words in by_sort().values() for word in words]
+    assert sorted(listed) == sorted(ENGLISH.words[3:])
+
+
+def test_where_the_rest_of_the_certainty_went_is_told(visit_lesson: VisitLesson) -> None:
+    share = Settings.of("taught").label_smoothing
+    assert f"{100 * share:.0f} % of the certainty" in words(visit_lesson("translate"))
 
 
 @pytest.mark.parametrize(

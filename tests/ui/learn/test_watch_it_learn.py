@@ -80,6 +80,7 @@ def test_the_numbers_of_a_step_are_told_in_words(visit_lesson: VisitLesson, vari
     measures = stored.measures
     assert f"translates {percent(measures.exact)} without an error" in told
     assert f"prefers the right pronoun in {percent(measures.pronoun)}" in told
+    assert "chance is 50 %" in told
     probe, glance = PROBES[0], stored.glances[0]
     row = glance.weights["encoder"][1, 0, probe.it]
     most = max(range(len(row)), key=lambda key: row[key])
