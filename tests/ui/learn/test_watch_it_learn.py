@@ -196,7 +196,7 @@ def test_another_visitor_watches_and_waits(visit_lesson: VisitLesson) -> None:
 
 def test_a_fault_of_the_training_is_told(visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["print('x'); raise MemoryError('no **room**')"]
-    monkeypatch.setattr(Wish, "command", property(lambda _: [sys.executable, "-c", *lines]))
+    monkeypatch.setattr(Wish, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
     app = visit_lesson(PAGE)
     press(app, "Start training")
     while SERVER.running:
