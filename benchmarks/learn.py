@@ -64,15 +64,6 @@ def in_turns(*names: str) -> Click:
     return click
 
 
-def slid(label: str) -> Click:
-    """Move a slider one step to the left and back."""
-
-    def press(page: Page, number: int) -> None:
-        page.get_by_role("slider", name=label).press("ArrowRight" if number % 2 else "ArrowLeft")
-
-    return press
-
-
 CONTROLS: dict[str, tuple[str, Click]] = {
     "weighted_average": ("another way to compare", alternately("Cosine", "Dot product")),
     "scale": ("draw again", again("Draw again")),
@@ -84,8 +75,6 @@ CONTROLS: dict[str, tuple[str, Click]] = {
     "block": ("another layer", stepped("Layer")),
     "translate": ("tired or narrow: translated again", alternately("too narrow", "too tired")),
     "cause": ("silence a row, and let it go back", in_turns("Silence the row of it", "Let it go back")),
-    "watch_it_learn": ("another step of the training", slid("After how many steps")),
-    "long_distances": ("one clause more or less", slid("Clauses put in")),
 }
 
 
