@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
-from tests.browser.explore import NARROW, TIRED, Explore, assert_ranked, eventually, svg
+from tests.browser.explore import NARROW, TIRED, Explore, assert_ranked, eventually, strongest, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, Faults, wait_idle
@@ -95,7 +95,7 @@ def test_two_visitors_do_not_disturb_each_other(explore: Explore, browser: Brows
         for visitor, text in zip(visitors, texts, strict=True):
             shown = forward(text).shown(hide=True)
             row = shown.weights[layer - 1, head - 1, query]
-            largest = [(shown.names[at], row[at]) for at in (-row).argsort(kind="stable")[:3]]
+            largest = strongest(row, shown.names)
             wait_idle(visitor.page)
 
             def check() -> None:

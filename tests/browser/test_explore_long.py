@@ -6,7 +6,7 @@ from itertools import cycle, islice
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.explore import Explore, assert_printed, assert_ranked, eventually, svg
+from tests.browser.explore import Explore, assert_printed, assert_ranked, eventually, strongest, svg
 from tests.browser.reference import forward, names
 from tests.browser.server import Server
 from tests.browser.visit import wait_idle
@@ -48,7 +48,7 @@ def test_a_long_text_is_drawn_and_another_head_opened(explore: Explore, tokens: 
         explore.open_head(layer, head)
         expect(explore.picture).to_have_attribute("data-head", f"{layer}-{head}")
         row = read.weights[layer - 1, head - 1, query]
-        largest = [(called[at], row[at]) for at in (-row).argsort(kind="stable")[:3]]
+        largest = strongest(row, called)
 
         def check() -> None:
             page.mouse.move(0, 0)
@@ -57,9 +57,9 @@ def test_a_long_text_is_drawn_and_another_head_opened(explore: Explore, tokens: 
         eventually(check)
         assert 0 < int(explore.picture.get_attribute("data-lines") or 0) <= 32
         assert explore.picture.locator("canvas").first.evaluate(_COLOURS) > 20
-    strongest = int(row.argmax())
-    expect(explore.keys.nth(strongest)).to_have_text(re.compile(r"\d %$"))
-    assert_printed(explore.rows(explore.keys)[strongest][1], row[strongest])
+    most = int(row.argmax())
+    expect(explore.keys.nth(most)).to_have_text(re.compile(r"\d %$"))
+    assert_printed(explore.rows(explore.keys)[most][1], row[most])
 
 
 def test_lines_and_labels_thin_out(explore: Explore) -> None:

@@ -15,6 +15,7 @@ from tests.browser.explore import (
     assert_printed,
     assert_ranked,
     eventually,
+    strongest,
     value,
     values,
 )
@@ -35,12 +36,6 @@ def close(exact: object) -> Any:
 @pytest.fixture
 def explore(page: Page, server: Server) -> Explore:
     return Explore(page, server.url)
-
-
-def strongest(row: Array, called: Sequence[str], most: int = 3) -> list[tuple[str, float]]:
-    """The largest numbers with their names; of weights, only those that do not read "0.0 %"."""
-    largest = [(called[key], float(row[key])) for key in np.argsort(-row, kind="stable")[:most]]
-    return [named for at, named in enumerate(largest) if at == 0 or abs(named[1]) >= 0.0005]
 
 
 def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: float = 0.005) -> None:
