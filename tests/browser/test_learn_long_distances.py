@@ -62,7 +62,7 @@ def test_a_sentence_is_stretched_by_keyboard_and_the_lstms_words_are_right(
     fresh_server: Callable[[], Server], page: Page
 ) -> None:
     visit(page, f"{fresh_server().url}/long_distances?clauses=0")
-    expect(page.get_by_role("heading", name="7 words from noun to it")).to_be_visible()
+    expect(page.get_by_role("heading", name="7 words from noun to it")).to_be_visible(timeout=30_000)
     assert (
         " ".join(french(page, "Transformer"))
         == "le chien n' a pas traversé la route car il était trop fatigué"

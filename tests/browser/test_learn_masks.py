@@ -41,6 +41,7 @@ def focused(page: Page) -> str:
 
 def check_mask(page: Page, mask: Mask) -> list[dict[str, Any]]:
     """The cells, once all of those that the mask opens, and no others, are shown as open."""
+    expect(editor(page).get_by_role("gridcell")).to_have_count(mask.size, timeout=30_000)
     cells: list[dict[str, Any]] = editor(page).get_by_role("gridcell").evaluate_all(_CELLS)
     assert [cell["open"] for cell in cells] == mask.ravel().tolist()
     return cells
