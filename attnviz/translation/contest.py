@@ -12,7 +12,6 @@ from pathlib import Path
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
 
 from attnviz.errors import ModelFilesDamaged
@@ -32,10 +31,11 @@ from attnviz.translation.distance import (
     Spread,
     weights_of,
 )
-from attnviz.translation.exercises import PADDING, Corpus, Exercises
+from attnviz.translation.exercises import Corpus, Exercises
 from attnviz.translation.grammar import Pair
 from attnviz.translation.lengthening import MOST, Elastic, clauses
 from attnviz.translation.recurrent import RecurrentEncoderDecoder, RecurrentSteps, RecurrentTranslator
+from attnviz.translation.teaching import translation_loss
 from attnviz.translation.training import BETAS, EPSILON, LARGEST_GRADIENT, Settings, learning_rate
 from attnviz.translation.translator import Sizes, Translator
 from attnviz.translation.vocabulary import FRENCH
@@ -116,13 +116,8 @@ def train(name: Name, file: Path) -> Iterator[tuple[int, float]]:
         exercises = corpus.batch(*order[place])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(done)
-            logits = model(exercises.source, exercises.target).logits
-        loss = cross_entropy(
-            logits.flatten(0, 1),
-            exercises.following.flatten(),
-            ignore_index=PADDING,
-            label_smoothing=settings.label_smoothing,
-        )
+            steps = model(exercises.source, exercises.target)
+        loss = translation_loss(steps, exercises, settings.label_smoothing)
         optimizer.param_groups[0]["lr"] = learning_rate(settings, done + 1)
         optimizer.zero_grad()
         torch.autograd.backward(loss)

@@ -7,11 +7,12 @@ from torch.nn.functional import cross_entropy
 
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.translation.exercises import NOWHERE, PADDING, Exercises
+from attnviz.translation.recurrent import RecurrentSteps
 from attnviz.translation.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, Variant
 
 
 def translation_loss(
-    steps: EncoderDecoderSteps, exercises: Exercises, label_smoothing: float
+    steps: EncoderDecoderSteps | RecurrentSteps, exercises: Exercises, label_smoothing: float
 ) -> Float[Tensor, ""]:
     """The cross entropy of the right words: all that a translator is told which is told nothing else.
 

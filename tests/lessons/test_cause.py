@@ -19,7 +19,7 @@ TAUGHT = "encoder.layers.1.attention"
 
 def run(edit: str, place: tuple[str, int, int, int] = ("encoder", 1, 0, IT)) -> cause.Experiment:
     edits = edit.split(", ") if edit else []
-    return cause.experiment(MODEL, SENTENCE, *place, edits)  # type: ignore[arg-type]
+    return cause.experiment(MODEL, SENTENCE, *place, edits)  # type: ignore[arg-type]  # a str for a Kind
 
 
 @pytest.mark.parametrize(

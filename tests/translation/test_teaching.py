@@ -53,7 +53,7 @@ def test_surprise_worked_by_hand() -> None:
 def test_a_weight_that_has_sunk_to_nothing_still_learns() -> None:
     scores = torch.tensor([[0.0, 200.0]], requires_grad=True)
     assert scores.softmax(dim=-1)[0, 0] == 0
-    surprise(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]
+    surprise(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-1, 1]]
 
@@ -107,7 +107,7 @@ def wanted(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
 def test_each_term_is_the_surprise_about_where_its_head_looks(
     steps: EncoderDecoderSteps, pairs: list[Pair], term: str
 ) -> None:
-    variant = Variant(name="", title="", told="", **{term: 0.3})  # type: ignore[arg-type]
+    variant = Variant(name="", title="", told="", **{term: 0.3})  # type: ignore[arg-type]  # a name among many
     found = attention_loss(steps, Exercises.of(pairs), variant)
     torch.testing.assert_close(found, 0.3 * wanted(steps, pairs, term))
 
