@@ -32,6 +32,7 @@ class Token:
         start, end: the characters it stands for, `source[start:end]`; 0, 0 for a special token.
         word: the number of its word, from 0; None for a special token.
         special: True if the tokenizer added it ([CLS], [SEP]).
+        sentence: 0, or 1 in the second sentence of a pair, where start and end count in that one.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Token:
     end: int
     word: int | None
     special: bool
+    sentence: int = 0
 
 
 def attend(
@@ -165,8 +167,10 @@ class Trace:
 
     Attributes:
         model: the catalogue name, folder or Hugging Face id that was asked for.
-        text: what the visitor typed.
+        text: what the visitor typed; of a decoder that wrote on, what it wrote too.
+        second: the second sentence of a pair that was read together, else None.
         target: the second text of an encoder–decoder, else None.
+        written: how many of the last tokens a decoder wrote itself.
         blocks: every layer's attention, in the order the model ran them.
         edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
             changed ones.
@@ -178,7 +182,9 @@ class Trace:
     model: str
     text: str
     blocks: tuple[Block, ...]
+    second: str | None = None
     target: str | None = None
+    written: int = 0
     edits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from attnviz.capture.predictions import Expects
 from attnviz.errors import ModelFilesDamaged, UnknownModel
 from attnviz.trace import Kind
 from attnviz.translation.reading import TOKEN_LIMIT
@@ -71,19 +72,35 @@ class Trained:
     file: Path
 
 
+@dataclass(frozen=True)
+class Folder:
+    """A model that somebody saved: `config.json`, safetensors and a tokenizer, on this machine.
+
+    Attributes:
+        folder: where they lie.
+    """
+
+    folder: Path
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One model of the catalogue.
+    """What is known of a model before its weights are loaded.
 
     Attributes:
         name: what links and the Python API call it.
         title, description: what a visitor reads.
         engine: "transformers", "scratch" for attnviz's own implementation of the same network, or
             "translator" for a network of attnviz's own.
-        layers: how many the encoder has.
+        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for the translator.
+        layers: how many the encoder has; 0: there is no encoder.
         decoder_layers: how many the decoder has; 0: there is no decoder.
-        heads, d_model, d_head: the sizes of every layer; d_model = heads · d_head.
+        heads, d_model, d_head: the sizes of every layer.
         token_limit: the most tokens it reads, special tokens included.
+        parameters: how many numbers it has learned; None where nobody counted.
+        pairs: whether it reads two sentences together, like BERT.
+        expects: what it has a head for: "next" tokens, "masked" ones, or None.
+        sees: whether it reads pictures instead of texts.
         origin: where its files come from.
     """
 
@@ -91,17 +108,24 @@ class Entry:
     title: str
     description: str
     engine: Engine
+    family: str
     layers: int
     decoder_layers: int = 0
     heads: int
     d_model: int
     d_head: int
     token_limit: int
-    origin: Package | Trained
+    parameters: int | None = None
+    pairs: bool = False
+    expects: Expects | None = None
+    sees: bool = False
+    origin: Package | Trained | Folder
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of attention it has."""
+        if not self.layers:
+            return ("decoder",)
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     def layers_of(self, kind: Kind) -> int:
@@ -149,11 +173,13 @@ def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
         title=title,
         description=description,
         engine=engine,
+        family="bert",
         layers=6,
         heads=12,
         d_model=384,
         d_head=32,
         token_limit=512,
+        pairs=engine == "transformers",
         origin=MINILM,
     )
 
@@ -164,6 +190,7 @@ def _translator(name: str, variant: Variant) -> Entry:
         title=f"Translator: {variant.title[0].lower()}{variant.title[1:]}",
         description=f"A small English–French transformer of our own. {variant.told}",
         engine="translator",
+        family="attnviz",
         layers=variant.encoder_layers,
         decoder_layers=1,
         heads=variant.n_heads,

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
 from attnviz.capture import catalogue
+from attnviz.capture.given import Given
+from attnviz.capture.predictions import Prediction
 from attnviz.capture.text import reader
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token, Trace
@@ -80,6 +82,29 @@ def load_translator(name: str) -> TranslatorModel:
 
     assert isinstance(model, TranslatorModel)  # noqa: S101 - the catalogue says so; for the type checker
     return model
+
+
+def trace(name: str, given: Given) -> Trace:
+    """One forward pass of the model of that name.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used; the message says why.
+    """
+    if given.second is not None or given.writing is not None:
+        raise ModelNotSupported(f"{name} reads one text, and does not write on.")
+    if given.target is not None:
+        return load_translator(name).trace(given.text, given.target)
+    return load(name).trace(given.text)
+
+
+def predictions(name: str, given: Given) -> tuple[Prediction, ...]:  # noqa: ARG001 - the first models expect nothing
+    """What the model of that name expects in what it reads, place by place; nothing if it has no head for it.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used; the message says why.
+    """
+    load(name)
+    return ()
 
 
 def ready(name: str) -> bool:
