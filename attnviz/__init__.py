@@ -1,50 +1,84 @@
-"""See what attention does: any sentence, a real model, every number its own."""
+"""See what attention does: any text, any transformer that can be shown exactly, every number its own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnviz.capture import catalogue, loading
+from attnviz.capture.given import Given, Writing
+from attnviz.capture.predictions import Candidate, Prediction
 from attnviz.errors import (
     AttnvizError,
     EmptyText,
     InvalidEdit,
     InvalidTrace,
     ModelFilesDamaged,
+    ModelNotReachable,
     ModelNotSupported,
+    ModelTooLarge,
     TextTooLong,
     UnknownModel,
     UnknownWords,
+    UnreadablePicture,
     UnreadableText,
+    WrongSetting,
 )
+from attnviz.report.notebook import Figure, show
+from attnviz.tables import links_table, tokens_table, weights_table
 from attnviz.trace import Block, Token, Trace
+
+if TYPE_CHECKING:
+    from attnviz.capture.pictures import Picture
 
 __all__ = [
     "AttnvizError",
     "Block",
+    "Candidate",
     "EmptyText",
+    "Figure",
     "InvalidEdit",
     "InvalidTrace",
     "ModelFilesDamaged",
+    "ModelNotReachable",
     "ModelNotSupported",
+    "ModelTooLarge",
+    "Prediction",
     "TextTooLong",
     "Token",
     "Trace",
     "UnknownModel",
     "UnknownWords",
+    "UnreadablePicture",
     "UnreadableText",
+    "Writing",
+    "WrongSetting",
+    "links_table",
+    "look",
     "models",
+    "predictions",
+    "show",
+    "tokens_table",
     "trace",
+    "weights_table",
 ]
 
 
 def models() -> tuple[str, ...]:
-    """The names that `trace` knows, all of them usable without a network."""
+    """The names of the models that come with attnviz, all of them usable without a network."""
     return catalogue.names()
 
 
 # The function takes the submodule's name, and `from attnviz.trace import …` still finds the submodule.
-def trace(text: str, model: str = "minilm", target: str | None = None, edits: Sequence[str] = ()) -> Trace:
+def trace(
+    text: str,
+    model: str | Path = "minilm",
+    second: str | None = None,
+    target: str | None = None,
+    writing: Writing | None = None,
+    edits: Sequence[str] = (),
+) -> Trace:
     """Run a model over a text and return what its attention did.
 
     >>> trace("The dog slept.", model="minilm").stack("encoder").shape  # [layer, head, query, key]
@@ -57,21 +91,71 @@ def trace(text: str, model: str = "minilm", target: str | None = None, edits: Se
     True
 
     Args:
-        text: what the model reads; it is never cut.
-        model: a name from `models()`. The first call with a name loads that model, which takes some seconds.
-        target: the second text of an encoder–decoder; None: its own translation of the first.
+        text: what the model reads (an encoder–decoder: its encoder); it is never cut.
+        model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
+            The first call with a name loads that model, which takes some seconds.
+        second: a second sentence, which a model like BERT reads together with the first.
+        target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
+        writing: how a decoder writes on; None: it only reads.
         edits: changes to a translator's attention, each as `attnviz.translation.editing.Edit` writes it.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
         UnknownModel: no such name.
-        ModelFilesDamaged: the model's files are missing or changed.
-        ModelNotSupported: the model reads no second text, or takes no edits.
+        ModelNotReachable: the model is not on this machine, and the hub gives nothing.
+        ModelTooLarge: it takes more memory than the limit allows.
+        ModelFilesDamaged: its files are missing or changed.
+        ModelNotSupported: its attention cannot be shown exactly, or it cannot read or write like that.
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
     """
-    if target is None and not edits:
-        return loading.load(model).trace(text)
-    translator = loading.load_translator(model)
+    given = Given(text, second, target, writing)
+    if not edits:
+        return loading.trace(_name(model), given)
+    translator = loading.load_translator(_name(model))
     from attnviz.translation.editing import Edit
 
-    return translator.trace(text, target, [Edit.parse(edit) for edit in edits])
+    return translator.trace(given, edits=[Edit.parse(edit) for edit in edits])
+
+
+def predictions(
+    text: str,
+    model: str | Path,
+    second: str | None = None,
+    target: str | None = None,
+    writing: Writing | None = None,
+) -> tuple[Prediction, ...]:
+    """What a model expects in a text: the next token in each place, or what was masked there.
+
+    Args:
+        text, model, second, target, writing: as `trace` takes them.
+
+    Returns:
+        A prediction for each place; none if the model has no head for predictions.
+
+    Raises:
+        AttnvizError: as `trace` does.
+    """
+    return loading.predictions(_name(model), Given(text, second, target, writing))
+
+
+def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:
+    """Run a model that sees pictures over one; its tokens are the picture's patches, row by row.
+
+    Args:
+        picture: a file, the bytes of one, or a picture of Pillow's.
+        model: a folder, or a Hugging Face id.
+        name: what the trace calls the picture; None: as its file is called.
+
+    Raises:
+        UnreadablePicture: it is no picture, or too large.
+        AttnvizError: the model cannot be shown, or sees no pictures.
+        OSError: the file cannot be opened.
+    """
+    taken = Path(picture) if isinstance(picture, str) else picture
+    called = name or (taken.name if isinstance(taken, Path) else "picture")
+    return loading.look(_name(model), taken, called)
+
+
+def _name(model: str | Path) -> str:
+    """A path is a folder, whatever models are called like it."""
+    return str(model.absolute()) if isinstance(model, Path) else model

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 _MOST_QUOTED = 40  # characters of an unknown word that the message repeats
+_MOST_OF_A_NAME = 60  # and of a name
 
 
 class AttnvizError(ValueError):
@@ -42,6 +43,31 @@ class ModelNotSupported(AttnvizError):
     """The model runs, but its attention cannot be shown exactly, so it is not shown at all."""
 
 
+class ModelTooLarge(AttnvizError):
+    """The model needs more memory than the operator of this attnviz allows.
+
+    Attributes:
+        needed: bytes that its numbers take in memory.
+        limit: bytes that they may take.
+    """
+
+    def __init__(self, needed: int, limit: int, remedy: str) -> None:
+        self.needed = needed
+        self.limit = limit
+        super().__init__(
+            f"This model takes {needed / 1e9:,.1f} GB of memory; the limit here is {limit / 1e9:,g} GB. "
+            f"{remedy}"
+        )
+
+
+class ModelNotReachable(AttnvizError):
+    """The model may well exist, but it cannot be fetched: no network, no permission, or the hub fails."""
+
+
+class WrongSetting(AttnvizError):
+    """An environment variable, by which the operator sets up attnviz, cannot be read."""
+
+
 class InvalidTrace(AttnvizError):
     """Arrays that cannot be one forward pass: a shape, a mask or a number is wrong."""
 
@@ -52,6 +78,10 @@ class InvalidEdit(AttnvizError):
 
 class UnreadableText(AttnvizError):
     """The text holds something that is no character, so no tokenizer can read it."""
+
+
+class UnreadablePicture(AttnvizError):
+    """A file that is no picture, or a picture too large to be looked at."""
 
 
 class UnknownWords(AttnvizError):
@@ -70,3 +100,9 @@ class UnknownWords(AttnvizError):
 def _with_nearest(word: str, nearest: Sequence[str]) -> str:
     quoted = word if len(word) <= _MOST_QUOTED else f"{word[:_MOST_QUOTED]}…"
     return f"“{quoted}” (nearest known: {', '.join(nearest)})" if nearest else f"“{quoted}”"
+
+
+def quoted(name: str) -> str:
+    """A name as a message repeats it: in quotation marks, shortened, without half characters."""
+    shown = name if len(name) <= _MOST_OF_A_NAME else f"{name[:_MOST_OF_A_NAME]}…"
+    return f"“{shown.encode('utf-8', 'replace').decode()}”"

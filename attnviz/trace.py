@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from os import PathLike
+from typing import IO, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,7 +177,7 @@ class Trace:
             changed ones.
 
     Raises:
-        InvalidTrace: two blocks are of the same kind and layer.
+        InvalidTrace: two blocks are of the same kind and layer, or `written` is negative.
     """
 
     model: str
@@ -192,6 +193,8 @@ class Trace:
         for (kind, layer), count in counts.items():
             if count > 1:
                 raise InvalidTrace(f"There are {count} blocks for {kind} layer {layer}.")
+        if self.written < 0:
+            raise InvalidTrace(f"A model cannot have written {self.written} tokens.")
 
     def of_kind(self, kind: Kind) -> tuple[Block, ...]:
         """The blocks of one kind, by layer.
@@ -220,6 +223,35 @@ class Trace:
     def stack(self, kind: Kind) -> Floats:
         """All weights of one kind, [layer, head, query, key]."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
+
+    def save(self, file: str | PathLike[str] | IO[bytes]) -> None:
+        """Write everything to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
+
+        Args:
+            file: a path, taken as it is (no ".npz" is added), or a binary file open for writing.
+
+        Raises:
+            InvalidTrace: the trace is too large for a file.
+            OSError: the file cannot be written.
+        """
+        from attnviz import trace_file
+
+        trace_file.write(self, file)
+
+    @staticmethod
+    def load(file: str | PathLike[str] | IO[bytes]) -> Trace:
+        """Read what `save` wrote. Nothing in the file is run or trusted.
+
+        Args:
+            file: a path, or a binary file open for reading.
+
+        Raises:
+            InvalidTrace: it is no trace, of another version, damaged, or too large; the message says which.
+            OSError: the file cannot be opened.
+        """
+        from attnviz import trace_file
+
+        return trace_file.read(file)
 
 
 def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int, ...]:

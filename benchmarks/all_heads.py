@@ -35,7 +35,8 @@ from playwright.sync_api import TimeoutError as TooSlow
 from attnviz.analysis.picture import sequential, thumbnails
 from attnviz.capture import loading
 from attnviz.trace import Floats
-from attnviz.ui.components import atlas, component, store
+from attnviz.ui.components import atlas, store
+from attnviz.widgets import code
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report
 from benchmarks.texts import text_of
@@ -55,7 +56,10 @@ LIBRARIES = {
 }
 
 # In every page, after its picture has been drawn: two frames later it is on the screen.
-ON_SCREEN = "requestAnimationFrame(() => requestAnimationFrame(() => (window.onScreen = performance.now())))"
+ON_SCREEN = (
+    "requestAnimationFrame(() => requestAnimationFrame(() => "
+    "(document.documentElement.dataset.onScreen = performance.now())))"
+)
 
 
 class Rival(NamedTuple):
@@ -95,7 +99,7 @@ def weights_of(tokens: int) -> tuple[Floats, list[str]]:
 
 def code_of(name: str, *parts: str) -> tuple[str, str]:
     """The JavaScript and CSS that the app sends for one of its widgets."""
-    return component.source("js", "shared", *parts, name), component.source("css", "shared", name)
+    return code.source("js", "shared", *parts, name), code.source("css", "shared", name)
 
 
 def ours(folder: Path, weights: Floats) -> Rival:
@@ -110,7 +114,7 @@ def ours(folder: Path, weights: Floats) -> Rival:
         selected: atlas.Selection = {"layer": 4, "heads": [2]}
         atlas.atlas("atlas", pixels=name, layers=LAYERS, heads=HEADS, selected=selected, facts=facts)
     message = mount.call_args.kwargs["data"]
-    widgets = [(*code_of("store"), None), (*code_of("atlas", "palette"), message)]
+    widgets = [(*code_of("store", *code.STORE), None), (*code_of("atlas", *code.ATLAS), message)]
     text = json.dumps(widgets, ensure_ascii=False).replace("</", "<\\/")
     page = f"""<!doctype html><meta charset="utf-8"><script type="module">
 const numbers = fetch("numbers").then((response) => response.arrayBuffer());
@@ -228,24 +232,31 @@ def fetch_libraries(folder: Path) -> None:
             (folder / file).write_bytes(found.read())
 
 
-def draw(rival: Rival, folder: Path) -> Drawn | None:
-    """Load a page in a new Chromium and wait until it is on the screen; None if that takes too long."""
+def draw(rival: Rival, folder: Path, first: str = "") -> Drawn | None:
+    """Load a page in a new Chromium and wait until it is on the screen; None if that takes too long.
+
+    Args:
+        rival: whose page.
+        folder: where it lies.
+        first: JavaScript to run before the page's own.
+    """
 
     def from_disk(route: Route) -> None:
         route.fulfill(path=folder / Path(urlsplit(route.request.url).path).name)
 
     with serving(folder) as url, launched() as browser, visitor(browser) as page:
         page.route(re.compile("^https:"), from_disk)
+        page.add_init_script(first)
         page.goto(f"{url}/empty.html")  # what every first page of a new browser costs is not measured
         page.goto(f"{url}/{rival.file}", wait_until="commit")
         try:
-            page.wait_for_function("window.onScreen", polling=50, timeout=LONGEST_MS)
+            page.wait_for_selector("html[data-on-screen]", state="attached", timeout=LONGEST_MS)
         except TooSlow:
             return None
         found = page.evaluate(rival.counted)
         if found != rival.expected:
             raise RuntimeError(f"{rival.name} has drawn {found} of {rival.expected} things.")
-        total = float(page.evaluate("window.onScreen"))
+        total = float(page.evaluate("document.documentElement.dataset.onScreen"))
         return Drawn(total, total - float(page.evaluate("window.ready ?? 0")))
 
 

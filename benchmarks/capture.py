@@ -13,13 +13,16 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import AutoModel, BertConfig, PreTrainedModel
 
-from attnviz.capture.huggingface import blocks, projections
+from attnviz.capture import catalogue
+from attnviz.capture.checks import checked
+from attnviz.capture.forward import blocks
 from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.trace import Block, Floats, Token
 
@@ -40,14 +43,16 @@ def main(tokens: int = 128, rounds: int = 31) -> None:
     ids = torch.randint(1000, 30000, (tokens,), generator=torch.Generator().manual_seed(1))
     names = tuple(Token(str(int(n)), int(n), 0, 0, None, special=False) for n in ids)
     plain, captured = bert_base("eager"), bert_base(IMPLEMENTATION)
-    kept = projections(captured)
+    inputs = {"input_ids": ids[None]}
+    entry = catalogue.entry("minilm")  # a BERT, too
+    places = checked(captured, inputs, replace(entry, layers=captured.config.num_hidden_layers))
 
     def run_plain() -> tuple[Floats, ...]:
         with torch.inference_mode():
-            return tuple(w[0].numpy() for w in plain(ids[None], output_attentions=True).attentions)
+            return tuple(w[0].numpy() for w in plain(**inputs, output_attentions=True).attentions)
 
     def run_captured() -> tuple[Block, ...]:
-        return blocks(captured, names, kept)
+        return blocks(captured, places, inputs, names)
 
     pairs = list(zip(run_plain(), run_captured(), strict=True))
     equal = all(np.array_equal(weights, block.weights) for weights, block in pairs)

@@ -8,7 +8,10 @@ from attnviz.ui.explore import (
     all_heads,
     attention,
     choices,
+    continuation,
+    expected,
     linking,
+    model_choice,
     one_head,
     published,
     reading,
@@ -24,27 +27,28 @@ links.remember()
 chosen = sentences.choose()
 with st.container(horizontal=True, vertical_alignment="center"):
     switch = st.container(width="content")
-    sentences.examples(chosen.example)
+    sentences.examples(chosen)
 with st.container(horizontal=True, vertical_alignment="center"):
     kind = attention.choose(chosen.model)
     french = st.container()
 read = reading.read(chosen, kind, switch)
 with french:
     attention.draw(read)
+passage = st.container()
 notices = st.container()
 
 with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
     narrow, wide = st.columns([5, 7], gap="medium")
 overview, linking_card = (narrow.container(border=True) for _ in range(2))
-picture, tasks_card = (wide.container(border=True) for _ in range(2))
+picture = wide.container(border=True)
 arithmetic = st.container(border=True)
 
 with picture:
     view, style, card = choices.choose_view(read)
 with overview:
-    heads, atlas = all_heads.choose(view)
+    heads, atlas = all_heads.choose(view, chosen.example)
 with linking_card:
-    tokens = linking.choose(view, heads)
+    tokens = linking.choose(view, heads, chosen.example)
 
 send_code()
 sent = published.send(view, heads)
@@ -59,8 +63,17 @@ with linking_card:
     linking.draw(read, view, heads, tokens)
 with arithmetic:
     why.draw(view, heads, tokens)
-with tasks_card:
-    tasks.draw(view)
+with wide:
+    if expected.fits(view.model):
+        with st.container(border=True):
+            expected.draw(view, tokens)
+    if tasks.fit(view):
+        with st.container(border=True):
+            tasks.draw(view)
+with passage:
+    if continuation.fits(read):
+        continuation.draw(view, tokens)
 with notices:
     attention.warn(read)
     links.draw(choices.parameters())
+    model_choice.offer_asked(choices.parameters())

@@ -1,11 +1,12 @@
 """Who may look at whom? A mask decides, and here you draw it."""
 
 from attnviz.ui import frame
-from attnviz.ui.learn import masks, reach
+from attnviz.ui.learn import in_your_model, masks, own_masks, reach
 from attnviz.ui.learn.lesson import lesson
 
 frame.require()
-with lesson("masks", (*masks.PARAMETERS, *reach.PARAMETERS)) as places:
+parameters = [*masks.PARAMETERS, *reach.PARAMETERS]
+with lesson("masks", parameters) as places:
     with places.controls:
         chosen = masks.choose()
     with places.question:
@@ -16,6 +17,8 @@ with lesson("masks", (*masks.PARAMETERS, *reach.PARAMETERS)) as places:
         masks.picture(chosen, drawn_as_text)
     with places.more:
         reach.draw(chosen.text)
+        own_masks.draw(chosen.text)
+        parameters += in_your_model.parameters()
     with places.code:
         masks.code()
     with places.limits:

@@ -1,11 +1,12 @@
 """How does attention know the order? Shuffle the words and see; then four ways to tell it."""
 
 from attnviz.ui import frame
-from attnviz.ui.learn import position_kinds, positions
+from attnviz.ui.learn import in_your_model, own_positions, position_kinds, positions
 from attnviz.ui.learn.lesson import lesson
 
 frame.require()
-with lesson("positions", (*positions.PARAMETERS, *position_kinds.PARAMETERS)) as places:
+parameters = [*positions.PARAMETERS, *position_kinds.PARAMETERS]
+with lesson("positions", parameters) as places:
     with places.controls:
         chosen = positions.choose()
     with places.question:
@@ -16,6 +17,8 @@ with lesson("positions", (*positions.PARAMETERS, *position_kinds.PARAMETERS)) as
         positions.text(read)
     with places.more:
         position_kinds.draw(chosen.text, chosen.word)
+        own_positions.draw(chosen.text)
+        parameters += in_your_model.parameters()
     with places.code:
         positions.code()
     with places.limits:

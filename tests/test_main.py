@@ -1,5 +1,6 @@
 """The command line: what it makes, and what it says to whoever asks for something else."""
 
+import io
 import json
 import os
 import re
@@ -10,14 +11,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
+import attnviz
 from attnviz import __main__ as command_line
+from attnviz.capture import allowed, catalogue
+from attnviz.commands import measure as measuring
 from attnviz.translation import measures, training
 from attnviz.translation.training import Settings
 from attnviz.translation.translator import Sizes, Translator
 from attnviz.translation.variants import VARIANTS
+from tests.capture.tiny import SENTENCE, tiny
 
 ROOT = Path(__file__).parents[1]
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
@@ -25,7 +32,7 @@ SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Trainings of a few steps, measured on a few sentences, with as many threads as before."""
+    """Trainings of a few steps, measured on a few short translations, with as many threads as before."""
     threads = torch.get_num_threads()
     of, measure = Settings.of, measures.measure
 
@@ -34,6 +41,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(training.Settings, "of", shortly)
     monkeypatch.setattr(measures, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
+    # Who learned for six steps never says [END], and would be asked for thirty words each time.
+    monkeypatch.setattr("attnviz.translation.translator.longest_translation", lambda _source: 3)
     yield
     torch.set_num_threads(threads)
 
@@ -41,7 +50,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where figures are written instead."""
-    monkeypatch.setattr(command_line, "FIGURES", tmp_path / "figures.json")
+    monkeypatch.setattr(measuring, "FIGURES", tmp_path / "figures.json")
     return tmp_path / "figures.json"
 
 
@@ -57,6 +66,202 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
         return capsys.readouterr().out
 
     return run
+
+
+@pytest.fixture
+def refuse(capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run a command that cannot do what is asked, and return what it says of that."""
+
+    def run(*arguments: object) -> str:
+        assert command_line.main([str(argument) for argument in arguments]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.endswith(".\n")
+        assert said.err.count("\n") == 1
+        return said.err
+
+    return run
+
+
+def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
+    text = "The dog did not cross the road as it was too tired."
+    said = say("trace", text, "--out", tmp_path / "tired.npz")
+    kept, fresh = attnviz.Trace.load(tmp_path / "tired.npz"), attnviz.trace(text)
+    assert np.array_equal(kept.stack("encoder"), fresh.stack("encoder"))
+    first, last = said.splitlines()
+    assert first.startswith("encoder: 15 tokens, 6 layers × 12 heads; strongest links: ")
+    assert re.fullmatch(rf"Written: {tmp_path}/tired\.npz \(\d\.\d MB\)", last)
+    links = attnviz.links_table(fresh)
+    words = "query not in ['1:[CLS]', '15:[SEP]'] and key not in ['1:[CLS]', '15:[SEP]'] and query != key"
+    strongest = links.astype({"query": str, "key": str}).query(words).nlargest(1, "weight").iloc[0]
+    head = f"(head {strongest['layer']}-{strongest['head']})"
+    names = [strongest[name].partition(":")[2] for name in ("query", "key")]
+    assert (
+        f"strongest links: {names[0]} looks at {names[1]} {100 * strongest['weight']:.0f} % {head}" in first
+    )
+
+
+def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
+    said = say("trace", "The dog was tired.", "--model", "translator")
+    assert f"translator's decoder read: {attnviz.trace('The dog was tired.', 'translator').target}\n" in said
+    assert [line.partition(":")[0] for line in said.splitlines()[1:]] == ["encoder", "decoder", "cross"]
+    assert "decoder read: Le chat" in say(
+        "trace", "The dog was tired.", "--model", "translator", "--target", "Le chat"
+    )
+
+
+def test_a_pair_is_read_together(say: Say, tmp_path: Path) -> None:
+    say("trace", "A dog.", "--second", "A cat.", "--out", tmp_path / "pair")
+    kept = attnviz.Trace.load(tmp_path / "pair")
+    assert (kept.text, kept.second) == ("A dog.", "A cat.")
+
+
+def test_a_folders_model_writes_on(say: Say, tmp_path: Path) -> None:
+    folder, out = tiny("gpt2", tmp_path / "gpt2"), tmp_path / "out.npz"
+    drawn = ["--write", 7, "--temperature", 2, "--top-k", 9, "--top-p", 0.9, "--seed", 5]
+    said = say("trace", SENTENCE, "--model", folder, *drawn, "--out", out)
+    kept = attnviz.Trace.load(out)
+    assert kept.written == 7
+    assert f"{folder} wrote: {kept.text.removeprefix(SENTENCE).strip()}\n" in said
+    again = attnviz.trace(SENTENCE, folder, writing=attnviz.Writing(7, 2, 9, 0.9, 5))
+    assert (again.text, again.written) == (kept.text, 7)
+
+
+def test_what_a_folders_encoder_decoder_wrote_is_told(say: Say, tmp_path: Path) -> None:
+    folder = tiny("bart", tmp_path / "bart")
+    said = say("trace", "The dog was tired .", "--model", folder)
+    trace = attnviz.trace("The dog was tired .", folder)
+    assert trace.written > 0
+    assert said.startswith(f"{folder} wrote: {trace.target}\n")
+    assert f"cross: {len(trace.block('cross', 0).query_tokens)} × " in said
+
+
+def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> None:
+    folder = tiny("vit", tmp_path / "vit")
+    Image.linear_gradient("L").save(tmp_path / "ramp.png")
+    assert "encoder: 16 tokens" in say("trace", tmp_path / "ramp.png", "--model", folder)
+    assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_text_may_come_through_the_pipe(
+    say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"Ein Hund – chien{ending}".encode())))
+    say("trace", "-", "--out", tmp_path / "a")
+    assert attnviz.Trace.load(tmp_path / "a").text == "Ein Hund – chien"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("chien \xe9".encode("latin-1"))))
+    assert "Byte 7 of standard input is not UTF-8" in refuse("trace", "-")
+
+
+def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
+    say: Say, refuse: Say, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    say("trace", "A dog.", "--out", out)
+    say("trace", "A cat.", "--out", out)
+    assert attnviz.Trace.load(out).text == "A cat."
+    out.write_text("my thesis", "utf-8")
+    assert "is no trace of this attnviz" in refuse("trace", "A dog.", "--out", out)
+    assert out.read_text("utf-8") == "my thesis"
+    say("trace", "A dog.", "--out", out, "--force")
+    assert attnviz.Trace.load(out).text == "A dog."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["trace", ""], "Type a sentence"),
+        (["trace", "a dog", "--model", "minlm"], "Did you mean minilm?"),
+        (["trace", "a dog", "--model", "./nothing"], "no folder"),
+        (["trace", "a dog", "--write", "3"], "writes nothing"),
+        (["trace", "a dog", "--write", "-3"], "-3"),
+        (["trace", "a dog", "--model", "translator", "--second", "a cat"], "translator"),
+        (["trace", "a dog", "--out", "nowhere/x.npz"], "There is no folder nowhere"),
+        (["trace", "a dog", "--out", "."], "is a folder"),
+        (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(refuse: Say, arguments: list[str], said: str) -> None:
+    assert said in refuse(*arguments)
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_model_loads(
+    refuse: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attnviz.capture.loading.open_model", pytest.fail)
+    refuse("trace", "A dog.", "--out", tmp_path / "nowhere" / "x.npz")
+
+
+def test_how_far_a_model_is_shows_where_somebody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert command_line.main(["trace", "A dog."]) == 0
+    said = capsys.readouterr().err
+    assert "█" in said
+    assert said.endswith("\r\x1b[K")
+
+
+def test_models_are_listed_with_what_is_known_of_them(say: Say) -> None:
+    lines = say("models").splitlines()
+    for name in catalogue.names():
+        entry = catalogue.entry(name)
+        [line] = [line for line in lines if line.startswith(f"{name} ")]
+        assert f" {', '.join(entry.kinds)} " in line
+        assert f" {entry.heads} " in line
+    assert re.search(r"^minilm .* 22,713,216 ", "\n".join(lines), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("family", "facts"),
+    [
+        ("gpt2", ["attention   decoder", "layers      2", "heads       3", "expects     the next token"]),
+        ("bert", ["attention   encoder", "reads       one text, or a pair", "expects     masked tokens"]),
+        ("bart", ["attention   encoder, decoder, cross", "layers      3 + 2"]),
+        ("vit", ["reads       a picture"]),
+    ],
+)
+def test_a_model_is_described_before_it_is_loaded(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str, facts: list[str]
+) -> None:
+    folder = tiny(family, tmp_path / family)
+    monkeypatch.setattr("attnviz.capture.loading.load", pytest.fail)
+    said = say("models", folder)
+    for fact in [*facts, f"family      {family}", f"files       {folder}"]:
+        assert f"  {fact}" in said
+
+
+def test_a_model_that_is_refused_is_told_why(refuse: Say, tmp_path: Path) -> None:
+    said = refuse("models", tiny("mamba", tmp_path / "mamba"))
+    assert "state-space" in said
+
+
+def test_the_list_of_a_servers_operator_does_not_bind_its_owner(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, "translator")
+    assert "encoder: " in say("trace", "A dog.", "--model", "minilm")
+
+
+def test_who_has_read_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "attnviz", "models"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert (running.stderr.read(), running.wait()) == (b"", 0)
+
+
+def test_ctrl_c_ends_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attnviz.commands.models.run_models", broken_off)
+    assert command_line.main(["models"]) == command_line.BROKEN_OFF
+    assert capsys.readouterr().err == "\nBroken off.\n"
 
 
 def test_training_writes_a_translator(say: Say, tmp_path: Path) -> None:
@@ -130,6 +335,8 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
         (["train", "--variant", "taugth"], "invalid choice: 'taugth'"),
         (["train", "--seed", "one"], "invalid int value: 'one'"),
         (["train", "--fast"], "unrecognized arguments: --fast"),
+        (["trace"], "required: text"),
+        (["trace", "a dog", "--write", "many"], "invalid int value: 'many'"),
     ],
 )
 def test_what_does_not_exist_is_named(
@@ -154,7 +361,7 @@ def test_missing_weights_are_named_with_the_command_that_makes_them(
 def test_asking_for_help_waits_for_no_model() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "attnviz", "--help"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in ("train", "measure", "corpus"):
+    for name in ("trace", "models", "train", "measure", "corpus"):
         assert re.search(rf"^ +{name} ", answer.stdout, re.MULTILINE)
     assert " torch\n" not in answer.stderr
 

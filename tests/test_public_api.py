@@ -1,11 +1,15 @@
 import doctest
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import attnviz
+from attnviz.capture import catalogue
+from tests.capture.tiny import SENTENCE, tiny
 
 HEAVY = ("torch", "transformers", "tokenizers", "streamlit", "plotly", "pandas")
 
@@ -62,6 +66,94 @@ def test_as_a_notebook_would_use_it() -> None:
     )
 
 
+def same_arrays(one: attnviz.Trace, other: attnviz.Trace) -> bool:
+    """Every number of every block equal to the bit."""
+    return len(one.blocks) == len(other.blocks) and all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for a, b in zip(one.blocks, other.blocks, strict=True)
+        for name in ("query", "key", "value", "mask", "scores", "weights", "output", "projection")
+    )
+
+
+def test_a_model_is_the_same_by_its_name_and_by_its_folder() -> None:
+    folder = catalogue.MINILM.folder
+    by_name, by_folder = attnviz.trace("The dog slept."), attnviz.trace("The dog slept.", folder)
+    assert by_folder.model == str(folder)
+    assert same_arrays(by_name, by_folder)
+
+
+def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(catalogue.MINILM.folder.parent)
+    with pytest.raises(attnviz.UnknownModel, match="no folder"):
+        attnviz.trace("The dog slept.", Path("minilm"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Somebody's own models: one that writes on, one that reads two texts, one that sees."""
+    folder = tmp_path_factory.mktemp("models")
+    return {family: tiny(family, folder / family) for family in ("gpt2", "bart", "vit")}
+
+
+def test_a_decoder_writes_on_and_says_what_it_expected(folders: dict[str, Path]) -> None:
+    writing = attnviz.Writing(tokens=5, temperature=1.5, top_k=7, seed=3)
+    read = attnviz.trace(SENTENCE, folders["gpt2"])
+    wrote = attnviz.trace(SENTENCE, folders["gpt2"], writing=writing)
+    assert (read.written, wrote.written) == (0, 5)
+    assert wrote.text.startswith(SENTENCE)
+    assert {block.kind for block in wrote.blocks} == {"decoder"}
+    expected = attnviz.predictions(SENTENCE, folders["gpt2"], writing=writing)
+    tokens = wrote.blocks[0].query_tokens
+    drawn = [one for one in expected if len(tokens) - 6 <= one.position < len(tokens) - 1]
+    assert [one.actual and one.actual.id for one in drawn] == [token.id for token in tokens[-5:]]
+    table = attnviz.tokens_table(wrote)
+    assert table["written"].sum() == 5
+
+
+def test_an_encoder_decoder_reads_both_texts(folders: dict[str, Path]) -> None:
+    trace = attnviz.trace(SENTENCE, folders["bart"], target="The cat slept")
+    assert trace.target == "The cat slept"
+    layers = {kind: len(trace.stack(kind)) for kind in ("encoder", "decoder", "cross")}
+    assert layers == {"encoder": 3, "decoder": 2, "cross": 2}
+    links = attnviz.links_table(trace)
+    assert list(links["kind"].cat.categories) == ["encoder", "decoder", "cross"]
+    assert len(links) == sum(block.weights.size for block in trace.blocks)
+
+
+def test_a_picture_is_looked_at(folders: dict[str, Path], tmp_path: Path) -> None:
+    file = tmp_path / "ramp.png"
+    Image.linear_gradient("L").save(file)
+    trace = attnviz.look(file, folders["vit"])
+    assert trace.text == "ramp.png"
+    assert set(attnviz.tokens_table(trace)["typed"]) == {""}
+    assert same_arrays(trace, attnviz.look(str(file), folders["vit"]))
+    assert same_arrays(trace, attnviz.look(file.read_bytes(), folders["vit"], name="a ramp"))
+    with pytest.raises(attnviz.UnreadablePicture):
+        attnviz.look(b"no picture", folders["vit"])
+    with pytest.raises(attnviz.ModelNotSupported, match="sees no pictures"):
+        attnviz.look(file, "minilm")
+
+
+@pytest.mark.parametrize("model", ["minilm", "gpt2", "bart", "vit"])
+def test_whatever_was_traced_is_saved_and_loaded_to_the_bit(
+    model: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    if model == "vit":
+        trace = attnviz.look(Image.linear_gradient("L"), folders["vit"])
+    elif model == "gpt2":
+        trace = attnviz.trace(SENTENCE, folders["gpt2"], writing=attnviz.Writing(tokens=3))
+    else:
+        second = "The cat slept." if model == "minilm" else None
+        trace = attnviz.trace(SENTENCE, folders.get(model, model), second=second)
+    trace.save(tmp_path / "kept.npz")
+    again = attnviz.Trace.load(tmp_path / "kept.npz")
+    assert same_arrays(trace, again)
+    for name in ("model", "text", "second", "target", "written", "edits"):
+        assert getattr(again, name) == getattr(trace, name)
+    for one, other in zip(again.blocks, trace.blocks, strict=True):
+        assert (one.query_tokens, one.key_tokens) == (other.query_tokens, other.key_tokens)
+
+
 def test_what_was_typed_is_kept_as_it_is() -> None:
     text = "  <b>dog</b> ![x](http://a.b)\x00 e\u0301 $x$ 😀\n"
     trace = attnviz.trace(text)
@@ -90,13 +182,13 @@ def test_unreadable_texts_are_answered_kindly(
 
 def test_an_unknown_model_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
-        attnviz.UnknownModel, match=r"Did you mean minilm\? These are known: minilm, minilm-scratch"
+        attnviz.UnknownModel, match=r"Did you mean minilm\? These come with attnviz: minilm, minilm-scratch"
     ):
         attnviz.trace("a dog", model="minlm")
 
 
 def test_a_second_text_is_refused_by_a_model_that_reads_one() -> None:
-    with pytest.raises(attnviz.ModelNotSupported, match="minilm reads one text"):
+    with pytest.raises(attnviz.ModelNotSupported, match="“minilm” has no decoder"):
         attnviz.trace("a dog", target="un chien")
     with pytest.raises(attnviz.ModelNotSupported, match="minilm reads one text"):
         attnviz.trace("a dog", edits=["encoder 2-1"])

@@ -1,5 +1,6 @@
 import math
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -253,6 +254,18 @@ def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
         trace().block("cross", layer=2)
     with pytest.raises(InvalidTrace, match="not -1"):
         trace().block("cross", layer=-1)
+
+
+def test_a_model_cannot_have_written_less_than_nothing() -> None:
+    with pytest.raises(InvalidTrace, match="written -1 tokens"):
+        Trace(model="m", text="t", blocks=(block(1),), written=-1)
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    trace().save(tmp_path / "a.npz")
+    again = Trace.load(tmp_path / "a.npz")
+    assert np.array_equal(again.stack("cross"), trace().stack("cross"))
+    assert (again.model, again.text, again.target) == ("m", "t", "u")
 
 
 def test_one_layer_cannot_be_there_twice() -> None:

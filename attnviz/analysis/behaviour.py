@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Group, Shown, merged_mask, merged_weights, only, rescaled
@@ -17,7 +18,8 @@ class Behaviour:
     """One thing a head can do, and which heads do it.
 
     Attributes:
-        name: "previous", "next", "itself", "same place", "first", "separator", "focused" or "broad".
+        name: "previous", "next", "itself", "same place", "other sentence", "first", "separator", "focused" or
+            "broad".
         rule: the rule in words, with its threshold.
         score: float32 [layer, head], 0 to 1: what the rule compares with the threshold.
         found: bool [layer, head], the heads that satisfy the rule.
@@ -57,6 +59,12 @@ _RULES = (
         2.0,
         f"gives the three tokens around its own place in the other text {_SHARE} {_WITH}",
     ),
+    _Rule(
+        "other sentence",
+        0.50,
+        1.1,
+        f"gives the other sentence {{least}} or more, and at least 1.1 times an even share, {_LEFT_OUT}",
+    ),
     _Rule("first", 0.60, 2.0, f"gives {{first}} {_SHARE} {_WITH}"),
     _Rule("separator", 0.0, 1.5, "gives {separator} at least 1.5 times an even share of its attention"),
     _Rule("focused", 0.60, 2.0, f"gives a single token {_SHARE} {_LEFT_OUT}"),
@@ -82,7 +90,8 @@ def behaviours(
         queries: the tokens that look.
         keys: the tokens that are looked at; None means the same (self-attention). Between two different
             texts (cross-attention) "previous", "next" and "itself" mean nothing and are not returned,
-            "same place" only there; "separator" is not where there is none.
+            "same place" only there; "separator" is not where there is none, nor "other sentence" where
+            there is no pair.
         mask: [query, key], the model's: True where a query may look; None if everywhere. What it forbids
             everywhere is not returned: "next", where nobody may look ahead.
     """
@@ -94,6 +103,12 @@ def behaviours(
     ]
     separators = [index for index, group in enumerate(keys.all_groups) if group.special and index > 0]
     counted = ordinary[0], tuple(range(len(keys.all_groups)))
+    elsewhere = _in_the_other_sentence(
+        *(
+            np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
+            for shown, indices in zip((queries, keys), ordinary, strict=True)
+        )
+    )
     merged = merged_weights(weights, queries, keys)
     kept, to_key = rescaled(only(merged, *ordinary)), only(merged, *counted).mean(axis=2)
     if mask is None:
@@ -105,6 +120,7 @@ def behaviours(
         "next": lambda: _beside(kept, 1),
         "itself": lambda: _beside(kept, 0),
         "same place": lambda: _near(merged),
+        "other sentence": lambda: (kept * elsewhere).sum(axis=-1).mean(axis=-1),
         "first": lambda: to_key[..., 0],
         "separator": lambda: to_key[..., separators].sum(axis=-1),
         "focused": lambda: kept.max(axis=-1).mean(axis=-1),
@@ -115,6 +131,7 @@ def behaviours(
         *(["same place"] if own else [rule.name for rule in _RULES if rule.positional]),
         *(["next"] if ahead.size and not ahead.any() else []),
         *([] if separators else ["separator"]),
+        *([] if elsewhere.any() else ["other sentence"]),
     }
     first = keys.all_groups[0].label if keys.all_groups[0].special else "the first token"
     separator = " and ".join(dict.fromkeys(keys.all_groups[i].label for i in separators))
@@ -123,7 +140,11 @@ def behaviours(
         if rule.name in impossible:
             continue
         score = scores[rule.name]().astype(np.float32)
-        places = {"separator": len(separators), "same place": _BESIDE}.get(rule.name, 1)
+        places = {
+            "separator": len(separators),
+            "same place": _BESIDE,
+            "other sentence": float(elsewhere.sum(axis=-1).mean()),
+        }.get(rule.name, 1)
         even = rule.even * places * _even_share(among_all if rule.name in COUNTED else among)
         words = rule.words.format(least=percent(rule.least), first=first, separator=separator)
         sentence = f"On average a {'word' if queries.merges else 'token'} {words}."
@@ -187,6 +208,11 @@ def _places(to_key: Floats, groups: Sequence[Group]) -> list[tuple[str, Floats]]
         here = to_key[..., index]
         places[label] = places[label] + here if label in places else here
     return [(f"looks at {label}", share) for label, share in places.items()]
+
+
+def _in_the_other_sentence(queries: NDArray[np.intp], keys: NDArray[np.intp]) -> Mask:
+    """[query, key], True where the two are of different sentences of a pair; given the number of each's."""
+    return np.asarray(queries[:, None] != keys, dtype=np.bool_)
 
 
 def _even_share(allowed: Mask) -> float:

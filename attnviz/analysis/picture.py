@@ -42,7 +42,8 @@ def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = Non
         weights: [..., query, key], 0 to 1.
         scale: "shared" compares heads (and sentences) with each other: high is 1 for all;
             "per head" shows each head's own pattern: high is its largest weight.
-        mask: [query, key], True where a query may look; None if everywhere.
+        mask: [query, key], or [..., query, key] that broadcasts; True where a query may look; None if
+            everywhere.
     """
     if scale == "shared":
         high = np.ones(weights.shape[:-2], dtype=np.float32)
@@ -54,7 +55,7 @@ def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = Non
     cells *= HIGHEST
     levels = _rounded(cells)
     if mask is not None:
-        levels[..., ~mask] = MASKED
+        np.copyto(levels, np.uint8(MASKED), where=~mask)
     return Picture(levels, "sequential", high)
 
 
@@ -64,7 +65,8 @@ def diverging(values: Floats, scale: Scale = "shared", mask: Mask | None = None)
     Args:
         values: [..., query, key]. −inf counts as masked.
         scale: "shared": high is the largest absolute value of all heads; "per head": of each head.
-        mask: [query, key], True where a query may look; None if everywhere.
+        mask: [query, key], or [..., query, key] that broadcasts; True where a query may look; None if
+            everywhere.
     """
     allowed = np.isfinite(values) if mask is None else np.isfinite(values) & mask
     high = _positive(np.abs(values).max(axis=(-1, -2), initial=0.0, where=allowed))

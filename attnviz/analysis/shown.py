@@ -1,8 +1,9 @@
-"""Which tokens a picture shows: special tokens hidden or not, word pieces merged into words or not."""
+"""Which tokens a picture shows, and what they are called there: special tokens hidden, word pieces merged."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, TypeVar
@@ -11,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
+from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
 from attnviz.trace import Floats, Mask, Token
 
 _UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
 _MOST_QUOTED = 12
+_SENTENCES = ("first sentence", "second sentence")
+_SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
 Index = slice | NDArray[np.intp]
 Value = TypeVar("Value", bound=np.generic)
@@ -25,9 +29,11 @@ class Group:
     """One row or column of a picture: a token, or the pieces of one word.
 
     Attributes:
-        label: the token as the tokenizer spells it, and what was typed if it does not know that; for merged
-            pieces, the word.
-        title: one line of plain text: which token it is, what was typed, and where.
+        label: the token as a person reads it. A piece inside a word begins with ##, as BERT's tokenizer
+            spells it; one of the bytes of a character says which of how many ("😀 1/3"); what the tokenizer
+            does not know is quoted. For merged pieces, the word.
+        title: one line of plain text: which token it is, what was typed, where, and the tokenizer's own
+            spelling if the label has another.
         special: True if the tokenizer added it.
         number: the position of its first token, from 1.
         positions: the tokens it stands for, from 0.
@@ -42,33 +48,44 @@ class Group:
 
 @dataclass(frozen=True)
 class Shown:
-    """The tokens of one text as a picture shows them.
+    """The tokens of one text, or of a pair of sentences, as a picture shows them.
 
     Args:
-        tokens: all tokens of the text, in order.
-        text: what was typed; a token's characters are `text[start:end]`.
+        tokens: all tokens, in order.
+        text: what was typed, and what the model wrote behind it; a token's characters are `text[start:end]`.
         hide_special: leave out the tokens that the tokenizer added.
         merge_words: show the pieces of a word as one.
+        second: the second sentence of a pair.
+        only_sentence: show the tokens of this sentence alone, 0 or 1; None: of all. A special token goes with
+            its sentence: BERT's [CLS] and first [SEP] with the first one, its last [SEP] with the second.
+        written: how many of the last tokens the model wrote.
 
     Attributes:
         groups: what is shown, in order.
-        all_groups: the same, before hiding.
+        all_groups: the same, before anything is left out.
 
     Raises:
-        AttnvizError: nothing is left to show.
+        AttnvizError: nothing is left to show, or the second sentence is missing.
     """
 
     tokens: tuple[Token, ...]
     text: str
     hide_special: bool = False
     merge_words: bool = False
+    second: str | None = None
+    only_sentence: int | None = None
+    written: int = 0
     all_groups: tuple[Group, ...] = field(init=False, repr=False, compare=False)
     groups: tuple[Group, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.second is None and any(token.sentence for token in self.tokens):
+            raise AttnvizError("These are the tokens of two sentences. Give the second one, too.")
         everything = tuple(self._group(positions) for positions in self._runs())
         object.__setattr__(self, "all_groups", everything)
         object.__setattr__(self, "groups", tuple(everything[index] for index in self.visible))
+        if not any(self._asked_for(group) for group in everything):
+            raise AttnvizError("There is no second sentence here. Type one, or show all tokens.")
         if not self.groups:
             raise AttnvizError("Every token here is a special one. Show the special tokens to see a picture.")
 
@@ -89,7 +106,9 @@ class Shown:
     def visible(self) -> tuple[int, ...]:
         """The indices of `groups` in `all_groups`."""
         return tuple(
-            i for i, group in enumerate(self.all_groups) if not (self.hide_special and group.special)
+            index
+            for index, group in enumerate(self.all_groups)
+            if self._asked_for(group) and not (self.hide_special and group.special)
         )
 
     @property
@@ -120,13 +139,21 @@ class Shown:
                 return index
         return None
 
+    def _asked_for(self, group: Group) -> bool:
+        return self.only_sentence in (None, self.tokens[group.positions[0]].sentence)
+
     def _choices(self) -> tuple[str, ...]:
         choices = []
         if self.merges:
             choices.append("word pieces merged (to a word: the pieces' sum, from a word: their mean)")
-        if self.hides:
-            names = list(dict.fromkeys(group.label for group in self.all_groups if group.special))
-            choices.append("without " + " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))))
+        special = [group.label for group in self.all_groups if group.special and self._asked_for(group)]
+        names = list(dict.fromkeys(special))
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+        if self.only_sentence is not None:
+            its_own = f" with its {listed}" if names and not self.hide_special else ""
+            choices.append(f"only the {_SENTENCES[self.only_sentence]}{its_own}")
+        if self.hide_special and names:
+            choices.append(f"without {listed}")
         return tuple(choices)
 
     def _runs(self) -> list[tuple[int, ...]]:
@@ -140,23 +167,110 @@ class Shown:
         return [tuple(run) for _, run in groupby(range(len(self.tokens)), key=together)]
 
     def _group(self, positions: tuple[int, ...]) -> Group:
-        pieces = [self.tokens[position] for position in positions]
-        spelled = _spelled(pieces)
+        special = self.tokens[positions[0]].special
+        label = self._word(positions) if self.merge_words and not special else self._label(positions[0])
         first, last = positions[0] + 1, positions[-1] + 1
         number = f"token {first}" if first == last else f"tokens {first}–{last}"
-        start, end = pieces[0].start, pieces[-1].end
+        return Group(label, f"{number}: {self._told(positions, label)}", special, first, positions)
+
+    def _told(self, positions: tuple[int, ...], label: str) -> str:
+        """What a title says behind the number."""
+        pieces = [self.tokens[position] for position in positions]
+        spelling, start, end = pieces[0].text, pieces[0].start, pieces[-1].end
+        sentence = "" if self.second is None else _SENTENCES[pieces[0].sentence]
+        author = ", written by the model" if positions[-1] >= len(self.tokens) - self.written else ""
         if start == end:
-            added = ", added by the tokenizer" if pieces[0].special else ""
-            title = f"{number}: {visible_text(pieces[0].text)}{added}"
-        else:
-            typed = self.text[start:end]
-            read = "" if typed.casefold() == spelled.casefold() else f", read as {visible_text(spelled)}"
-            where = f"character {end}" if end == start + 1 else f"characters {start + 1}–{end}"
-            title = f'{number}: "{visible_text(typed)}", {where}{read}'
-        label = spelled if self.merge_words and not pieces[0].special else pieces[0].text
-        if label in _UNKNOWN:
-            label = f"{label} {_beginning(visible_text(self.text[start:end]))}".rstrip()
-        return Group(label, title, pieces[0].special, first, positions)
+            added = f", added by the tokenizer{sentence and f' to the {sentence}'}"
+            return f"{visible_text(spelling)}{author or (added if pieces[0].special else '')}"
+        typed = self._typed(positions)
+        where = f"character {end}" if end == start + 1 else f"characters {start + 1}–{end}"
+        where += sentence and f" of the {sentence}"
+        read = ""
+        if len(pieces) == 1 and spelling not in (label, typed, *_UNKNOWN):
+            read = f", spelled {visible_text(spelling)}"
+        elif typed.casefold() != (spelled := _spelled(pieces)).casefold() and label != _drawn(typed):
+            read = f", read as {visible_text(spelled)}"
+        return f'"{visible_text(typed)}", {where}{read}{author}'
+
+    def _typed(self, positions: Sequence[int]) -> str:
+        """The characters that these neighbours stand for."""
+        first, last = self.tokens[positions[0]], self.tokens[positions[-1]]
+        return (self.text, self.second or "")[first.sentence][first.start : last.end]
+
+    def _word(self, positions: tuple[int, ...]) -> str:
+        """What a word is called whose pieces are shown as one."""
+        pieces = [self.tokens[position] for position in positions]
+        if any(piece.text in _UNKNOWN for piece in pieces):
+            return self._quoted(_spelled(pieces), positions)
+        exact = all(
+            len(self._bytes_around(position)) > 1 or _stands_for(piece.text, self._typed([position]))
+            for position, piece in zip(positions, pieces, strict=True)
+        )
+        return _drawn(self._typed(positions)) if exact else _spelled(pieces)
+
+    def _label(self, position: int) -> str:
+        """What one token is called."""
+        token = self.tokens[position]
+        if token.special or token.text.startswith("##") or token.start == token.end:
+            return token.text
+        if token.text in _UNKNOWN:
+            return self._quoted(token.text, [position])
+        typed = self._typed([position])
+        run = self._bytes_around(position)
+        if len(run) > 1:
+            return f"{_drawn(typed)} {run.index(position) + 1}/{len(run)}"
+        if (parts := _part(token.text)) and BROKEN in typed:  # a model wrote what is no character
+            return numbered(parts)
+        label = _drawn(typed) if _stands_for(token.text, typed) else _spelled([token])
+        return f"##{label}" if typed.strip() and self._goes_on(position) else label
+
+    def _quoted(self, label: str, positions: Sequence[int]) -> str:
+        return f"{label} {_beginning(visible_text(self._typed(positions)))}".rstrip()
+
+    def _goes_on(self, position: int) -> bool:
+        """True if the token is inside of a word that tokens before it have begun."""
+        before = self.tokens[position - 1] if position else None
+        word = self.tokens[position].word
+        return before is not None and word is not None and before.word == word and before.start < before.end
+
+    def _bytes_around(self, position: int) -> range:
+        """The token with its neighbours that have the other bytes of its characters."""
+        first = last = position
+        while first > 0 and self._share_a_character(first - 1, first):
+            first -= 1
+        while last + 1 < len(self.tokens) and self._share_a_character(last, last + 1):
+            last += 1
+        return range(first, last + 1)
+
+    def _share_a_character(self, one: int, other: int) -> bool:
+        pair = self.tokens[one], self.tokens[other]
+        overlap = pair[0].sentence == pair[1].sentence and pair[1].start < pair[0].end
+        return overlap and all(_part(token.text) and not token.special for token in pair)
+
+
+def _part(spelling: str) -> bytes | None:
+    """The bytes of a token that may be a part of a character; None if it is more, or something else."""
+    spelled = spelled_bytes(spelling)
+    return None if spelled is None or whole(spelled) is not None else spelled
+
+
+def _stands_for(spelling: str, typed: str) -> bool:
+    """True if the tokenizer's spelling means these very characters, but for the space around them."""
+    if spelling.strip(SPACES) == typed.strip():
+        return True
+    if _part(spelling) and BROKEN in typed:
+        return True
+    spelled = spelled_bytes(spelling)
+    meant = None if spelled is None else whole(spelled)
+    return meant is not None and meant.strip() == typed.strip()
+
+
+def _drawn(typed: str) -> str:
+    """Typed characters as a label: white space is drawn as a sign, a lone accent on a circle."""
+    signs = typed.translate(_SPACE_SIGNS)
+    if unicodedata.category(signs[0]).startswith("M"):
+        signs = f"◌{signs}"
+    return visible_text(signs if signs.strip() else signs.replace(" ", "␣"))
 
 
 def _beginning(text: str) -> str:
@@ -283,7 +397,7 @@ def _spelled(pieces: list[Token]) -> str:
         if text.startswith("##"):
             text = text[2:]
         elif not joined:
-            text = text.lstrip("Ġ▁")
+            text = text.lstrip(SPACES)
         joined += text
     return joined or pieces[0].text
 

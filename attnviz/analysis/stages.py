@@ -1,4 +1,4 @@
-"""The four stages of one head's attention, in order: dot product, scaled, masked, weights."""
+"""The stages of one head's attention, in order: dot product, (bias,) scaled, masked, weights."""
 
 from __future__ import annotations
 
@@ -28,9 +28,23 @@ STAGES = (
 )
 
 
+def stages(block: Block) -> tuple[Stage, ...]:
+    """The stages of this block, each explained with what this model does there."""
+    dot_product, _, masked, weights = STAGES
+    divides = np.isclose(block.scale * block.query.shape[-1] ** 0.5, 1, rtol=1e-4)
+    if divides and block.bias is None:
+        return STAGES
+    scale = "q · k divided by √d_head" if divides else f"q · k times {block.scale:.4g}"
+    if block.bias is None:
+        return dot_product, Stage("scaled", scale, "score"), masked, weights
+    bias = Stage("bias", "what is added to each score for where the two tokens stand", "score")
+    return dot_product, bias, Stage("scaled", f"{scale}, plus the bias", "score"), masked, weights
+
+
 def at_stage(block: Block, name: str) -> Floats:
     """The numbers of one stage, float32 [head, query, key].
 
+    "bias" is what is added to the scaled dot product, 0 where a block has none.
     "dot product" is QKᵀ, computed so that `dot product · scale + bias` is `block.scores`; "masked" holds
     −inf in the cells that the mask forbids (Vaswani et al. 2017, eq. 1, from the inside out).
 
@@ -40,6 +54,8 @@ def at_stage(block: Block, name: str) -> Floats:
     match name:
         case "dot product":
             return block.query @ block.key.transpose(0, 2, 1)
+        case "bias":
+            return np.zeros_like(block.scores) if block.bias is None else block.bias
         case "scaled":
             return block.scores
         case "masked":

@@ -24,6 +24,7 @@ def head_table(
     stage: str,
     explanation: str,
     compared_with: str | None = None,
+    second: str | None = None,
     target: str | None = None,
     attention: str | None = None,
 ) -> str:
@@ -44,11 +45,17 @@ def head_table(
         stage: what the numbers are: "weights", "scaled", …
         explanation: what was hidden, merged and rescaled (`Shown.explanation`).
         compared_with: the first sentence, where the values are a change from it to `text`.
+        second: the sentence that was read together with `text`.
         target: the second text of an encoder–decoder.
         attention: "encoder", "decoder" or "cross", where the model has several kinds.
     """
     # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
-    texts = (("text", text), ("second text", target), ("minus the same for the text", compared_with))
+    texts = (
+        ("text", text),
+        ("read together with", second),
+        ("second text", target),
+        ("minus the same for the text", compared_with),
+    )
     facts = [
         *((name, f"“{visible_text(typed)}”") for name, typed in texts if typed is not None),
         ("model", visible_text(model)),
@@ -65,11 +72,12 @@ def head_table(
     comments.writerows((f"# {name}", fact) for name, fact in facts)
     # Labels are quoted, numbers are not: "#" inside a label then does not start a comment.
     table = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    table.writerow(["query", *map(_label, keys)])
+    table.writerow(["query", *map(numbered, keys)])
     for group, row in zip(queries, values, strict=True):
-        table.writerow([_label(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)])
+        table.writerow([numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)])
     return file.getvalue()
 
 
-def _label(group: Group) -> str:
+def numbered(group: Group) -> str:
+    """A token with its position before it, "12:it", as the rows and columns of tables are called."""
     return f"{group.number}:{visible_text(group.label)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from attnviz.capture.predictions import Expects
-from attnviz.errors import ModelFilesDamaged, UnknownModel
+from attnviz.errors import ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
 from attnviz.trace import Kind
 from attnviz.translation.reading import TOKEN_LIMIT
 from attnviz.translation.variants import VARIANTS, Variant
@@ -23,8 +23,6 @@ FROM_SCRATCH = "minilm-scratch"
 
 TRANSLATOR = "translator"
 """Our own encoder–decoder, which learned to translate English into French; its variants' names begin so."""
-
-_MOST_QUOTED = 60  # characters of an unknown name that its error message repeats
 
 
 @dataclass(frozen=True)
@@ -78,9 +76,48 @@ class Folder:
 
     Attributes:
         folder: where they lie.
+        stamp: another one as soon as a file in it has changed; see `folder.stamp`.
     """
 
     folder: Path
+    stamp: str
+
+
+@dataclass(frozen=True)
+class Downloaded(Folder):
+    """A model of the Hugging Face hub whose files are on this machine.
+
+    Attributes:
+        repository: whose it is, and its name: "owner/name".
+        commit: which state of the repository it is.
+    """
+
+    repository: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A model on the Hugging Face hub whose weights are not on this machine yet.
+
+    Attributes:
+        repository: whose it is, and its name: "owner/name".
+        commit: which state of the repository.
+        size: bytes to be downloaded.
+    """
+
+    repository: str
+    commit: str
+    size: int
+
+    @property
+    def folder(self) -> Path:
+        """Nowhere, until it is downloaded.
+
+        Raises:
+            ModelNotReachable: always.
+        """
+        raise ModelNotReachable(f"{quoted(self.repository)} is not downloaded yet.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +156,7 @@ class Entry:
     pairs: bool = False
     expects: Expects | None = None
     sees: bool = False
-    origin: Package | Trained | Folder
+    origin: Package | Trained | Folder | Hub
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -141,11 +178,12 @@ def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ModelFilesDamaged(
-                f"The model file {folder / name} cannot be read ({error.strerror}). {_remedy(requirement)}"
+                f"The model file {name} of {requirement} cannot be read ({error.strerror}). "
+                f"{_remedy(requirement)}"
             ) from error
         if found != published:
             raise ModelFilesDamaged(
-                f"The model file {folder / name} is not the published one: its SHA-256 begins with "
+                f"The model file {name} of {requirement} is not the published one: its SHA-256 begins with "
                 f"{found[:12]}, not {published[:12]}. {_remedy(requirement)}"
             )
 
@@ -179,6 +217,7 @@ def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
         d_model=384,
         d_head=32,
         token_limit=512,
+        parameters=22_713_216,
         pairs=engine == "transformers",
         origin=MINILM,
     )
@@ -237,8 +276,12 @@ def entry(name: str) -> Entry:
     """
     found = _ENTRIES.get(name)
     if found is None:
-        near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        asked = name if len(name) <= _MOST_QUOTED else f"{name[:_MOST_QUOTED]}…"
-        raise UnknownModel(f"No model is called “{asked}”.{hint} These are known: {', '.join(_ENTRIES)}.")
+        raise UnknownModel(unknown(name))
     return found
+
+
+def unknown(name: str) -> str:
+    """What to say of a name that is none of these."""
+    near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"No model is called {quoted(name)}.{hint} These come with attnviz: {', '.join(_ENTRIES)}."

@@ -4,44 +4,57 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from attnviz.capture import catalogue
+from attnviz.capture import allowed, catalogue, hub, importing, limits, models
 from attnviz.capture.given import Given
+from attnviz.capture.patches import patch_tokens
 from attnviz.capture.predictions import Prediction
-from attnviz.capture.text import reader
-from attnviz.errors import ModelNotSupported
+from attnviz.capture.text import Reader, reader
+from attnviz.errors import ModelNotSupported, quoted
 from attnviz.trace import Token, Trace
 from attnviz.translation import reading
 
 if TYPE_CHECKING:
+    from attnviz.capture.pictures import Picture
     from attnviz.capture.translator import TranslatorModel
 
 MOST_MODELS = 8
 """How many loaded models are kept; the one that was not used for longest goes first.
 
-All that come with attnviz find room: a BERT takes 90 MB, a translator less than 1 MB.
+All that come with attnviz find room: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept where
+they would together take more than `limits.most_bytes`.
 """
 
-gate = threading.RLock()
-"""Hold this around any first import of torch or transformers, and nothing slow besides.
+gate = importing.gate
+"""Hold this around any first import of torch or transformers; see `importing.gate`."""
 
-Two threads that import transformers for the first time at once end in an ImportError: its modules are
-filled in on first use, and the second thread finds them half filled.
-"""
+Tell = Callable[[str, float], None]
+"""What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
+
+
+_LOADING = 0.9  # how much of an opening is done when the download is
 
 
 class Model(Protocol):
-    """A loaded model: safe to share among threads."""
+    """A loaded model: safe to share among threads.
 
-    def tokens(self, text: str) -> tuple[Token, ...]:
-        """The text's tokens; see `loading.tokens`."""
+    A text alone stands for `Given(text)`. What a model cannot do (a second sentence, a target, writing on)
+    it refuses with ModelNotSupported.
+    """
 
-    def trace(self, text: str) -> Trace:
-        """One forward pass over the text; a translator translates it first."""
+    def tokens(self, given: str | Given) -> tuple[Token, ...]:
+        """What the model, or its encoder, reads; see `loading.tokens`."""
+
+    def trace(self, given: str | Given) -> Trace:
+        """One forward pass; a model that is to write does so first."""
+
+    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+        """What it expects, place by place, in the same forward pass."""
 
 
-_models: OrderedDict[str, Model] = OrderedDict()
+_models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
 _shelf = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
 
@@ -51,20 +64,41 @@ def load(name: str) -> Model:
     The first call imports torch (and transformers) and takes some seconds. A server does well to call
     `torch.set_num_threads(2)` and `gc.collect(); gc.freeze()` after it.
 
+    A folder in which a file has changed since is loaded again.
+
     Raises:
-        UnknownModel: the catalogue has no such name.
-        ModelFilesDamaged: the files are missing or changed.
+        AttnvizError: there is no such model, or it cannot be shown; the message says why, and what helps.
     """
-    entry = catalogue.entry(name)
-    model = _find(name)
+    entry = _here(name, _nobody)
+    model = _find(entry)
     if model is None:
         with gate:
-            model = _find(name) or _open(entry)
+            model = _find(entry) or _open(entry)
             with _shelf:
-                _models[name] = model
-                while len(_models) > MOST_MODELS:
-                    _models.popitem(last=False)
+                _models[name] = entry, model
+                _make_room()
     return model
+
+
+def open_model(name: str, tell: Tell | None = None) -> catalogue.Entry:
+    """Bring a model that a visitor asked for onto this server: look at it, download it, load it, list it.
+
+    Args:
+        name: as `models.entry` takes it.
+        tell: is told how far it is; whatever it raises ends the opening, and is raised from here.
+
+    Raises:
+        AttnvizError: the model cannot be shown; the message says why, and what helps.
+    """
+    allowed.check(name)
+    tell = tell or _nobody
+    tell("Looking at the model", 0.0)
+    entry = _here(name, tell)
+    tell("Loading the weights", _LOADING)
+    load(name)
+    tell("Ready", 1.0)  # whoever has stopped it meanwhile does not want it listed
+    allowed.remember(name)
+    return entry
 
 
 def load_translator(name: str) -> TranslatorModel:
@@ -75,7 +109,7 @@ def load_translator(name: str) -> TranslatorModel:
         ModelNotSupported: the model of that name is no translator.
         ModelFilesDamaged: the files are missing or changed.
     """
-    if catalogue.entry(name).engine != "translator":
+    if models.entry(name).engine != "translator":
         raise ModelNotSupported(f"{name} reads one text and does not translate it; “translator” does.")
     model = load(name)  # imports torch, if need be, in safety
     from attnviz.capture.translator import TranslatorModel
@@ -90,48 +124,96 @@ def trace(name: str, given: Given) -> Trace:
     Raises:
         AttnvizError: the model or the text cannot be used; the message says why.
     """
-    if given.second is not None or given.writing is not None:
-        raise ModelNotSupported(f"{name} reads one text, and does not write on.")
-    if given.target is not None:
-        return load_translator(name).trace(given.text, given.target)
-    return load(name).trace(given.text)
+    return load(name).trace(given)
 
 
-def predictions(name: str, given: Given) -> tuple[Prediction, ...]:  # noqa: ARG001 - the first models expect nothing
+def look(name: str, picture: Picture, called: str) -> Trace:
+    """One forward pass of a model that sees pictures.
+
+    Args:
+        name: the model's; its entry `sees`.
+        picture: a picture of Pillow's, a file, or what is in a file.
+        called: what the trace calls the picture.
+
+    Raises:
+        AttnvizError: the model or the picture cannot be used; the message says why.
+    """
+    model = load(name)  # imports torch, if need be, in safety
+    from attnviz.capture.pictures import SeeingModel
+
+    if not isinstance(model, SeeingModel):
+        raise ModelNotSupported(f"{quoted(name)} reads texts and sees no pictures. Give it a text.")
+    return model.look(picture, called)
+
+
+def predictions(name: str, given: Given) -> tuple[Prediction, ...]:
     """What the model of that name expects in what it reads, place by place; nothing if it has no head for it.
 
     Raises:
         AttnvizError: the model or the text cannot be used; the message says why.
     """
-    load(name)
-    return ()
+    return load(name).predictions(given)
 
 
 def ready(name: str) -> bool:
-    """True if `load(name)` would return at once. Loads nothing."""
-    catalogue.entry(name)
+    """True if a model of that name is in memory. Loads nothing, and looks at no file."""
     with _shelf:
         return name in _models
 
 
-def tokens(name: str, text: str) -> tuple[Token, ...]:
-    """The tokens that this model would read, without loading it: no torch, some milliseconds.
+def tokens(name: str, given: str | Given) -> tuple[Token, ...]:
+    """The tokens that this model, or its encoder, would read, without loading it.
+
+    It takes some milliseconds, and no torch where the tokenizer is in `tokenizer.json`.
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
         UnknownWords: the model knows whole words only, and not all of these.
     """
-    entry = catalogue.entry(name)
+    entry = _here(name, _nobody)
+    asked = Given(given) if isinstance(given, str) else given
     if isinstance(entry.origin, catalogue.Trained):
-        return reading.tokens(text)
-    return reader(entry.origin.folder, entry.token_limit).tokens(text)
+        return reading.tokens(asked.text)
+    if entry.sees:
+        return patch_tokens(entry.origin.folder)
+    return _reader(entry).tokens(asked.text, asked.second)
 
 
-def _find(name: str) -> Model | None:
+def _nobody(doing: str, done: float) -> None:
+    """Told how far a model is, and tells nobody."""
+
+
+def _here(name: str, tell: Tell) -> catalogue.Entry:
+    """The entry of a model whose files are on this machine, downloaded if need be."""
+    entry = models.entry(name)
+    if not isinstance(entry.origin, catalogue.Hub):
+        return entry
+
+    def told(came: int, total: int) -> None:
+        tell(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
+
+    hub.download(allowed.target(name), name, told)
+    return models.entry(name)
+
+
+def _find(entry: catalogue.Entry) -> Model | None:
+    """The loaded model, unless its files have changed since."""
     with _shelf:
-        if name in _models:
-            _models.move_to_end(name)
-        return _models.get(name)
+        loaded, model = _models.get(entry.name, (None, None))
+        if model is None or loaded != entry:
+            return None
+        _models.move_to_end(entry.name)
+        return model
+
+
+def _make_room() -> None:
+    """Drop the models that were not used for longest, until those that are left are few and small enough."""
+    while len(_models) > MOST_MODELS or (
+        len(_models) > 1
+        and sum(limits.in_memory(entry.parameters or 0) for entry, _ in _models.values())
+        > limits.most_bytes()
+    ):
+        _models.popitem(last=False)
 
 
 def _open(entry: catalogue.Entry) -> Model:
@@ -143,7 +225,17 @@ def _open(entry: catalogue.Entry) -> Model:
     if entry.engine == "scratch":
         from attnviz.capture.scratch import ScratchModel
 
-        return ScratchModel(entry.name, folder, reader(folder, entry.token_limit))
+        return ScratchModel(entry.name, folder, _reader(entry))
+    if entry.sees:
+        from attnviz.capture.pictures import SeeingModel
+
+        return SeeingModel(entry, folder)
     from attnviz.capture.huggingface import HuggingFaceModel
 
-    return HuggingFaceModel(entry.name, folder, reader(folder, entry.token_limit))
+    return HuggingFaceModel(entry, folder, _reader(entry))
+
+
+def _reader(entry: catalogue.Entry) -> Reader:
+    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has no tokenizer; for the type checker
+    stamp = entry.origin.stamp if isinstance(entry.origin, catalogue.Folder) else ""
+    return reader(entry.origin.folder, entry.token_limit, stamp)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from attnviz.capture.given import Writing
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.capture.text import Reader
 
 MOST_CANDIDATES = 10
 """How many of the likeliest tokens are told."""
@@ -38,11 +46,84 @@ class Prediction:
             follows, or a masked token.
         expects: "next", the token that follows there, or "masked", the token that was masked there.
         candidates: the likeliest `MOST_CANDIDATES`, likeliest first.
-        actual: the token that really follows (typed, or drawn by the model); None after the last one, and for
-            a masked token.
+        actual: the token that really follows (typed, or drawn by the model); None after the last one, unless
+            the text ended there, and for a masked token.
     """
 
     position: int
     expects: Expects
     candidates: tuple[Candidate, ...]
     actual: Candidate | None
+
+
+def next_tokens(
+    network: Any,
+    reader: Reader,
+    inputs: Mapping[str, Any],
+    writing: Writing | None = None,
+    written: int = 0,
+    end: int | None = None,
+) -> tuple[Prediction, ...]:
+    """What a decoder expects to follow at every place, by one pass over all tokens.
+
+    Args:
+        network: a transformers model with a head for the next token, in evaluation mode.
+        reader: its tokenizer.
+        inputs: what it is called with, each [1, token]; the tokens that it expects something after are
+            `decoder_input_ids` where there are any, else `input_ids`.
+        writing: how it wrote the last tokens, if it wrote any.
+        written: how many of the last tokens it wrote.
+        end: the token that ended the text, which is not among those tokens since nobody reads it.
+    """
+    import torch
+
+    from attnviz.capture.writing import drawn_by, habits_of
+
+    read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
+    ids = read if end is None else [*read, end]
+    with torch.inference_mode():
+        logits = network(**{**inputs, "use_cache": False}).logits[0].float()
+    habits = habits_of(network)
+    predictions = []
+    for position, scores in enumerate(logits):
+        following = position + 1
+        probabilities = shares = scores.softmax(-1)
+        if writing is not None and len(read) - written <= following < len(ids):
+            shares = drawn_by(scores, writing, habits, following)
+        actual = _candidate(reader, ids[following], probabilities, shares) if following < len(ids) else None
+        predictions.append(Prediction(position, "next", _likeliest(reader, probabilities, shares), actual))
+    return tuple(predictions)
+
+
+def masked_tokens(network: Any, reader: Reader, inputs: Mapping[str, Any]) -> tuple[Prediction, ...]:
+    """What a model like BERT expects behind every masked token; nothing if no token is masked.
+
+    Args:
+        network: a transformers model with a head for masked tokens, in evaluation mode.
+        reader: its tokenizer.
+        inputs: what it is called with, each [1, token].
+    """
+    import torch
+
+    if reader.mask is None:
+        return ()
+    mask = reader.id_of(reader.mask)
+    masked = [position for position, number in enumerate(inputs["input_ids"][0].tolist()) if number == mask]
+    if not masked:
+        return ()
+    with torch.inference_mode():
+        logits = network(**inputs).logits[0].float()
+    every = {position: logits[position].softmax(-1) for position in masked}
+    return tuple(
+        Prediction(position, "masked", _likeliest(reader, probabilities, probabilities), None)
+        for position, probabilities in every.items()
+    )
+
+
+def _likeliest(reader: Reader, probabilities: Tensor, shares: Tensor) -> tuple[Candidate, ...]:
+    best = probabilities.topk(min(MOST_CANDIDATES, len(probabilities))).indices.tolist()
+    return tuple(_candidate(reader, number, probabilities, shares) for number in best)
+
+
+def _candidate(reader: Reader, number: int, probabilities: Tensor, shares: Tensor) -> Candidate:
+    return Candidate(reader.readable(number), number, float(probabilities[number]), float(shares[number]))

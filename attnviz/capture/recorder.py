@@ -20,12 +20,14 @@ IMPLEMENTATION = "attnviz"
 # What models pass along and `eager` does not use either: the mask holds it already, or other kernels want it.
 _HARMLESS = frozenset(
     {
+        "deterministic",
         "is_causal",
         "sliding_window",
         "position_ids",
         "use_cache",
         "output_attentions",
         "output_hidden_states",
+        "output_router_logits",
         "return_dict",
     }
 )
@@ -35,9 +37,12 @@ class Record(NamedTuple):
     """What one attention module was given.
 
     Attributes:
-        query, key, value: [batch, head, token, d_head].
+        query, key, value: [batch, head, token, d_head], one key and value per head.
         mask: [batch, 1, query, key], added to the scores, or None.
         scale: what q·k is multiplied by.
+        bias: [batch, head, query, key], added to the scaled scores, or None.
+        weights: [batch, head, query, key] as the module itself returned them; None where `attend` computes
+            the same to the bit.
     """
 
     module: nn.Module
@@ -46,6 +51,8 @@ class Record(NamedTuple):
     value: Tensor
     mask: Tensor | None
     scale: float
+    bias: Tensor | None = None
+    weights: Tensor | None = None
 
 
 # A context variable, because one model serves many threads: each call sees its own list.
@@ -61,6 +68,18 @@ def recording() -> Iterator[list[Record]]:
         yield records
     finally:
         _records.reset(before)
+
+
+def listening() -> bool:
+    """Whether this thread is recording."""
+    return _records.get() is not None
+
+
+def keep(record: Record) -> None:
+    """Adds a record, if this thread is recording."""
+    records = _records.get()
+    if records is not None:
+        records.append(record)
 
 
 def attend(
@@ -93,6 +112,7 @@ def _recorded_attention(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
+    position_bias: Tensor | None = None,
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
     """The attention function that transformers calls; its signature is theirs."""
@@ -101,10 +121,9 @@ def _recorded_attention(
     groups = query.shape[1] // key.shape[1]  # grouped-query attention: one key serves several heads
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    _, weights = attend(query, key, attention_mask, scale)
-    records = _records.get()
-    if records is not None:
-        records.append(Record(module, query, key, value, attention_mask, scale))
+    bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
+    _, weights = attend(query, key, attention_mask, scale, bias)
+    keep(Record(module, query, key, value, attention_mask, scale, bias))
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), weights
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from attnviz.capture.abilities import understood
 from attnviz.capture.arrays import owned
+from attnviz.capture.given import Given
+from attnviz.capture.predictions import Prediction
 from attnviz.capture.text import Reader
 from attnviz.trace import Block, Floats, Mask, Token, Trace
 from attnviz.transformer.attention import attention_weights
@@ -29,24 +32,26 @@ class ScratchModel:
             if isinstance(module, MultiHeadAttention)
         ]
 
-    def tokens(self, text: str) -> tuple[Token, ...]:
-        """The text's tokens; see `Reader.tokens` for the errors."""
-        return self._reader.tokens(text)
+    def tokens(self, given: str | Given) -> tuple[Token, ...]:
+        """The text's tokens; see `Reader.encoded` for the errors."""
+        return self._reader.tokens(understood(given, self.name).text)
 
-    def trace(self, text: str) -> Trace:
+    def trace(self, given: str | Given) -> Trace:
         """One forward pass over the text.
 
         Raises:
             EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+            ModelNotSupported: more than reading one text is asked.
         """
-        tokens = self.tokens(text)
+        given = understood(given, self.name)
+        tokens = self.tokens(given)
         with torch.inference_mode():
             steps = self.bert(torch.tensor([token.id for token in tokens]))
         everywhere = np.ones((len(tokens), len(tokens)), dtype=np.bool_)
         everywhere.setflags(write=False)
         return Trace(
             model=self.name,
-            text=text,
+            text=given.text,
             blocks=tuple(
                 Block(
                     kind="encoder",
@@ -66,6 +71,11 @@ class ScratchModel:
                 )
             ),
         )
+
+    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+        """Nothing: it has no head that expects tokens. The errors are those of `trace`."""
+        self.tokens(given)
+        return ()
 
 
 def attend_like_ours(

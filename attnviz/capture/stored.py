@@ -1,8 +1,7 @@
 """The opening sentences, already traced: the first picture needs neither torch nor the model.
 
 `python -m attnviz.capture.stored` makes the files again; a test compares them with a fresh trace.
-They are without each head's slice of W_O (`Block.projection` is None), which would be nine tenths of them,
-and their weights are computed by `attnviz.trace.attend`, which rounds otherwise than the model (< 1e-6).
+They are without each head's slice of W_O (`Block.projection` is None), which would be nine tenths of them.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from attnviz import trace_file
 from attnviz.trace import Trace
 
 MODEL = "minilm"
@@ -29,7 +27,7 @@ def find(model: str, text: str) -> Trace | None:
 
 @cache
 def _read(name: str) -> Trace:
-    return trace_file.read(FOLDER / name)
+    return Trace.load(FOLDER / name)
 
 
 def store() -> None:
@@ -41,7 +39,7 @@ def store() -> None:
     for text, name in FILES.items():
         fresh = model.trace(text)
         slim = replace(fresh, blocks=tuple(replace(block, projection=None) for block in fresh.blocks))
-        trace_file.write(slim, FOLDER / name)
+        slim.save(FOLDER / name)
 
 
 if __name__ == "__main__":

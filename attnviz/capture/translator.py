@@ -8,7 +8,10 @@ from pathlib import Path
 
 import torch
 
+from attnviz.capture.abilities import understood
 from attnviz.capture.arrays import owned
+from attnviz.capture.given import Given
+from attnviz.capture.predictions import Prediction
 from attnviz.capture.scratch import attend_like_ours
 from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 from attnviz.transformer.masks import causal_mask, no_mask
@@ -40,23 +43,31 @@ class TranslatorModel:
             for place, path in places(self.translator.model).items()
         }
 
-    def tokens(self, text: str) -> tuple[Token, ...]:
+    def tokens(self, given: str | Given) -> tuple[Token, ...]:
         """What the encoder reads of a text, [END] included; see `reading.tokens` for the errors."""
-        return reading.tokens(text)
+        return reading.tokens(self._understood(given).text)
 
-    def trace(self, text: str, target: str | None = None, edits: Sequence[Edit] = ()) -> Trace:
+    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+        """Nothing: what it expects is shown where it translates. The errors are those of `tokens`."""
+        self.tokens(given)
+        return ()
+
+    def trace(self, given: str | Given, target: str | None = None, edits: Sequence[Edit] = ()) -> Trace:
         """One forward pass over an English sentence and its French translation.
 
         Args:
-            text: English.
-            target: French; None: what the model itself translates, with the same edits.
+            given: English, and French if it is given.
+            target: French, if `given` has none; None: what the model itself translates, with the same edits.
             edits: changes to its attention. The trace shows the changed weights: those that it went on with.
 
         Raises:
             EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
             InvalidEdit: the model or the sentences have no such place.
+            ModelNotSupported: it is to read a pair of English sentences, or to write otherwise than it does.
         """
-        source = self.tokens(text)
+        asked = self._understood(given)
+        target = target if asked.target is None else asked.target
+        source = self.tokens(asked)
         if target is None:
             french = self.translator.translate(words(source), edits)
             target = written(french)
@@ -74,11 +85,14 @@ class TranslatorModel:
             blocks.append(self._block("cross", number, cross, following, source, edits))
         return Trace(
             model=self.name,
-            text=text,
+            text=asked.text,
             target=target,
             blocks=tuple(blocks),
             edits=tuple(str(edit) for edit in edits),
         )
+
+    def _understood(self, given: str | Given) -> Given:
+        return understood(given, self.name, targets=True)
 
     def _block(
         self,

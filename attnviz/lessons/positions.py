@@ -197,15 +197,15 @@ def curve(pair: int, positions: int) -> Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """BERT's own table of positions.
+class Likeness:
+    """How alike the vectors of a table's places are.
 
     Attributes:
-        vectors: [position, d_model], one for each token of the text.
+        vectors: [position, d_model], of the first places.
         cosines: [position, position], the cosines between those.
         lengths: [position], of the whole table.
-        mean, low, high: [distance], the mean, smallest and largest cosine between two positions of the whole
-            table that far apart; position 1, whose vector is unlike all others, left out.
+        mean, low, high: [distance], the mean, smallest and largest cosine between two places of the whole
+            table that far apart; the first place left out, whose vector is often unlike all others.
     """
 
     vectors: Floats
@@ -216,24 +216,34 @@ class Table:
     high: Floats
 
 
-def table(tokens: int) -> Table:
-    """What BERT learned about the first so many positions, and about distances."""
-    with torch.inference_mode():
-        learned = bert().embeddings.positions
-        every = learned(len(learned.table)).detach()
-        lengths = every.norm(dim=-1)
-        directions = every / lengths.unsqueeze(-1)
-        cosines = directions @ directions.T
-        ordinary = cosines[1:, 1:]
-        diagonals = [ordinary.diagonal(distance) for distance in range(REACH)]
-    return Table(
-        vectors=owned(every[:tokens]),
-        cosines=owned(cosines[:tokens, :tokens]),
-        lengths=owned(lengths),
-        mean=owned(torch.stack([diagonal.mean() for diagonal in diagonals])),
-        low=owned(torch.stack([diagonal.min() for diagonal in diagonals])),
-        high=owned(torch.stack([diagonal.max() for diagonal in diagonals])),
+def likeness(every: Floats, tokens: int) -> Likeness:
+    """Compare the vectors of a table.
+
+    Args:
+        every: [position, d_model], the whole table; read-only.
+        tokens: for how many places each pair is compared.
+    """
+    lengths = np.linalg.norm(every, axis=-1)
+    directions = every / np.maximum(lengths, np.finfo(np.float32).tiny)[:, None]
+    ordinary = directions[1:]
+    diagonals = [
+        np.einsum("pd,pd->p", ordinary[distance:], ordinary[: len(ordinary) - distance])
+        for distance in range(min(REACH, len(ordinary)))
+    ]
+    found = (
+        every[:tokens],
+        directions[:tokens] @ directions[:tokens].T,
+        lengths,
+        *(np.array([summed(diagonal) for diagonal in diagonals]) for summed in (np.mean, np.min, np.max)),
     )
+    for array in found:
+        array.setflags(write=False)
+    return Likeness(*found)
+
+
+def table(tokens: int) -> Likeness:
+    """What BERT learned about the first so many positions, and about distances."""
+    return likeness(owned(bert().embeddings.positions.table.detach()), tokens)
 
 
 @dataclass(frozen=True, eq=False)

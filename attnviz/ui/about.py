@@ -1,8 +1,11 @@
 """The texts of the About page; every figure in them is asked of the program."""
 
+from math import isqrt
+
 import streamlit as st
 
 from attnviz.capture import catalogue
+from attnviz.ui.caches import MOST_WEIGHTS
 
 
 def reading_a_picture() -> None:
@@ -20,6 +23,9 @@ lets each token look at all the tokens and take something from each. *How much* 
 - A **translator** has three kinds of attention: in its *encoder* the English words look at each other, in its
   *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With what a
   French word has read, the next one is chosen. Its special tokens are [START] before the French and [END].
+- A **decoder** such as GPT-2 looks backwards only. What it expects next is computed from what its last token
+  has read: to see why a word was written, look at the token before it.
+- Of two sentences that are **read together**, ᴬ and ᴮ behind a token tell whose it is.
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
 - A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
   The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors; the
@@ -67,13 +73,15 @@ def limits() -> None:
     """What happens to long and unusual texts."""
     st.header("Limits", anchor=False)
     st.markdown(
-        """
+        f"""
 - A text longer than the model can read is refused with its length; nothing is cut in silence.
 - Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
   is asked.
 - Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
 - Letters that the model does not know become [UNK], with what was typed beside it; the bundled model
   knows English.
+- Of a large model the page holds up to {MOST_WEIGHTS:,} weights of one text: with 12 × 12 heads
+  {isqrt(MOST_WEIGHTS // 12**2)} tokens.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """
     )

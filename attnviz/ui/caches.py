@@ -1,13 +1,14 @@
 """Everything the server keeps between two clicks, and how much of it.
 
-All keys are short strings and flags: Streamlit samples large arrays when it hashes them, so an array
+All keys are short texts, numbers and flags: Streamlit samples large arrays when it hashes them, so an array
 must never be a key. All values are shared by every visitor and read-only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Literal
 
 import numpy as np
@@ -20,18 +21,36 @@ from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequenti
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group, Shown, shown_mask, shown_scores, shown_weights
 from attnviz.analysis.stages import at_stage
-from attnviz.capture import loading, stored
+from attnviz.capture import loading, models, stored
+from attnviz.capture.allowed import public as chosen_by_operator
+from attnviz.capture.catalogue import Downloaded, Entry, Folder
+from attnviz.capture.given import Given
+from attnviz.capture.predictions import Prediction
+from attnviz.capture.text import reader
+from attnviz.errors import AttnvizError
 from attnviz.trace import Floats, Kind, Mask, Trace
 from attnviz.ui import warm_up
+from attnviz.ui.kept import kept
 
 WEIGHTS = "weights"
 
-# Which text the queries and the keys are tokens of; one where both are of the same.
-_TEXTS: dict[Kind, tuple[str, ...]] = {
-    "encoder": ("sentence",),
-    "decoder": ("translation",),
-    "cross": ("translation", "sentence"),
-}
+MOST_WEIGHTS = 2**25
+"""The most weights that the page holds of one reading, over all heads of one kind: 134 MB.
+
+A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
+"""
+
+_MOST_BYTES = 2**28  # of each kind of thing that grows with the model and the text
+
+EVERYWHERE = "All"
+BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
+"""Of a pair of sentences, whose tokens look and whose are looked at; None: both sentences'."""
+
+SENTENCES = (" ᴬ", " ᴮ")
+"""What stands behind a token of the first and of the second sentence of a pair."""
+
+
+_stamps: dict[str, str] = {}  # by which a model's files were known when they were last looked at
 
 Unit = Literal["percent", "signed percent", "score"]
 
@@ -41,23 +60,25 @@ class View:
     """What defines the pictures of all heads, whichever head is open; a key of the caches.
 
     Attributes:
-        model: a name in the catalogue.
+        model: its name.
         kind: which of its attentions: "encoder", "decoder" or "cross".
-        text: the sentence on show.
-        changed: the sentence that a change leads to, or None.
+        given: what it reads; in a change, first.
+        changed: what the change leads to, or None.
         stage: a name in `analysis.stages.STAGES`.
         scale: "shared" or "per head".
         hide, merge: special tokens hidden, word pieces merged.
+        between: a key of `BETWEEN`.
     """
 
     model: str
     kind: Kind
-    text: str
-    changed: str | None
+    given: Given
+    changed: Given | None
     stage: str
     scale: Scale
     hide: bool
     merge: bool
+    between: str = EVERYWHERE
 
     @property
     def signed(self) -> bool:
@@ -72,78 +93,182 @@ class View:
         return "signed percent" if self.changed is not None else "percent"
 
 
-@st.cache_resource(max_entries=64, show_spinner="Reading the sentence with the model …")
-def trace(model: str, text: str) -> Trace:
-    """The forward pass of `model` over `text`.
+@st.cache_resource(max_entries=32, ttl=30, show_spinner=False)
+def entry(model: str) -> Entry:
+    """What is known of a model; its files are looked at again after half a minute.
+
+    Raises:
+        AttnvizError: there is no such model, or it cannot be shown.
+    """
+    looked_up = models.entry(model)
+    stamp = looked_up.origin.stamp if isinstance(looked_up.origin, Folder) else ""
+    if _stamps.setdefault(model, stamp) != stamp:
+        # Its files are others now: what was computed with the old ones must not be shown.
+        _stamps[model] = stamp
+        for cached in (
+            trace,
+            predictions,
+            shown,
+            weights,
+            found,
+            values,
+            comparison,
+            drawn,
+            small,
+            allowed,
+            facts,
+        ):
+            cached.clear()
+    return looked_up
+
+
+def called(model: str) -> str:
+    """What captions and files call a model: a folder by its own name, not by where it lies."""
+    known = entry(model)
+    in_a_folder = isinstance(known.origin, Folder) and not isinstance(known.origin, Downloaded)
+    return known.title if in_a_folder and not chosen_by_operator() else model
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def mask_token(model: str) -> str | None:
+    """How the masked token is typed for a model that has a head for it; None for any other."""
+    known = entry(model)
+    if known.expects != "masked" or not isinstance(known.origin, Folder):
+        return None
+    return reader(known.origin.folder, known.token_limit, known.origin.stamp).mask
+
+
+def _bytes_of(read: Trace) -> int:
+    """What a reading takes besides what all readings of a model share, each head's slice of W_O."""
+    arrays = (
+        array
+        for block in read.blocks
+        for array in (block.query, block.key, block.value, block.mask, block.bias)
+        if array is not None
+    )
+    return sum(array.nbytes for array in arrays)
+
+
+def _bytes(array: Floats) -> int:
+    return array.nbytes
+
+
+def _bytes_of_change(changed: Change) -> int:
+    return changed.values.nbytes
+
+
+def _bytes_of_picture(picture: Picture) -> int:
+    return picture.levels.nbytes
+
+
+@kept(_bytes_of, _MOST_BYTES)
+def trace(model: str, given: Given) -> Trace:
+    """The forward pass of `model` over what it is given.
 
     The opening sentences are stored with the app, so that the first picture need not wait for the model.
 
     Raises:
         AttnvizError: the text or the model cannot be used; the message says what to do.
     """
-    if not loading.ready(model) and (kept := stored.find(model, text)) is not None:
-        return kept
-    loaded = warm_up.model(model)
-    return loaded.trace(text)
+    if not loading.ready(model) and (known := _stored(model, given)) is not None:
+        return known
+    with st.spinner("Reading the text with the model …"):
+        warm_up.model(model)
+        read = loading.trace(model, given)
+    _check_size(read)
+    return read
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def shown(model: str, text: str, kind: Kind, hide: bool, merge: bool) -> tuple[Shown, ...]:
-    """Which tokens of a sentence are shown, and how they are called: queries and keys, or one for both.
+def predictions(model: str, given: Given) -> tuple[Prediction, ...]:
+    """What the model expects, place by place; empty where it has no head for it.
+
+    Raises:
+        AttnvizError: the text or the model cannot be used.
+    """
+    return loading.predictions(model, given)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def shown(
+    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+) -> tuple[Shown, ...]:
+    """Which tokens are shown, and how they are called: queries and keys, or one for both.
 
     The second text of an encoder–decoder is what its decoder's tokens are tokens of.
     """
-    read = trace(model, text)
+    read = trace(model, given)
     block = read.of_kind(kind)[0]
-    written = text if read.target is None or kind == "encoder" else read.target
-    queries = Shown(block.query_tokens, written, hide_special=hide, merge_words=merge)
-    if kind != "cross":
+    written = read.text if read.target is None or kind == "encoder" else read.target
+    looks, is_looked_at = BETWEEN[between]
+    how = {"hide_special": hide, "merge_words": merge}
+    queries = Shown(
+        block.query_tokens,
+        written,
+        second=read.second,
+        only_sentence=looks,
+        written=0 if kind == "encoder" else read.written,
+        **how,
+    )
+    if kind != "cross" and looks == is_looked_at:
         return (queries,)
-    return queries, Shown(block.key_tokens, text, hide_special=hide, merge_words=merge)
+    return queries, Shown(block.key_tokens, read.text, second=read.second, only_sentence=is_looked_at, **how)
+
+
+@kept(_bytes, _MOST_BYTES)
+def weights(
+    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+) -> Floats:
+    """The weights as they are shown, [layer, head, shown query, shown key]."""
+    return shown_weights(trace(model, given).stack(kind), *shown(model, given, kind, hide, merge, between))
+
+
+def only_special(tokens: Sequence[Shown]) -> bool:
+    """Whether one of the texts has nothing but special tokens: a decoder that ended its text at once."""
+    return any(all(group.special for group in side.all_groups) for side in tokens)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def weights(model: str, text: str, kind: Kind, hide: bool, merge: bool) -> Floats:
-    """A sentence's weights as they are shown, [layer, head, shown query, shown key]."""
-    return shown_weights(trace(model, text).stack(kind), *shown(model, text, kind, hide, merge))
+def found(model: str, given: Given, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+    """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
+    read = trace(model, given)
+    tokens = shown(model, given, kind, False, merge)
+    if only_special(tokens):
+        return ()
+    # Layers may have masks of their own: what one of them allows is possible.
+    anywhere = np.logical_or.reduce([block.mask for block in read.of_kind(kind)])
+    return behaviours(read.stack(kind), *tokens, mask=anywhere)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def found(model: str, text: str, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
-    """What each head does in a sentence, rule by rule; hiding tokens does not alter it."""
-    read = trace(model, text)
-    tokens = shown(model, text, kind, False, merge)
-    return behaviours(read.stack(kind), *tokens, mask=read.of_kind(kind)[0].mask)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(_bytes, _MOST_BYTES)
 def values(view: View) -> Floats:
     """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
-    return _values(view, view.text) if view.changed is None else comparison(view).values
+    return _values(view, view.given) if view.changed is None else comparison(view).values
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(_bytes_of_change, _MOST_BYTES)
 def comparison(view: View) -> Change:
-    """The second sentence's numbers minus the first's, token by token; all 0 where there is no second.
+    """The second reading's numbers minus the first's, token by token; all 0 where there is no second.
 
     Raises:
-        AttnvizError: the sentences do not have equally many tokens.
+        AttnvizError: the two do not have equally many tokens.
     """
-    second = view.changed or view.text
+    second = view.changed or view.given
     return change(
-        _values(view, view.text),
-        _shown(view, view.text),
+        _values(view, view.given),
+        _shown(view, view.given),
         _values(view, second),
         _shown(view, second),
-        _TEXTS[view.kind],
+        _texts(view),
     )
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(_bytes_of_picture, _MOST_BYTES)
 def drawn(view: View) -> Picture:
     """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
-    return draw(values(view), view.scale, mask(view))
+    seen = mask(view)
+    return draw(values(view), view.scale, None if seen is None else seen[:, None])
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -153,14 +278,16 @@ def small(view: View) -> Levels:
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
+@st.cache_resource(max_entries=16, show_spinner=False)
 def allowed(view: View) -> Mask:
-    """Where a shown query may look, [shown query, shown key]."""
-    block = trace(view.model, view.text).of_kind(view.kind)[0]
-    return shown_mask(block.mask, *_shown(view, view.text))
+    """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own."""
+    tokens = _shown(view, view.given)
+    blocks = trace(view.model, view.given).of_kind(view.kind)
+    return np.stack([shown_mask(block.mask, *tokens) for block in blocks])
 
 
 def mask(view: View) -> Mask | None:
-    """`allowed`, in a view that shows the mask; None before the mask, where every score is worth seeing."""
+    """`allowed`, in a view that shows the mask; None before it, where every score is worth seeing."""
     return allowed(view) if view.stage in ("masked", WEIGHTS) else None
 
 
@@ -171,7 +298,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
     """
     numbers = values(view)[layer - 1, [head - 1 for head in heads]]
     seen = mask(view)
-    is_number = np.isfinite(numbers) if seen is None else np.isfinite(numbers) & seen
+    is_number = np.isfinite(numbers) if seen is None else np.isfinite(numbers) & seen[layer - 1]
     return np.where(is_number, numbers, np.float32(np.nan))
 
 
@@ -183,9 +310,7 @@ def facts(view: View) -> tuple[str, ...]:
             f"changes most where {query} looks at {key}, {written(view, move)}"
             for query, key, move in largest_moves(comparison(view))
         )
-    described = describe(
-        weights(view.model, view.text, view.kind, view.hide, view.merge), *_shown(view, view.text)
-    )
+    described = describe(shares(view, view.given), *_shown(view, view.given))
     # The average over all tokens: what one token looks at can be something else.
     return tuple(f"on average {fact}" for fact in described)
 
@@ -194,8 +319,8 @@ def groups(view: View) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """The rows and the columns; in a change, those of both sentences: "tired → narrow"."""
     if view.changed is not None:
         return comparison(view).queries, comparison(view).keys
-    tokens = _shown(view, view.text)
-    return tokens[0].groups, tokens[-1].groups
+    tokens = _shown(view, view.given)
+    return _marked(tokens[0]), _marked(tokens[-1])
 
 
 def written(view: View, number: float) -> str:
@@ -207,12 +332,56 @@ def written(view: View, number: float) -> str:
     return f"{number:.2f}".replace("-", "−")
 
 
-def _shown(view: View, text: str) -> tuple[Shown, ...]:
-    return shown(view.model, text, view.kind, view.hide, view.merge)
+def shares(view: View, given: Given) -> Floats:
+    """The weights of one of the view's readings at any stage, [layer, head, shown query, shown key]."""
+    return weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
-def _values(view: View, text: str) -> Floats:
+def _marked(shown: Shown) -> tuple[Group, ...]:
+    """What is shown; of a pair, each token with the sign of its sentence."""
+    if shown.second is None:
+        return shown.groups
+    return tuple(
+        replace(group, label=group.label + SENTENCES[shown.tokens[group.positions[0]].sentence])
+        for group in shown.groups
+    )
+
+
+def _shown(view: View, given: Given) -> tuple[Shown, ...]:
+    return shown(view.model, given, view.kind, view.hide, view.merge, view.between)
+
+
+def _values(view: View, given: Given) -> Floats:
     if view.stage == WEIGHTS:
-        return weights(view.model, text, view.kind, view.hide, view.merge)
-    blocks = trace(view.model, text).of_kind(view.kind)
-    return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, text))
+        return shares(view, given)
+    blocks = trace(view.model, given).of_kind(view.kind)
+    return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, given))
+
+
+def _texts(view: View) -> tuple[str, ...]:
+    """What the queries and the keys are tokens of; one name where both are of the same."""
+    second = "translation" if entry(view.model).engine == "translator" else "decoder’s text"
+    if view.kind == "decoder" and trace(view.model, view.given).target is None:
+        return ("text",)
+    texts: dict[Kind, tuple[str, ...]] = {
+        "encoder": ("sentence",),
+        "decoder": (second,),
+        "cross": (second, "sentence"),
+    }
+    return texts[view.kind]
+
+
+def _stored(model: str, given: Given) -> Trace | None:
+    return stored.find(model, given.text) if given == Given(given.text) else None
+
+
+def _check_size(read: Trace) -> None:
+    for kind in dict.fromkeys(block.kind for block in read.blocks):
+        blocks = read.of_kind(kind)
+        heads, queries, keys = len(blocks) * len(blocks[0].query), *blocks[0].mask.shape
+        if heads * queries * keys > MOST_WEIGHTS:
+            raise AttnvizError(
+                f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more "
+                f"than this page can show ({MOST_WEIGHTS:,}). Shorten the text: with {heads} heads it may "
+                f"have {isqrt(MOST_WEIGHTS // heads)} tokens."
+            )

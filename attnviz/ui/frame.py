@@ -1,9 +1,14 @@
 """The pages of the app, and the guarantee that each of them opens inside the frame."""
 
+import logging
+
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from attnviz.capture import allowed, limits
+from attnviz.errors import WrongSetting
 from attnviz.ui.learn.contents import LESSONS
+from attnviz.ui.pictures import seeing
 
 _FRAMED = "frame has run"
 
@@ -15,6 +20,7 @@ _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
+.st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 @media (max-width: 640px) {
   .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
@@ -36,6 +42,13 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:"),
+        st.Page(
+            "pages/pictures.py",
+            title="Pictures",
+            icon=":material/image:",
+            visibility="visible" if seeing.names() else "hidden",
+        ),
+        st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
         st.Page("pages/about.py", title="About", icon=":material/info:"),
         *(
             st.Page(f"pages/{lesson.name}.py", title=lesson.title, visibility="hidden")
@@ -52,6 +65,7 @@ def configure() -> None:
 
 def navigation() -> StreamlitPage:
     """Draw the menu and return the page that the visitor asked for; only app.py calls this."""
+    _check_settings()
     page = st.navigation(pages(), position="top")
     st.session_state[_FRAMED] = True
     st.html(_STYLE)
@@ -68,3 +82,18 @@ def require() -> None:
         configure()
         st.navigation(pages(), position="hidden")
         st.rerun()
+
+
+def _check_settings() -> None:
+    """Stop kindly where the operator's settings cannot be read; the reason may name folders: it is logged."""
+    try:
+        allowed.names()
+        limits.most_bytes()
+    except WrongSetting as error:
+        logging.getLogger(__name__).warning("%s", error)
+        st.error(
+            "This server is set up wrongly, and shows nothing until that is mended. Whoever runs it finds "
+            "the reason in its log.",
+            icon=":material/settings:",
+        )
+        st.stop()

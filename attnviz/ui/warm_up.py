@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 
-from attnviz.capture import catalogue, loading
+from attnviz.capture import allowed, loading
 
 # Enough for one visitor's sentence; more threads wait for each other when several visitors come at once.
 # Torch reads it when it is first imported, which nothing has done yet.
@@ -34,18 +34,25 @@ def model(name: str) -> loading.Model:
     """
     was_ready = loading.ready(name)
     loaded = loading.load(name)
-    if was_ready:
-        return loaded
-    # Streamlit collects garbage after every run. With torch and transformers loaded that takes some
-    # 260 ms, and none once they are frozen.
+    if not was_ready:
+        settle()
+    return loaded
+
+
+def settle() -> None:
+    """Keep what was just loaded out of the garbage collector's way, and let go of models that were dropped.
+
+    Streamlit collects garbage after every run. With torch and transformers loaded that takes some 260 ms,
+    and none once they are frozen; a dropped model that was frozen before must be thawed to be collected.
+    """
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
-    return loaded
 
 
 def _warm_up() -> None:
     try:
-        model(catalogue.names()[0])
+        model(allowed.names()[0])
     except Exception:
         # The visitor is told by the page as soon as the model is needed; here nobody is listening.
         logging.getLogger(__name__).exception("The default model could not be loaded in the background.")

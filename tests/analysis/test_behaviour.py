@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from attnviz.trace import Floats, Token, Trace
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
-OWN_NAMES = tuple(name for name in NAMES if name != "same place")
+OWN_NAMES = tuple(name for name in NAMES if name not in ("same place", "other sentence"))
 
 
 def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
@@ -256,3 +258,19 @@ def test_in_the_real_model_every_filter_finds_some_heads_but_not_half(sentence: 
     trace = attnviz.trace(sentence, model="minilm")
     for behaviour in behaviours(trace.stack("encoder"), Shown(trace.blocks[0].query_tokens, sentence)):
         assert 1 <= behaviour.found.sum() < 36, behaviour.name
+
+
+def test_heads_that_look_into_the_other_sentence_of_a_pair_are_found() -> None:
+    pair = tuple(replace(token, sentence=int(place > 6)) for place, token in enumerate(tokens()))
+    shown = Shown(pair, text(), second=text())
+    across = np.where(SEQUENCE > 6, 2, 9)
+    found = by_name(behaviours(one_head(towards(across, 0.8)), shown))["other sentence"]
+    assert found.found[0, 0]
+    # By hand: without [CLS] and [SEP] six tokens of each side share 0.2 / 12 each, but for the chosen one.
+    rest = 0.2 / 12
+    given = np.array([(0.8 + 4 * rest) / (0.8 + 10 * rest)] * 6 + [(0.8 + 5 * rest) / (0.8 + 10 * rest)] * 5)
+    assert found.score[0, 0] == pytest.approx(given.mean(), rel=1e-5)
+    assert "other sentence" not in satisfied(towards(np.where(SEQUENCE > 6, 9, 2), 0.8), shown)
+    assert "other sentence" not in satisfied(towards(SEQUENCE, 1 / SIZE), shown)
+    alone = behaviours(one_head(towards(across, 0.8)), Shown(tokens(), text()))
+    assert "other sentence" not in by_name(alone)

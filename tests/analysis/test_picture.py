@@ -1,10 +1,22 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attnviz.analysis.picture import Kind, Levels, Scale, diverging, sequential, thumbnails, value_of
+from attnviz.analysis.picture import (
+    MASKED,
+    Kind,
+    Levels,
+    Picture,
+    Scale,
+    diverging,
+    sequential,
+    thumbnails,
+    value_of,
+)
 from attnviz.trace import Floats
 
 SHAPE = (2, 3, 5, 7)
@@ -117,3 +129,13 @@ def test_a_single_link_among_512_tokens_survives() -> None:
     small = thumbnails(sequential(weights).levels[0], "sequential")
     assert small.shape == (1, 32, 32)
     assert np.argwhere(small[0] == 241).tolist() == [[409 // 16, 307 // 16]]  # 254·√0.9 = 240.97
+
+
+@pytest.mark.parametrize("draw", [sequential, diverging])
+def test_every_layer_may_have_a_mask_of_its_own(draw: Callable[..., Picture]) -> None:
+    weights = np.full((2, 3, 5, 5), 0.2, dtype=np.float32)
+    masks = np.stack([np.tri(5, dtype=bool), np.tri(5, dtype=bool) & ~np.tri(5, k=-2, dtype=bool)])
+    levels = draw(weights, "shared", masks[:, None]).levels
+    for layer, mask in enumerate(masks):
+        for head in range(3):
+            np.testing.assert_array_equal(levels[layer, head] == MASKED, ~mask)

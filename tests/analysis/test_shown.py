@@ -1,9 +1,11 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
 
 from attnviz.analysis.shown import (
     Shown,
@@ -179,8 +181,220 @@ def test_a_word_may_look_where_one_of_its_pieces_may(word_pieces: Text) -> None:
 def test_other_tokenizers_marks_vanish_from_merged_words() -> None:
     tokens = (Token("▁Don", 1, 0, 3, 0, False), Token("au", 2, 3, 5, 0, False), Token("Ġ", 3, 5, 6, 1, False))
     shown = Shown(tokens, "Donau ", merge_words=True)
-    assert shown.labels == ("Donau", "Ġ")
+    assert shown.labels == ("Donau", "␣")
     assert shown.titles[0] == 'tokens 1–2: "Donau", characters 1–5'
+
+
+def bytes_of(character: str, start: int, word: int) -> list[Token]:
+    """A character that GPT-2 reads byte by byte."""
+    pieces, _ = zip(
+        *pre_tokenizers.ByteLevel(False, use_regex=False).pre_tokenize_str(character), strict=True
+    )
+    return [Token(piece, 7, start, start + 1, word, False) for piece in "".join(pieces)]
+
+
+GPT_2 = (
+    "The tiredest café 😀é\n",
+    (
+        Token("The", 1, 0, 3, 0, False),
+        Token("Ġtired", 2, 4, 9, 1, False),
+        Token("est", 3, 9, 12, 1, False),
+        Token("ĠcafÃ©", 4, 13, 17, 2, False),
+        Token("Ġ", 5, 17, 18, 3, False),
+        *bytes_of("😀", 18, 4),
+        *bytes_of("é", 19, 4),
+        Token("Ċ", 6, 20, 21, 5, False),
+        Token("<|endoftext|>", 0, 0, 0, None, True),
+    ),
+)
+
+
+def test_byte_level_tokens_are_called_what_was_typed() -> None:
+    text, tokens = GPT_2
+    shown = Shown(tokens, text, written=2)
+    assert shown.labels == (
+        *("The", "tired", "##est", "café", "␣"),
+        *("😀 1/4", "😀 2/4", "😀 3/4", "😀 4/4", "é 1/2", "é 2/2", "⏎", "<|endoftext|>"),
+    )
+    assert shown.titles == (
+        'token 1: "The", characters 1–3',
+        'token 2: "tired", characters 5–9, spelled Ġtired',
+        'token 3: "est", characters 10–12',
+        'token 4: "café", characters 14–17, spelled ĠcafÃ©',
+        'token 5: " ", character 18, spelled Ġ',
+        'token 6: "😀", character 19, spelled ð',
+        'token 7: "😀", character 19, spelled Ł',
+        'token 8: "😀", character 19, spelled ĺ',
+        'token 9: "😀", character 19, spelled Ģ',
+        'token 10: "é", character 20, spelled Ã',
+        'token 11: "é", character 20, spelled ©',
+        'token 12: "␊", character 21, spelled Ċ, written by the model',
+        "token 13: <|endoftext|>, written by the model",
+    )
+
+
+def test_byte_level_words_are_called_what_was_typed() -> None:
+    text, tokens = GPT_2
+    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+    assert shown.labels == ("The", "tiredest", "café", "␣", "😀é", "⏎")
+    assert shown.titles[4] == 'tokens 6–11: "😀é", characters 19–20'
+
+
+@pytest.mark.parametrize(
+    ("token", "text", "label", "title"),
+    [
+        # SentencePiece: a sign for the space before a text, a text that it normalizes, and bytes.
+        (Token("▁", 1, 0, 0, 0, False), "dog", "▁", "token 1: ▁"),
+        (Token("▁fi", 1, 0, 1, 0, False), "ﬁ", "fi", 'token 1: "ﬁ", character 1, spelled ▁fi'),
+        (Token("<0x0A>", 1, 0, 1, 0, False), "\n", "⏎", 'token 1: "␊", character 1, spelled <0x0A>'),
+        (
+            Token("<0xE2>", 1, 0, 1, 0, False),
+            "\ufffd",
+            "<0xE2>",
+            'token 1: "\ufffd", character 1, read as <0xE2>',
+        ),
+        (Token("<unk>", 1, 0, 1, 0, False), "🦄", "<unk> 🦄", 'token 1: "🦄", character 1, read as <unk>'),
+        (
+            Token("ðŁ", 1, 0, 1, 0, False),
+            "\ufffd",
+            "<0xF0><0x9F>",
+            'token 1: "\ufffd", character 1, spelled ðŁ',
+        ),
+        # White space, accents on their own, and letters that only look like bytes of GPT-2's.
+        (Token("ĊĊ", 1, 0, 2, 0, False), "\n\n", "⏎⏎", 'token 1: "␊␊", characters 1–2, spelled ĊĊ'),
+        (Token("ĉ", 1, 0, 1, 0, False), "\t", "⇥", 'token 1: "␉", character 1, spelled ĉ'),
+        (Token("ĠĠ", 1, 0, 2, 0, False), "  ", "␣␣", 'token 1: "  ", characters 1–2, spelled ĠĠ'),
+        (Token("Ìģ", 1, 0, 1, 0, False), "\u0301", "◌\u0301", 'token 1: "\u0301", character 1, spelled Ìģ'),
+        (Token("æ", 1, 0, 1, 0, False), "Æ", "æ", 'token 1: "Æ", character 1'),
+        (Token("Ã©", 1, 0, 2, 0, False), "Ã©", "Ã©", 'token 1: "Ã©", characters 1–2'),
+        (Token("[MASK]", 1, 0, 6, 0, False), "[MASK]", "[MASK]", 'token 1: "[MASK]", characters 1–6'),
+    ],
+)
+def test_labels_and_titles_of_other_tokenizers(token: Token, text: str, label: str, title: str) -> None:
+    shown = Shown((token,), text)
+    assert shown.labels == (label,)
+    assert shown.titles == (title,)
+
+
+def test_bytes_that_a_model_wrote_and_that_are_no_character() -> None:
+    tokens = (Token("a", 1, 0, 1, 0, False), Token("ð", 2, 1, 2, 0, False), Token("ĠÃ", 3, 2, 3, 0, False))
+    assert Shown(tokens, "a\ufffd\ufffd").labels == ("a", "<0xF0>", "<0x20><0xC3>")
+    assert Shown(tokens, "a\ufffd\ufffd", merge_words=True).labels == ("a\ufffd\ufffd",)
+
+
+def test_a_row_of_pieces_without_a_beginning_is_no_continuation() -> None:
+    """SentencePiece's sign alone begins the word; the piece after it is its first."""
+    tokens = (Token("▁", 1, 0, 0, 0, False), Token("T", 2, 0, 1, 0, False), Token("he", 3, 1, 3, 0, False))
+    assert Shown(tokens, "The").labels == ("▁", "T", "##he")
+    assert Shown(tokens, "The", merge_words=True).labels == ("The",)
+
+
+# Pairs of sentences.
+
+
+def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ...]]:
+    """[CLS] first [SEP] second [SEP]; words of the given numbers of pieces."""
+    (text, one), (other_text, other) = sentence(first), sentence(second)
+    words = len(first)
+    behind = [replace(t, sentence=1, word=None if t.word is None else t.word + words) for t in other[1:]]
+    return text, other_text, (*one, *behind)
+
+
+def test_titles_of_a_pair_say_which_sentence() -> None:
+    text, second, tokens = pair([1], [2])
+    assert Shown(tokens, text, second=second).titles == (
+        "token 1: [CLS], added by the tokenizer to the first sentence",
+        'token 2: "x", character 1 of the first sentence',
+        "token 3: [SEP], added by the tokenizer to the first sentence",
+        'token 4: "x", character 1 of the second sentence',
+        'token 5: "x", character 2 of the second sentence',
+        "token 6: [SEP], added by the tokenizer to the second sentence",
+    )
+    merged = Shown(tokens, text, second=second, merge_words=True)
+    assert merged.titles[3] == 'tokens 4–5: "xx", characters 1–2 of the second sentence'
+
+
+@pytest.mark.parametrize(
+    ("only", "hide", "numbers", "explanation"),
+    [
+        (None, False, (1, 2, 3, 4, 5, 6), "nothing hidden, merged or rescaled"),
+        (0, False, (1, 2, 3), "only the first sentence with its [CLS] and [SEP]"),
+        (1, False, (4, 5, 6), "only the second sentence with its [SEP]"),
+        (0, True, (2,), "only the first sentence; without [CLS] and [SEP]"),
+        (1, True, (4, 5), "only the second sentence; without [SEP]"),
+        (None, True, (2, 4, 5), "without [CLS] and [SEP]"),
+    ],
+)
+def test_one_sentence_of_a_pair(
+    only: int | None, hide: bool, numbers: tuple[int, ...], explanation: str
+) -> None:
+    text, second, tokens = pair([1], [2])
+    shown = Shown(tokens, text, second=second, only_sentence=only, hide_special=hide)
+    assert tuple(group.number for group in shown.groups) == numbers
+    assert shown.explanation_of_scores == explanation
+    rescaled = "; each row rescaled to sum to 100 %" if len(numbers) < 6 else ""
+    assert shown.explanation == explanation + rescaled
+
+
+def test_from_one_sentence_to_the_other_by_hand() -> None:
+    text, second, tokens = pair([1], [1])  # [CLS] x [SEP] x [SEP]
+    weights = np.tile(np.array([0.1, 0.2, 0.1, 0.3, 0.3], dtype=np.float32), (5, 1))
+    first, other = (Shown(tokens, text, second=second, only_sentence=only) for only in (0, 1))
+    np.testing.assert_allclose(shown_weights(weights, first, other), [[0.5, 0.5]] * 3, rtol=1e-6)
+    np.testing.assert_allclose(hidden_share(weights, first, other), [0.4] * 3, rtol=1e-6)
+    np.testing.assert_allclose(shown_weights(weights, other, first), [[0.25, 0.5, 0.25]] * 2, rtol=1e-6)
+    assert np.array_equal(shown_scores(weights, first, other), weights[:3, 3:])
+    assert np.array_equal(shown_mask(np.tri(5, dtype=bool), other, first), np.ones((2, 3)))
+
+
+@given(
+    first=st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    second=st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    hide=st.booleans(),
+    merge=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_four_parts_of_a_pair_are_the_whole(
+    first: list[int], second: list[int], hide: bool, merge: bool, seed: int
+) -> None:
+    text, other_text, tokens = pair(first, second)
+
+    def shown(only: int | None) -> Shown:
+        return Shown(tokens, text, hide, merge, second=other_text, only_sentence=only)
+
+    weights = random_weights(len(tokens), seed)
+    everything = shown_weights(weights, shown(None))
+    parts = [[shown_weights(weights, shown(q), shown(k)) for k in (0, 1)] for q in (0, 1)]
+    for row in parts:
+        for part in row:
+            np.testing.assert_allclose(part.sum(axis=-1), 1, atol=1e-5)
+    # Undo the rescaling: what is left of a row, seen from the whole.
+    whole_left = left_share(weights, shown(None))
+    left = [[left_share(weights, shown(q), shown(k)) for k in (0, 1)] for q in (0, 1)]
+    together = np.concatenate(
+        [
+            np.concatenate([p * s[..., None] for p, s in zip(*both, strict=True)], -1)
+            for both in zip(parts, left, strict=True)
+        ],
+        axis=-2,
+    )
+    np.testing.assert_allclose(together / whole_left[..., None], everything, atol=1e-5)
+    for query in (0, 1):
+        hidden = [hidden_share(weights, shown(query), shown(key)) for key in (0, 1)]
+        for key in (0, 1):
+            np.testing.assert_allclose(left[query][key] + hidden[key], 1, atol=1e-5)
+
+
+def test_what_is_not_there_cannot_be_shown(word_pieces: Text) -> None:
+    text, second, tokens = pair([1], [1])
+    with pytest.raises(AttnvizError, match="Give the second one, too"):
+        Shown(tokens, text)
+    with pytest.raises(AttnvizError, match="no second sentence"):
+        Shown(word_pieces[1], word_pieces[0], only_sentence=1)
+    assert len(Shown(word_pieces[1], word_pieces[0], only_sentence=0)) == len(word_pieces[1])
+    alone = tuple(token for token in tokens if token.special or token.sentence == 0)
+    with pytest.raises(AttnvizError, match="special"):
+        Shown(alone, text, second=second, only_sentence=1, hide_special=True)
 
 
 def test_only_special_tokens_cannot_be_hidden() -> None:

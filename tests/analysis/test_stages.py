@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from attnviz.analysis.stages import STAGES, at_stage
+from attnviz.analysis.stages import STAGES, at_stage, stages
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Token, Trace
 
@@ -43,3 +43,20 @@ def test_the_real_models_dot_products_give_its_scores(tired: Trace) -> None:
 def test_an_unknown_stage_names_the_known_ones(make_block: Callable[..., Block]) -> None:
     with pytest.raises(AttnvizError, match="dot product, scaled, masked, weights"):
         at_stage(make_block(TOKENS), "softmax")
+
+
+def test_a_bias_is_a_stage_of_its_own(make_block: Callable[..., Block]) -> None:
+    without, block = (make_block(TOKENS, bias=bias, scale=5**-0.5) for bias in (False, True))
+    assert stages(without) == STAGES
+    assert [stage.name for stage in stages(block)] == ["dot product", "bias", "scaled", "masked", "weights"]
+    np.testing.assert_allclose(
+        at_stage(block, "dot product") * block.scale + at_stage(block, "bias"), block.scores, atol=1e-5
+    )
+    assert not at_stage(without, "bias").any()
+
+
+def test_a_scale_of_another_size_is_told(make_block: Callable[..., Block]) -> None:
+    block = make_block(TOKENS, scale=1.0)
+    assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]
+    assert "times 1" in stages(block)[1].explanation
+    assert "√d_head" not in stages(block)[1].explanation

@@ -65,6 +65,11 @@ class Explore:
                 side.nth(index).click()
                 wait_idle(self.page)
 
+    def unfold(self, button: str) -> None:
+        """Open what lies behind a button."""
+        self.page.get_by_role("button", name=button, exact=True).click()
+        wait_idle(self.page)
+
     def open_head(self, layer: int, head: int) -> None:
         """Click a head in the atlas, counted from 1."""
         self.head(layer, head).click()

@@ -1,7 +1,8 @@
 """The page can be read and used by everybody: axe, the keyboard alone, a phone, letters twice as large."""
 
 import re
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -70,21 +71,14 @@ _SIDEWAYS = """
 CROSS = {"model": "translator", "kind": "cross"}
 MASKED = {"model": "translator", "kind": "decoder", "view": "Matrix", "show": "change"}
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+# What each view is looked at in; the opening view and the page About are looked at in all four.
 LINKS: dict[tuple[str, str], list[dict[str, Any]]] = {
-    ("desktop", "light"): [{}, {"view": "Heatmap", "find": "itself"}, {"text": ""}, CROSS],
-    ("desktop", "dark"): [{}, {"view": "Matrix", "also": [5], "layer": 2}, {"show": "change"}, MASKED],
-    ("phone", "light"): [
-        {},
-        {"show": "change", "view": "Matrix"},
-        {"stage": "scaled", "hide": "true"},
-        MASKED,
-    ],
-    ("phone", "dark"): [
-        {},
-        {"view": "Heatmap", "show": "change"},
-        {"layer": 99, "text": "word " * 600},
-        CROSS,
-    ],
+    ("desktop", "light"): [{"view": "Heatmap", "find": "itself"}, {"text": ""}, CROSS],
+    ("desktop", "dark"): [{"view": "Matrix", "also": [5], "layer": 2}, {"show": "change"}, MASKED],
+    ("phone", "light"): [{"show": "change", "view": "Matrix"}, {"stage": "scaled", "hide": "true"}, MASKED],
+    ("phone", "dark"): [{"view": "Heatmap", "show": "change"}, {"layer": 99, "text": "word " * 600}, CROSS],
 }
 
 
@@ -103,9 +97,19 @@ def test_axe_finds_nothing(explore: Explore, viewport: ViewportSize, colour_sche
         if choices.get("view") == "Heatmap":
             expect(explore.page.locator(".js-plotly-plot")).to_be_visible()
         breaches += [f"{choices}: {breach}" for breach in axe(explore.page)]
-    visit(explore.page, f"{explore.url}/about")
-    breaches += [f"about: {breach}" for breach in axe(explore.page)]
     assert breaches == []
+
+
+@pytest.mark.parametrize("path", ["", "/about"])
+def test_axe_finds_nothing_in_light_and_dark_wide_and_narrow(page: Page, server: Server, path: str) -> None:
+    visit(page, f"{server.url}{path}")
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
+        for size in (PHONE, DESKTOP):
+            page.set_viewport_size(size)
+            wait_idle(page)
+            assert axe(page) == []
 
 
 def test_axe_finds_nothing_once_everything_is_unfolded(explore: Explore) -> None:
@@ -228,14 +232,18 @@ def test_switches_filters_rankings_and_the_matrix_by_keyboard_alone(explore: Exp
     expect(explore.matrix).not_to_be_focused()
 
 
-@pytest.mark.parametrize("viewport", [PHONE, ZOOMED], ids=["phone", "zoomed"])
-def test_nothing_is_wider_than_the_screen(explore: Explore, viewport: ViewportSize) -> None:
-    for choices in ({}, {"view": "Matrix", "show": "change"}, {"view": "Heatmap"}, {"text": "x" * 300}):
-        explore.open(**choices)
-        assert explore.page.evaluate(_SIDEWAYS) == [], choices
-    visit(explore.page, f"{explore.url}/about")
-    assert explore.page.evaluate(_SIDEWAYS) == []
-    assert viewport["width"] == explore.page.evaluate("innerWidth")
+@pytest.mark.parametrize("viewport", [PHONE], ids=["phone, zoomed"])
+def test_nothing_is_wider_than_the_screen(explore: Explore) -> None:
+    page = explore.page
+    links = [{}, {"view": "Matrix", "show": "change"}, {"view": "Heatmap"}, {"text": "x" * 300}]
+    for path in (*(f"?{urlencode(choices)}" for choices in links), "about"):
+        page.set_viewport_size(PHONE)
+        visit(page, f"{explore.url}/{path}")
+        for size in (PHONE, ZOOMED):
+            page.set_viewport_size(size)
+            wait_idle(page)
+            assert page.evaluate("innerWidth") == size["width"]
+            assert page.evaluate(_SIDEWAYS) == [], page.url
 
 
 @pytest.mark.parametrize("viewport", [PHONE], ids=["phone"])

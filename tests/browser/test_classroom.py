@@ -192,6 +192,7 @@ def test_numbers_as_files_are_those_of_the_page(explore: Explore) -> None:
     read = forward(HOSTILE)
     shown = read.shown(hide=True)
 
+    explore.unfold("Save")
     table = saved(explore.page, "^CSV")
     assert re.fullmatch(r"attnviz-minilm-layer3-head7-.*hidden.*\.csv", table.name)
     lines = list(csv.reader(io.StringIO(table.read_text("utf-8-sig"))))
@@ -220,6 +221,7 @@ def test_numbers_as_files_are_those_of_the_page(explore: Explore) -> None:
 
 def test_the_numbers_of_a_change_as_a_file(explore: Explore) -> None:
     explore.open(show="change", layer=4, head=2)
+    explore.unfold("Save")
     table = saved(explore.page, "^CSV")
     assert "change" in table.name
     lines = list(csv.reader(io.StringIO(table.read_text("utf-8-sig"))))

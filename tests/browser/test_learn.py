@@ -1,5 +1,6 @@
 """The Learn pages as a whole: readable by everybody, one leads to the next, a teacher's view for a wall."""
 
+from typing import Literal
 from urllib.parse import urlencode
 
 import pytest
@@ -8,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from attnviz.ui.learn.contents import LESSONS
 from attnviz.ui.learn.english import OPENING
 from tests.browser.server import Server
-from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
+from tests.browser.visit import DESKTOP, PHONE, Faults, axe, visit, wait_idle
 
 NAMES = [lesson.name for lesson in LESSONS]
 
@@ -17,8 +18,16 @@ CHOICES = {
     "scale": {"d": "256", "seed": "3", "layer": "2"},
     "query_key_value": {"step": "5", "convention": "columns", "layer": "2", "head": "7", "query": "3 dog"},
     "many_heads": {"heads_of_384": "6", "layer": "2", "tokens_counted": "64"},
-    "masks": {"mask": "window", "mask_size": "2", "mask_after": "1", "mask_shows": "change"},
-    "positions": {"order": "5", "encoding": "ALiBi"},
+    "masks": {
+        "mask": "window",
+        "mask_size": "2",
+        "mask_after": "1",
+        "mask_shows": "change",
+        "in_your_model": "true",
+        "model": "translator",
+        "own_kind": "Cross",
+    },
+    "positions": {"order": "5", "encoding": "ALiBi", "in_your_model": "true", "model": "translator"},
     "cross_attention": {"vectors": "3", "reads": "8 walk"},
     "block": {"stage_in_block": "5", "layer": "6"},
     "translate": {
@@ -29,6 +38,8 @@ CHOICES = {
     "watch_it_learn": {"step": "100"},
     "long_distances": {"clauses": "2", "clauses_seed": "3"},
 }
+
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 # Everything that is written on the page, inside the widgets too, and what the fields hold.
 _WRITTEN = """
@@ -54,30 +65,58 @@ _SIDEWAYS = """
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.usefixtures("colour_scheme")
-def test_axe_finds_nothing_and_nothing_stands_over_the_edge(page: Page, server: Server, name: str) -> None:
-    visit(page, f"{server.url}/{name}")
-    for size in (DESKTOP, PHONE):
-        page.set_viewport_size(size)
-        wait_idle(page)
-        assert axe(page) == []
-        assert page.evaluate(_SIDEWAYS) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_teachers_view_is_the_picture_alone_and_larger(page: Page, server: Server, name: str) -> None:
+def test_everybody_can_read_a_lesson_and_its_copied_link_opens_the_same_view(
+    page: Page, server: Server, browser: Browser, faults: Faults, name: str
+) -> None:
+    # One visit for all that can be seen on one page: a visit takes longer than to look.
     visit(page, f"{server.url}/{name}?teacher=true")
+    assert_the_picture_alone_and_larger(page)
+    page.get_by_text("Teacher's view").click()
+    wait_idle(page)
+    expect(page.get_by_text("What this picture does not show")).to_be_visible()
+    assert_readable_everywhere(page)
+    opening = page.evaluate(_WRITTEN)
+
+    visit(page, f"{server.url}/{name}?{urlencode(CHOICES[name])}")
+    expect(page.get_by_test_id("stAlert").filter(has_text="cannot be")).to_have_count(0)
+    chosen = page.evaluate(_WRITTEN)
+    assert chosen != opening
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied ✓")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    other = browser.new_context(viewport=DESKTOP)
+    faults.watch(other)
+    visitor = other.new_page()
+    visit(visitor, link)
+    assert visitor.evaluate(_WRITTEN) == chosen
+    other.close()
+
+
+def assert_the_picture_alone_and_larger(page: Page) -> None:
+    """What the teacher's view is."""
     expect(page.get_by_text("What this picture does not show")).to_be_hidden()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".st-key-for-the-projector")).to_be_visible()
     zoom = page.locator(".st-key-for-the-projector").evaluate("one => Number(getComputedStyle(one).zoom)")
     assert zoom > 1
+    assert_readable(page)
+
+
+def assert_readable_everywhere(page: Page) -> None:
+    """In light and dark, wide and narrow; at the end the page is dark and wide."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
+        for size in (PHONE, DESKTOP):
+            page.set_viewport_size(size)
+            wait_idle(page)
+            assert_readable(page)
+
+
+def assert_readable(page: Page) -> None:
+    """Axe finds nothing, and nothing stands over the edge."""
     assert axe(page) == []
     assert page.evaluate(_SIDEWAYS) == []
-    page.get_by_text("Teacher's view").click()
-    wait_idle(page)
-    expect(page.get_by_text("What this picture does not show")).to_be_visible()
 
 
 def test_the_pages_lead_through_all_ideas_and_the_sentence_goes_along(page: Page, server: Server) -> None:
@@ -104,13 +143,9 @@ def test_the_pages_lead_through_all_ideas_and_the_sentence_goes_along(page: Page
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(OPENING)
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.usefixtures("viewport", "colour_scheme")
 def test_the_table_of_contents_leads_to_every_lesson(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/learn")
-    assert axe(page) == []
-    assert page.evaluate(_SIDEWAYS) == []
+    assert_readable_everywhere(page)
     for number, lesson in enumerate(LESSONS, start=1):
         expect(page.get_by_role("link", name=f"{number} · {lesson.title}")).to_be_visible()
     page.get_by_role("link", name="5 · Masks").press("Enter")
@@ -133,23 +168,3 @@ def test_the_address_keeps_the_choices_from_the_first_page_to_the_second(page: P
     assert {"layer=6", "head=3", "query=3+dog"} <= set(page.url.split("?")[1].split("&"))
     visit(page, page.url)
     expect(page.get_by_role("heading", name="Layer 6 · Head 3")).to_be_visible()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_copied_link_opens_the_same_view_for_another_visitor(
-    page: Page, server: Server, browser: Browser, name: str
-) -> None:
-    visit(page, f"{server.url}/{name}")
-    opening = page.evaluate(_WRITTEN)
-    visit(page, f"{server.url}/{name}?{urlencode(CHOICES[name])}")
-    expect(page.get_by_test_id("stAlert").filter(has_text="cannot be")).to_have_count(0)
-    chosen = page.evaluate(_WRITTEN)
-    assert chosen != opening
-    page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_role("button", name="Copied ✓")).to_be_visible()
-    link = page.evaluate("navigator.clipboard.readText()")
-    other = browser.new_context(viewport=DESKTOP)
-    visitor = other.new_page()
-    visit(visitor, link)
-    assert visitor.evaluate(_WRITTEN) == chosen
-    other.close()

@@ -1,5 +1,6 @@
 """Who may look at whom: a mask drawn cell by cell, and the numbers of transformers behind the same mask."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.reference import names
 from tests.browser.server import Server
-from tests.browser.visit import PHONE, visit, wait_idle
+from tests.browser.visit import PHONE, axe, visit, wait_idle
 from tests.browser.widgets import Widgets
 from tests.lessons.masks_reference import Mask, masked
 
@@ -235,3 +236,21 @@ def test_a_finger_taps_a_cell(page: Page, server: Server) -> None:
     mask[read.tokens.index("dog"), 0] = False
     wait_idle(page)
     check_weights(page, TIRED, mask, 4, 2)
+
+
+def test_the_section_on_a_model_shows_that_models_masks(page: Page, server: Server) -> None:
+    open_page(page, server, in_your_model="true", model="translator", own_kind="Decoder")
+    masks = page.get_by_role("listitem").filter(has_text=re.compile("^(Encoder|Decoder|Cross), "))
+    expect(masks).to_have_text(
+        [
+            re.compile("^Encoder, layers 1–2: no mask"),
+            re.compile("^Decoder, layer 1: causal"),
+            re.compile("^Cross, layer 1: no mask"),
+        ]
+    )
+    matrix = page.get_by_role("application").first
+    matrix.focus()
+    words = page.locator("p[aria-live=polite]").filter(has_text="→").first
+    page.keyboard.press("ArrowRight")
+    expect(words).to_contain_text(re.compile("masked|0.00"))
+    assert axe(page) == []

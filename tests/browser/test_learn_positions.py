@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests import reference_bert
 from tests.browser.explore import eventually
 from tests.browser.server import Server
-from tests.browser.visit import PHONE, visit, wait_idle
+from tests.browser.visit import PHONE, axe, visit, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -146,3 +146,23 @@ def test_markup_stays_text_and_a_phone_does_not_scroll_sideways(page: Page, serv
     assert page.locator("img[src=x]").count() == 0
     wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= PHONE["width"]
+
+
+def test_the_section_on_a_model_opens_by_keyboard_with_that_models_numbers(
+    page: Page, server: Server
+) -> None:
+    visit(page, f"{server.url}/positions")
+    told = page.get_by_text("The vector of the first place has the length")
+    expect(told).to_have_count(0)
+    page.locator("summary").filter(has_text="Choose a model").press("Enter")
+    expect(told).to_be_visible()
+    wait_idle(page)
+    assert "in_your_model=true" in page.url
+    table = model(True)[1].embeddings.position_embeddings.weight.detach().numpy()
+    expect(told).to_contain_text(f"{np.linalg.norm(table[0]):.2f}")
+    slider = page.get_by_role("slider", name="Read off").last
+    slider.focus()
+    page.keyboard.press("ArrowDown")
+    number = f"{table[1, 0]:.3f}".replace("-", "−")
+    expect(slider).to_have_attribute("aria-valuetext", f"position 1 (the), dimension 1: {number}")
+    assert axe(page) == []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page, expect
 
+from tests.browser.explore import eventually
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import visit, wait_idle
 
@@ -90,24 +91,31 @@ def test_a_training_is_slid_through_by_keyboard_and_the_numbers_are_the_stored_o
     assert f"step={steps[-1]}" in page.url
 
 
-def test_a_training_is_watched_by_all_and_ends_with_its_visitor(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/watch_it_learn?live_steps=3000")
+def test_a_short_training_is_watched_by_all_and_runs_to_its_end(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/watch_it_learn?live_steps=100&live_seed=3")
     page.get_by_role("button", name="Start training").press("Enter")
-    expect(page.get_by_text(re.compile("^Learning · "))).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=WAIT_MS)
     assert len(trainings(server)) == 1
     other = page.context.new_page()
     other.goto(f"{server.url}/watch_it_learn")
     expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=WAIT_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)
-    page.get_by_role("link", name="About").click()
-    wait_for_the_end(server, 30)
-    expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=WAIT_MS)
-
-
-def test_a_short_training_runs_to_its_end(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/watch_it_learn?live_steps=100&live_seed=3")
-    page.get_by_role("button", name="Start training").press("Enter")
     expect(page.get_by_text(re.compile("^Done · "))).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)
     expect(page.get_by_role("heading", name="Encoder 2-1 after 100 steps")).to_be_visible()
     assert trainings(server) == []
+    expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=WAIT_MS)
+
+
+def test_a_training_ends_with_its_visitor(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/watch_it_learn?live_steps=3000")
+    page.get_by_role("button", name="Start training").press("Enter")
+    eventually(lambda: _are_one(trainings(server)))
+    page.get_by_role("link", name="About").click()
+    wait_for_the_end(server, 30)
+    visit(page, f"{server.url}/watch_it_learn")
+    expect(page.get_by_role("button", name="Start training")).to_be_visible()
+
+
+def _are_one(found: list[str]) -> None:
+    assert len(found) == 1

@@ -68,7 +68,8 @@ def test_the_first_hit_on_a_fresh_server_has_the_whole_frame_and_its_choices(
         expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page).to_have_title(re.compile("attnviz|" + name, re.IGNORECASE))
     menu = page.get_by_role("navigation", name="App pages").get_by_role("link")
-    expect(menu).to_have_text([re.compile(page) for page in ("Explore", "Learn", "Translate", "About")])
+    entries = ("Explore", "Learn", "Translate", "Models", "About")
+    expect(menu).to_have_text([re.compile(entry) for entry in entries])
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
@@ -169,10 +170,13 @@ def test_a_link_full_of_nonsense_gets_the_defaults_and_a_word_for_each(explore: 
     for name, asked in NONSENSE.items():
         for text in [name, *([asked] if isinstance(asked, str) else asked)]:
             assert text in said
+    offer = page.get_by_role("link", name="Open gpt9 on this server")
+    expect(offer).to_be_visible()
     assert_without(everything(page)[0], usual)
     expect(page.locator("img[src*=example]")).to_have_count(0)
     explore.open_head(1, 1)
     expect(notice).to_have_count(0)
+    expect(offer).to_have_count(0)
 
 
 def assert_without(shown: str, usual: str) -> None:
@@ -180,7 +184,9 @@ def assert_without(shown: str, usual: str) -> None:
     extra = [line for line in shown.splitlines() if line not in set(usual.splitlines())]
     missing = [line for line in usual.splitlines() if line not in set(shown.splitlines())]
     assert missing == []
-    assert all(re.match(r"\s*- (alert|paragraph|code|text|status)", line) for line in extra), extra
+    # Beside the alert, a way to the model that the link asked for.
+    told = r"\s*- (alert|paragraph|code|text|status|link|/url)"
+    assert all(re.match(told, line) for line in extra), extra
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.capture import catalogue
+from attnviz.capture import catalogue, folder
 from attnviz.errors import ModelFilesDamaged, UnknownModel
 from attnviz.translation.translator import Translator
 
@@ -44,6 +44,9 @@ def test_an_entry_says_what_the_files_say(name: str) -> None:
     assert entry.heads == config["num_attention_heads"]
     assert entry.d_model == config["hidden_size"]
     assert entry.token_limit == config["max_position_embeddings"]
+    saved = folder.entry(catalogue.MINILM.folder, name)
+    assert entry.parameters == saved.parameters
+    assert entry.pairs == (saved.pairs and entry.engine == "transformers")
     assert entry.kinds == ("encoder",)
     assert entry.layers_of("decoder") == entry.layers_of("cross") == 0
 

@@ -123,7 +123,7 @@ def test_traces_share_the_output_projection_and_nothing_else(minilm: Model) -> N
 
 def test_the_model_is_ready_for_reading_only(minilm: Model) -> None:
     assert isinstance(minilm, HuggingFaceModel)
-    network = minilm._network
+    network = minilm.network
     assert not network.training
     assert network.dtype == torch.float32
 

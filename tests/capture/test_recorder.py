@@ -1,6 +1,7 @@
-"""The recorder on tiny random models of other families: exact, or refused by name."""
+"""The recorder by itself: what it keeps, for whom, and what it refuses."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,76 +17,43 @@ from transformers import (
     PreTrainedModel,
 )
 
-from attnviz.capture.huggingface import attend_like_eager, blocks, projections
+from attnviz.capture import own_attention
+from attnviz.capture.checks import Place
+from attnviz.capture.forward import attend_like_eager, blocks
+from attnviz.capture.network import open_network
+from attnviz.capture.projections import linear_layers, projections
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
+from attnviz.capture.roles import roles
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
 from attnviz.trace import attend as stated_attend
 
-IDS = (5, 3, 11, 2, 7, 13, 3)
-TOKENS = tuple(
-    Token(text=f"t{number}", id=number, start=0, end=0, word=None, special=False) for number in IDS
-)
-SMALL = {"vocab_size": 17, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4}
+IDS = torch.tensor([[35, 33, 11, 12, 17, 13, 23]])
+TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in IDS[0].tolist())
+BACKWARDS = np.tril(np.ones((7, 7), dtype=np.bool_))
+
+Folder = Callable[[str], Path]
 
 
-def config(family: str, **more: Any) -> PreTrainedConfig:
-    return AutoConfig.for_model(family, **{**SMALL, "num_hidden_layers": 3, **more})
+def run(network: Any, ids: Tensor = IDS) -> Any:
+    with torch.inference_mode():
+        return network(ids)
 
 
-def network(of: PreTrainedConfig, implementation: str) -> PreTrainedModel:
-    torch.manual_seed(11)
+def built(of: PreTrainedConfig, implementation: str = IMPLEMENTATION) -> PreTrainedModel:
     build: Any = AutoModel.from_config  # transformers gives it no types
     model: PreTrainedModel = build(of, attn_implementation=implementation, dtype=torch.float32).eval()
     return model
 
 
-def eager_weights(of: PreTrainedConfig) -> list[Any]:
-    with torch.inference_mode():
-        output = network(of, "eager")(torch.tensor([IDS]), output_attentions=True, use_cache=False)
-    return [layer[0].numpy() for layer in output.attentions]
+def small(family: str, **more: Any) -> PreTrainedConfig:
+    sizes = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4}
+    return AutoConfig.for_model(family, **{**sizes, "num_hidden_layers": 3, **more})
 
 
-FAMILIES: dict[str, Callable[[], PreTrainedConfig]] = {
-    "bert": lambda: config("bert"),
-    "roberta": lambda: config("roberta"),
-    "distilbert": lambda: AutoConfig.for_model(
-        "distilbert", vocab_size=17, dim=24, hidden_dim=20, n_heads=4, n_layers=3
-    ),
-    "albert, one module for all layers": lambda: config("albert", embedding_size=6),
-    "gpt2": lambda: AutoConfig.for_model("gpt2", vocab_size=17, n_embd=24, n_head=4, n_layer=3),
-    "llama, grouped keys": lambda: config("llama", num_key_value_heads=2),
-    "mistral, window of 3": lambda: config("mistral", num_key_value_heads=2, sliding_window=3),
-}
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_weights_are_those_of_eager_to_the_bit(family: str) -> None:
-    found = blocks(network(FAMILIES[family](), IMPLEMENTATION), TOKENS, (None,) * 3)
-    expected = eager_weights(FAMILIES[family]())
-    assert [block.layer for block in found] == [0, 1, 2]
-    for block, weights in zip(found, expected, strict=True):
-        assert weights.shape == (4, 7, 7)
-        assert np.array_equal(block.weights, weights)
-        stated = stated_attend(block.query, block.key, block.mask, block.scale)[1]
-        np.testing.assert_allclose(stated, weights, atol=1e-6)
-
-
-def test_decoders_look_only_backwards_and_encoders_everywhere() -> None:
-    (decoder, *_) = blocks(network(FAMILIES["gpt2"](), IMPLEMENTATION), TOKENS, (None,) * 3)
-    (encoder, *_) = blocks(network(FAMILIES["bert"](), IMPLEMENTATION), TOKENS, (None,) * 3)
-    (window, *_) = blocks(network(FAMILIES["mistral, window of 3"](), IMPLEMENTATION), TOKENS, (None,) * 3)
-    assert decoder.kind == window.kind == "decoder"
-    assert encoder.kind == "encoder"
-    backwards = np.tril(np.ones((7, 7), dtype=np.bool_))
-    assert np.array_equal(decoder.mask, backwards)
-    assert np.array_equal(window.mask, backwards & ~np.tril(backwards, k=-3))
-    assert encoder.mask.all()
-    assert not decoder.weights[:, ~backwards].any()
-    assert decoder.scores[:, ~backwards].any()  # the scores are those before the mask
-
-
-def test_without_the_mask_registration_masks_would_silently_vanish(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_mask_registration_masks_would_silently_vanish(
+    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: list[Tensor | None] = []
 
     def naive(
@@ -98,38 +66,27 @@ def test_without_the_mask_registration_masks_would_silently_vanish(monkeypatch: 
 
     monkeypatch.setattr(AttentionInterface, "_global_mapping", dict(AttentionInterface._global_mapping))
     AttentionInterface.register("naive", naive)
+    network = open_network(folder_of("gpt2"))
+    network.set_attn_implementation("naive")
     with torch.inference_mode():
-        output = network(FAMILIES["gpt2"](), "naive")(torch.tensor([IDS]), output_attentions=True)
-    assert given == [None] * 3
-    forward = output.attentions[0][0].numpy()[:, ~np.tril(np.ones((7, 7), dtype=np.bool_))]
+        output = network(IDS, output_attentions=True)
+    assert given == [None, None]
+    forward = output.attentions[0][0].numpy()[:, ~BACKWARDS]
     assert (forward > 0).all()  # every token sees every later one, and nothing has failed
 
 
-def test_a_decoder_without_a_mask_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoder_without_a_mask_is_refused(folder_of: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     with pytest.raises(ModelNotSupported, match="only backwards"):
-        blocks(network(FAMILIES["gpt2"](), IMPLEMENTATION), TOKENS, (None,) * 3)
-
-
-@pytest.mark.parametrize(
-    "of",
-    [
-        lambda: AutoConfig.for_model("bloom", vocab_size=17, hidden_size=24, n_head=4, n_layer=3),
-        lambda: config("deberta-v2"),
-    ],
-    ids=["bloom", "deberta-v2"],
-)
-def test_a_model_that_passes_the_recorder_by_is_refused(of: Callable[[], PreTrainedConfig]) -> None:
-    with pytest.raises(ModelNotSupported, match="3 layers, but 0 could be recorded"):
-        blocks(network(of(), IMPLEMENTATION), TOKENS, (None,) * 3)
+        run(open_network(folder_of("gpt2")))
 
 
 @pytest.mark.parametrize(
     ("of", "named"),
     [
-        (lambda: config("gemma2", head_dim=6, num_key_value_heads=2), "softcap"),
-        (lambda: config("gpt_oss", head_dim=6, num_key_value_heads=2, num_local_experts=2), "s_aux"),
+        (lambda: small("gemma2", head_dim=6, num_key_value_heads=2), "softcap"),
+        (lambda: small("gpt_oss", head_dim=6, num_key_value_heads=2, num_local_experts=2), "s_aux"),
     ],
     ids=["gemma2", "gpt-oss"],
 )
@@ -137,58 +94,83 @@ def test_what_changes_the_scores_is_refused_by_its_name(
     of: Callable[[], PreTrainedConfig], named: str
 ) -> None:
     with pytest.raises(ModelNotSupported, match=named):
-        blocks(network(of(), IMPLEMENTATION), TOKENS, (None,) * 3)
+        run(built(of()))
 
 
-def test_a_position_bias_is_refused_by_its_name() -> None:
-    t5 = network(
-        AutoConfig.for_model("t5", vocab_size=17, d_model=24, d_kv=6, d_ff=20, num_heads=4, num_layers=3),
-        IMPLEMENTATION,
-    )
-    with pytest.raises(ModelNotSupported, match="position_bias"):
-        t5(input_ids=torch.tensor([IDS]), decoder_input_ids=torch.tensor([IDS]))
-
-
-def test_training_mode_is_refused() -> None:
+def test_training_mode_is_refused(folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match="training mode"):
-        blocks(network(FAMILIES["bert"](), IMPLEMENTATION).train(), TOKENS, (None,) * 3)
+        run(open_network(folder_of("bert")).train())
 
 
-def test_half_precision_is_refused() -> None:
+def test_half_precision_is_refused(folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match="bfloat16"):
-        blocks(network(FAMILIES["bert"](), IMPLEMENTATION).bfloat16(), TOKENS, (None,) * 3)
+        run(open_network(folder_of("bert")).bfloat16())
 
 
-def test_a_mask_that_is_more_than_a_mask_is_refused() -> None:
-    model = network(FAMILIES["bert"](), IMPLEMENTATION)
-
-    class Leaning(nn.Module):
-        config = model.config
-
-        def forward(self, input_ids: Tensor) -> None:
-            model(input_ids, attention_mask=torch.full((1, 1, 7, 7), -0.5))
-
-    with pytest.raises(ModelNotSupported, match="more than a mask"):
-        blocks(Leaning(), TOKENS, (None,) * 3)  # type: ignore[arg-type]  # a stand-in model
-
-
-def test_outside_of_a_recording_nothing_is_kept() -> None:
-    model = network(FAMILIES["bert"](), IMPLEMENTATION)
+def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
+    network = open_network(folder_of("bert"))
+    leaning = {"input_ids": IDS, "attention_mask": torch.full((1, 1, 7, 7), -0.5)}
     with recording() as records, torch.inference_mode():
-        model(torch.tensor([IDS]))
-    with torch.inference_mode():
-        model(torch.tensor([IDS]))
-    assert len(records) == 3
+        network(**leaning)
+    places = [
+        Place(record.module, kind, layer, None)
+        for record, (kind, layer) in zip(records, roles(network, records), strict=True)
+    ]
+    with pytest.raises(ModelNotSupported, match="more than a mask"):
+        blocks(network, places, leaning, TOKENS)
 
 
-def test_recordings_within_each_other_do_not_mix() -> None:
-    model = network(FAMILIES["bert"](), IMPLEMENTATION)
-    with recording() as outer, torch.inference_mode():
+def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_of: Folder) -> None:
+    network = open_network(folder_of("bert"))
+    with pytest.raises(ModelNotSupported, match="ran 2 attentions, but 0 when it was loaded"):
+        blocks(network, (), {"input_ids": IDS}, TOKENS)
+
+
+def test_steps_that_do_not_give_the_models_own_weights_are_refused(
+    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, read = own_attention._READERS["mpnet"]
+    monkeypatch.setitem(
+        own_attention._READERS, "mpnet", (name, lambda *given: read(*given)._replace(bias=None))
+    )
+    network = open_network(folder_of("mpnet"))
+    with recording() as records, torch.inference_mode():
+        network(IDS, output_attentions=True)
+    places = [Place(record.module, "encoder", layer, None) for layer, record in enumerate(records)]
+    with pytest.raises(ModelNotSupported, match="weights of MPNetForMaskedLM, encoder layer 1: they differ"):
+        blocks(network, places, {"input_ids": IDS}, TOKENS)
+
+
+def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
+    found = {}
+    for family in ("bert", "gpt2", "bart"):
+        network = open_network(folder_of(family))
+        with recording() as records:
+            run(network)
+        found[family] = roles(network, records)
+    assert found["bert"] == (("encoder", 0), ("encoder", 1))
+    assert found["gpt2"] == (("decoder", 0), ("decoder", 1))
+    pairs = tuple((kind, layer) for layer in range(2) for kind in ("decoder", "cross"))
+    assert found["bart"] == (("encoder", 0), ("encoder", 1), ("encoder", 2), *pairs)
+
+
+def test_outside_of_a_recording_nothing_is_kept(folder_of: Folder) -> None:
+    for family in ("bert", "bloom", "gpt_neo"):
+        network = open_network(folder_of(family))
+        with recording() as records:
+            network(IDS, output_attentions=True)
+        network(IDS, output_attentions=True)
+        assert len(records) == 2
+
+
+def test_recordings_within_each_other_do_not_mix(folder_of: Folder) -> None:
+    network = open_network(folder_of("bert"))
+    with recording() as outer:
         with recording() as inner:
-            model(torch.tensor([IDS]))
-        model(torch.tensor([IDS[:2]]))
-    assert [record.query.shape[2] for record in inner] == [7] * 3
-    assert [record.query.shape[2] for record in outer] == [2] * 3
+            run(network)
+        run(network, IDS[:, :2])
+    assert [record.query.shape[2] for record in inner] == [7, 7]
+    assert [record.query.shape[2] for record in outer] == [2, 2]
 
 
 def test_a_mask_and_a_bias_work_as_in_the_stated_formula() -> None:
@@ -203,7 +185,11 @@ def test_a_mask_and_a_bias_work_as_in_the_stated_formula() -> None:
     assert not found[1][:, ~mask].any()
 
 
-def test_where_the_output_projection_is_not_known_there_is_none() -> None:
-    assert projections(network(FAMILIES["gpt2"](), "eager")) == (None, None, None)
-    known = projections(network(FAMILIES["bert"](), "eager"))
-    assert [projection.shape for projection in known if projection is not None] == [(4, 6, 24)] * 3
+def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: Folder) -> None:
+    network = open_network(folder_of("bert"))
+    with recording() as records, linear_layers(network) as calls:
+        run(network)
+    found = projections(records, calls)
+    assert [None if one is None else one.shape for one in found] == [(3, 5, 15), (3, 5, 15)]
+    other = [(layer, given + 1) for layer, given in calls]
+    assert projections(records, other) == (None, None)

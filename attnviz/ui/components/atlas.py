@@ -8,8 +8,9 @@ from typing import Literal, TypedDict
 import streamlit as st
 
 from attnviz.ui.components.component import component
+from attnviz.widgets import code
 
-_mount = component("atlas", "palette")
+_mount = component("atlas", *code.ATLAS)
 
 
 class Selection(TypedDict):

@@ -1,10 +1,9 @@
-"""Registers our browser widgets from the JS and CSS files beside this one, and brings their code once."""
+"""Registers our browser widgets from their JS and CSS files, and brings their code to the browser once."""
 
 from __future__ import annotations
 
 import json
 import pkgutil
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -13,10 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
+from attnviz.widgets import code
+
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 _HERE = Path(__file__).parent
+_FOLDERS = (_HERE, code.FOLDER)
 
 # What each widget's code consists of, in order.
 PARTS: dict[str, tuple[str, ...]] = {}
@@ -45,28 +47,14 @@ def send_code() -> None:
 
 def source(kind: Literal["js", "css"], *names: str) -> str:
     """The text of these files, one after the other."""
-    return "\n".join((_HERE / f"{name}.{kind}").read_text("utf-8") for name in names)
+    return code.source(kind, *names, folders=_FOLDERS)
 
 
 def library() -> str:
-    """One script that puts every widget's code into `window.attnvizCode`, each in a scope of its own.
-
-    What several widgets are made of is sent once, in a scope around theirs.
-    """
-    uses = Counter(part for parts in PARTS.values() for part in parts)
-    common = [part for part, count in uses.items() if count > 1]
-    widgets = []
-    for name, parts in PARTS.items():
-        own = source("js", *(part for part in parts if uses[part] == 1))
-        code = own.replace("export default ", "return ")
-        widgets.append(f"window.attnvizCode[{json.dumps(name)}] ??= (() => {{\n{code}\n}})();")
+    """One script with every widget's code, which also tells those that wait for it that it has come."""
     return "\n".join(
         [
-            "window.attnvizCode ??= {};",
-            "(() => {",
-            source("js", *common),
-            *widgets,
-            "})();",
+            code.library(PARTS, _FOLDERS),
             'window.dispatchEvent(new CustomEvent("attnviz:code"));',
             "export default () => {};",
         ]

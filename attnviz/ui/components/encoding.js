@@ -11,12 +11,12 @@ class Encoding {
     this.words = element("p", { class: "words" });
     const files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     const bar = element("div", { class: "bar" }, this.words, files);
-    const legend = element("p", { class: "legend", text: "down: position; across: dimension; blue: −1, orange: 1" });
-    this.root = element("div", { class: "root" }, bar, this.cells, legend);
+    this.legend = element("p", { class: "legend" });
+    this.root = element("div", { class: "root" }, bar, this.cells, this.legend);
     parent.append(this.root);
     this.slider.onpointermove = (event) => this.pointAt(event);
     this.slider.onpointerdown = (event) => this.pointAt(event);
-    this.slider.onpointerleave = () => this.goTo(this.data.position * this.columns + 2 * this.data.pair, false);
+    this.slider.onpointerleave = () => this.rest();
     this.slider.onkeydown = (event) => this.move(event);
   }
 
@@ -34,16 +34,25 @@ class Encoding {
     this.canvas.getContext("2d").drawImage(image, 0, 0);
     this.cells.style.height = `${Math.min(6 * this.rows, 384)}px`;
     this.place(this.row, data.position, 0, 1, this.columns);
+    this.pair.hidden = data.pair === null;
     this.place(this.pair, 0, 2 * data.pair, this.rows, 2);
+    const limit = Number(data.limit.toPrecision(2));
+    this.legend.textContent = `down: position; across: dimension; blue: −${limit}, orange: ${limit}`;
     this.slider.setAttribute("aria-label", "Read off: every position's vector");
     this.slider.setAttribute("aria-valuemin", 1);
     this.slider.setAttribute("aria-valuemax", this.rows * this.columns);
-    this.goTo(data.position * this.columns + 2 * data.pair, false);
+    this.rest();
   }
 
-  /** −1 to 1 as the levels 0 to 254. */
+  /** −limit to limit as the levels 0 to 254. */
   levels() {
-    return Uint8Array.from(this.data.vectors.flat(), (value) => Math.round(127 + 127 * value));
+    const { vectors, limit } = this.data;
+    return Uint8Array.from(vectors.flat(), (value) => Math.round(127 + (127 * value) / limit));
+  }
+
+  /** Reads the cell that the page is about, while nobody points. */
+  rest() {
+    this.goTo(this.data.position * this.columns + 2 * (this.data.pair ?? 0), false);
   }
 
   place(outline, row, column, rows, columns) {

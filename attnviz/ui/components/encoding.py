@@ -18,19 +18,21 @@ def encoding(
     labels: Sequence[str],
     /,
     *,
-    position: int,
-    pair: int,
+    position: int = 0,
+    pair: int | None = None,
+    limit: float = 1,
     alt: str,
     filename: str,
 ) -> None:
-    """Draws numbers from −1 to 1 as colours.
+    """Draws numbers from −limit to limit as colours.
 
     Args:
         name: Streamlit's key of this widget.
         vectors: [position, d_model].
         labels: what stands at the first positions.
         position: whose row is outlined, from 0.
-        pair: whose two columns are outlined, from 0.
+        pair: whose two columns are outlined, from 0; None for none.
+        limit: the size of the numbers with the strongest colours.
         alt: what one sees.
         filename: of the saved files, without ending.
     """
@@ -41,6 +43,7 @@ def encoding(
             "labels": list(labels),
             "position": position,
             "pair": pair,
+            "limit": limit,
             "alt": alt,
             "filename": f"attnviz-{filename}",
         },

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.trace import Floats
 from attnviz.ui.components.component import component
-from attnviz.ui.components.head_view import ShownToken
+from attnviz.widgets.tokens import ShownToken
 
 _mount = component("mask_editor", "palette", "pens")
 

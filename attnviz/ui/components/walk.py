@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from attnviz.ui.components.component import component, heard
-from attnviz.ui.components.head_view import ShownToken
+from attnviz.widgets.tokens import ShownToken
 
 _mount = component("walk", "palette", "numbers")
 

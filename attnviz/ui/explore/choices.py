@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.picture import Scale
-from attnviz.analysis.stages import STAGES
+from attnviz.analysis.stages import stages
 from attnviz.errors import AttnvizError
+from attnviz.trace import Block
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.about import reading_a_picture
-from attnviz.ui.caches import WEIGHTS, View
+from attnviz.ui.caches import BETWEEN, EVERYWHERE, WEIGHTS, View
 from attnviz.ui.controls import one_of
-from attnviz.ui.examples import Introduction
+from attnviz.ui.examples import introduction
 from attnviz.ui.explore.reading import Reading
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 _PARAMETERS = (
-    *("text", "other", "model", "kind", "show", "layer", "head", "also", "query", "key"),
-    *("view", "stage", "scale", "hide", "merge", "find"),
+    *("text", "second", "other", "model", "write", "temperature", "top_k", "top_p", "seed", "kind", "show"),
+    *("between", "layer", "head", "also", "query", "key", "view", "stage", "scale", "hide", "merge", "find"),
 )
+_WHOSE = "whose heads were chosen"
 
 
 @dataclass(frozen=True)
@@ -68,15 +70,18 @@ class Places:
 
 def choose_view(read: Reading) -> tuple[View, str, Places]:
     """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
-    tokens = caches.shown(read.model, read.text, read.kind, False, True)
+    tokens = caches.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.empty()
-        hide = st.toggle(
+        # Some models have no special tokens at all, and some texts no others.
+        can_hide = bool(special) and not caches.only_special(tokens)
+        hide = can_hide and st.toggle(
             "Hide special tokens",
             key="hide",
             bind="query-params",
-            help=f"Leaves out {' and '.join(special)} and rescales what is left of each row to 100 %.",
+            help=f"Leaves out {' and '.join(map(markdown.plain, special))} and rescales what is left of each "
+            "row to 100 %.",
         )
         merge = st.toggle(
             "Merge pieces",
@@ -87,7 +92,10 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
         )
     with st.container(horizontal=True, vertical_alignment="center"):
         style = one_of("Picture", STYLES, STYLES[0], "view")
-        stage = one_of("Stage", [stage.name for stage in STAGES], WEIGHTS, "stage")
+        stage = one_of("Stage", _stages(read), WEIGHTS, "stage")
+        between = EVERYWHERE
+        if read.given.second is not None:
+            between = one_of("Whose tokens look → at whose", list(BETWEEN), EVERYWHERE, "between")
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
     with foot:
@@ -109,13 +117,29 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
             merge = False
         # Scores differ in size from head to head: on one scale the largest would leave the others blank.
         scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
-        view = _comparable(View(read.model, read.kind, read.text, read.changed, stage, scale, hide, merge))
+        view = _comparable(
+            View(read.model, read.kind, read.given, read.changed, stage, scale, hide, merge, between)
+        )
     return view, style, Places(title, body, foot)
 
 
+def _stages(read: Reading) -> list[str]:
+    """The stages that this attention has; one that is not chosen for another model must not stay chosen."""
+    names = [stage.name for stage in stages(_telling(read.trace.of_kind(read.kind)))]
+    if st.session_state.get("stage", WEIGHTS) not in names:
+        st.session_state["stage"] = WEIGHTS
+    return names
+
+
+def _telling(blocks: Sequence[Block]) -> Block:
+    """The block that has all the stages: one with a bias, if any has."""
+    return next((block for block in blocks if block.bias is not None), blocks[0])
+
+
 def _explain(stage: str, read: Reading) -> None:
-    explained = next(s for s in STAGES if s.name == stage).explanation
-    unmasked = stage == "masked" and caches.trace(read.model, read.text).of_kind(read.kind)[0].mask.all()
+    blocks = read.trace.of_kind(read.kind)
+    explained = next(each for each in stages(_telling(blocks)) if each.name == stage).explanation
+    unmasked = stage == "masked" and all(block.mask.all() for block in blocks)
     nothing = " Here every token may look everywhere: nothing is masked." if unmasked else ""
     st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
 
@@ -133,16 +157,26 @@ def _comparable(view: View) -> View:
     return view
 
 
-def choose_heads(layers: int, heads: int, first: Introduction) -> Heads:
+def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the choice of layer and heads.
 
     Args:
-        layers, heads: how many there are.
-        first: which to open where nothing else was chosen, or what was chosen before does not exist here.
+        view: what is shown of them.
+        clearest: which head to open first in a model that nobody knows, from 1.
     """
-    begin = min(first.layer, layers), min(first.head, heads)
+    layers, heads = caches.values(view).shape[:2]
+    known = introduction(view.model).head
+    begin = (min(known[0], layers), min(known[1], heads)) if known else (1, 1)
     chosen = [st.session_state.get(key, 1) for key in ("layer", "head")]
-    if chosen[0] > layers or chosen[1] > heads:
+    # Heads of another model mean nothing here; what a link asks for does.
+    whose = view.model if known is None else known
+    moved = st.session_state.get(_WHOSE, whose) != whose
+    unasked = _WHOSE not in st.session_state and not (links.asked("layer") or links.asked("head"))
+    st.session_state[_WHOSE] = whose
+    if known is None and (moved or unasked):
+        layer, head = clearest()
+        open_heads(layer, [head])
+    elif moved or chosen[0] > layers or chosen[1] > heads:
         open_heads(begin[0], [begin[1]])
     if "also" in st.session_state:
         st.session_state["also"] = [head for head in st.session_state["also"] if head <= heads]

@@ -13,9 +13,9 @@ from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
 from attnviz.trace import Floats
 from attnviz.ui import caches, markdown
-from attnviz.ui.caches import View
+from attnviz.ui.caches import SENTENCES, View
 from attnviz.ui.controls import choose_token
-from attnviz.ui.examples import Example, example_of, introduction
+from attnviz.ui.examples import Example, introduction
 from attnviz.ui.explore.choices import Heads, open_heads
 from attnviz.ui.explore.reading import Reading
 
@@ -71,16 +71,32 @@ class Tokens:
         return " → ".join(markdown.code(option.split(" ", 1)[1]) for option in options)
 
 
-def choose(view: View, heads: Heads) -> Tokens:
+def clearest(view: View, example: Example | None) -> tuple[int, int]:
+    """The layer and the head, from 1, with the strongest link from the token that is asked about first.
+
+    Links to itself, to special tokens and to the very first token do not count: every model has heads that
+    rest there.
+    """
+    groups = caches.groups(view)
+    query = _begin(view, groups[0], example)
+    links = caches.shares(view, view.given)[:, :, query].copy()
+    rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
+    if len(rests) < len(groups[1]):
+        links[..., rests] = 0
+    layer, head = np.unravel_index(links.max(axis=-1).argmax(), links.shape[:2])
+    return int(layer) + 1, int(head) + 1
+
+
+def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     """Draw the choice of two tokens."""
     st.subheader("Which head links two tokens?", anchor=False)
     groups = caches.groups(view)
     queries, keys = (tuple(f"{group.number} {group.label}" for group in side) for side in groups)
-    sentence = st.session_state["text"]
-    example = example_of(view.model, sentence, st.session_state["other"])
-    begin = queries[_begin(groups[0], example) if view.kind == "encoder" else _chooses_pronoun(groups[0])]
+    begin = queries[_begin(view, groups[0], example)]
     # Whose tokens are chosen from: a number means another token in another text, or to another tokenizer.
-    source = (sentence, introduction(view.model))
+    first = introduction(view.model)
+    typed = st.session_state["text"], view.given.second, view.given.target
+    source = (*typed, view.model if first.head is None else first)
     query_column, key_column = st.columns(2)
     with query_column:
         of = (*source, view.kind == "encoder")
@@ -105,8 +121,8 @@ def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
         return
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
-    if not caches.allowed(view)[query, key]:
-        st.markdown(f"The mask forbids {pair} in every head: nobody looks ahead.")
+    if not caches.allowed(view)[:, query, key].any():
+        st.markdown(f"The mask forbids {pair} in every head: {_why_forbidden(view, tokens.pair)}.")
         return
     ranked = _ranked(view, query, key)
     if view.changed is None:
@@ -130,11 +146,33 @@ def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
     )
     if moved := _who_moves_most(read, view, query, key):
         st.markdown(f":small[{moved}]")
-    if view.kind != "encoder":
+    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
         st.markdown(f":small[{_chosen_there(view, query)}]")
+    if view.given.second is not None:
+        st.markdown(f":small[{_to_each_sentence(view, heads, query)}]")
     place = [name for name, _ in ranked].index(heads.name) + 1
     st.markdown(
         f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
+    )
+
+
+def _why_forbidden(view: View, pair: Pair) -> str:
+    queries, keys = caches.groups(view)
+    ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
+    causal = view.kind == "decoder"
+    return "nobody looks ahead" if ahead and causal else "nobody looks so far"
+
+
+def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
+    """How the query's attention is divided between the sentences, before anything is hidden."""
+    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
+    group = caches.groups(view)[0][query]
+    row = block.weights[heads.head - 1, list(group.positions)].mean(axis=0)
+    in_second = np.array([token.sentence == 1 for token in block.key_tokens])
+    shares = [percent(float(row[part].sum())) for part in (~in_second, in_second)]
+    return (
+        f"In head {heads.name}, {markdown.code(group.label)} gives **{shares[0]}** of its attention to A "
+        f"and **{shares[1]}** to B."
     )
 
 
@@ -152,9 +190,7 @@ def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | No
     """Which head's link differs most between the two sentences; None if they cannot be compared."""
     if read.pair is None or view.changed is not None:
         return None
-    before, after = (
-        caches.weights(view.model, trace.text, view.kind, view.hide, view.merge) for trace in read.pair
-    )
+    before, after = (caches.shares(view, given) for given in read.pair)
     if before.shape != after.shape:
         return None
     name, moved = _moves(before, after, query, key)[0]
@@ -169,13 +205,9 @@ def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | No
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
     """Every head's name and number, strongest first."""
     if view.changed is None:
-        links = rank_links(
-            caches.weights(view.model, view.text, view.kind, view.hide, view.merge), query, key
-        )
+        links = rank_links(caches.shares(view, view.given), query, key)
         return [(_name(link), percent(link.weight)) for link in links]
-    before, after = (
-        caches.weights(view.model, t, view.kind, view.hide, view.merge) for t in (view.text, view.changed)
-    )
+    before, after = (caches.shares(view, given) for given in (view.given, view.changed))
     return _moves(before, after, query, key)
 
 
@@ -195,11 +227,29 @@ def _open(names: dict[str, str]) -> None:
         open_heads(int(layer), [int(head)])
 
 
-def _begin(groups: Sequence[Group], example: Example | None) -> int:
-    """The token to begin with: the example's, or *it*, or the last token that is a word."""
-    # In a change a token that differs is called "are → is".
+def _begin(view: View, groups: Sequence[Group], example: Example | None) -> int:
+    """The token to begin with."""
+    if view.kind == "encoder":
+        return _asked_about(groups, example, caches.mask_token(view.model))
+    if caches.trace(view.model, view.given).target is None:
+        return _last_typed(view, groups)
+    return _chooses_pronoun(groups)
+
+
+def _last_typed(view: View, groups: Sequence[Group]) -> int:
+    """The last token that the visitor typed: with what it has read, the model begins to write."""
+    read = caches.trace(view.model, view.given)
+    last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
+    return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
+
+
+def _asked_about(groups: Sequence[Group], example: Example | None, mask: str | None) -> int:
+    """What is masked, or the example's word, or *it*, or the last token that is a word."""
+    # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
     labels = [group.label.split(" → ")[0] for group in groups]
-    for wanted in (example.query if example else _PRONOUN, _PRONOUN):
+    for sign in SENTENCES:
+        labels = [label.removesuffix(sign) for label in labels]
+    for wanted in (mask, example.query if example else _PRONOUN, _PRONOUN):
         if wanted in labels:
             return labels.index(wanted)
     words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]

@@ -10,13 +10,16 @@ import streamlit as st
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.analysis.shown import Shown
+from attnviz.capture.given import Given
 from attnviz.ui import caches, markdown
-from attnviz.ui.caches import WEIGHTS, View
-from attnviz.ui.components.head_view import head_view, shown_tokens
+from attnviz.ui.caches import EVERYWHERE, WEIGHTS, View
+from attnviz.ui.components.head_view import head_view
 from attnviz.ui.explore import attention
 from attnviz.ui.explore.choices import Heads, open_heads
+from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.explore.linking import Tokens
 from attnviz.ui.explore.published import Sent
+from attnviz.widgets.tokens import shown_tokens
 
 _MOST = 3  # tokens named in the sentence
 _SCALES: dict[Scale, str] = {
@@ -71,8 +74,8 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 def explanation(view: View) -> str:
     """How the numbers in the picture were made from the model's, in plain words."""
     told = [
-        _explanation(view, caches.shown(view.model, text, view.kind, view.hide, view.merge))
-        for text in filter(None, (view.text, view.changed))
+        _explanation(view, caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
+        for given in filter(None, (view.given, view.changed))
     ]
     # Of two sentences, only one may have pieces to merge.
     whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
@@ -89,19 +92,18 @@ def _explanation(view: View, tokens: Sequence[Shown]) -> str:
 
 def caption(view: View, heads: Heads) -> str:
     """What a picture that leaves the page must say about itself."""
-    first, second = (_quoted(view, text) if text else "" for text in (view.text, view.changed))
+    first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
-    return (
-        f"{sentence} · {view.model} · {attention.of(view.model, view.kind)}head {open_heads} · {view.stage}"
-    )
+    head = f"{attention.of(view.model, view.kind)}head {open_heads}"
+    return f"{sentence} · {caches.called(view.model)} · {head} · {view.stage}"
 
 
-def _quoted(view: View, text: str) -> str:
-    """The text; where its translation looks, that too."""
-    target = caches.trace(view.model, text).target
-    texts = (text,) if target is None or view.kind == "encoder" else (text, target)
-    return " / ".join(f"“{_begin(each)}”" for each in texts)
+def _quoted(view: View, given: Given) -> str:
+    """The text; the sentence that is read together with it; where the decoder's text looks, that too."""
+    read = caches.trace(view.model, given)
+    target = None if view.kind == "encoder" else read.target
+    return " / ".join(f"“{_begin(text)}”" for text in (read.text, read.second, target) if text is not None)
 
 
 def _begin(text: str) -> str:
@@ -111,7 +113,6 @@ def _begin(text: str) -> str:
 def file_name(view: View, heads: Heads) -> str:
     """A file name without an ending: model, heads, stage."""
     parts = [
-        view.model,
         *attention.of(view.model, view.kind).split(),
         f"layer{heads.layer}",
         *(f"head{head}" for head in heads.all),
@@ -119,10 +120,15 @@ def file_name(view: View, heads: Heads) -> str:
     ]
     parts += [
         part
-        for part, present in (("change", view.changed), ("hidden", view.hide), ("merged", view.merge))
+        for part, present in (
+            (view.between.replace("→", "-to-"), view.between != EVERYWHERE),
+            ("change", view.changed),
+            ("hidden", view.hide),
+            ("merged", view.merge),
+        )
         if present
     ]
-    return "-".join(["attnviz", *parts])
+    return "-".join([file_name_of(caches.called(view.model)), *parts])
 
 
 def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:

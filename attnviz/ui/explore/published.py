@@ -15,6 +15,9 @@ from attnviz.ui.explore.choices import Heads
 MOST_TOKENS = 128
 """Up to here every head of the model is in the browser, and heads change without the server."""
 
+MOST_BYTES = 144 * MOST_TOKENS**2
+"""So many, too: a model of more than 12 × 12 heads comes whole only with shorter texts."""
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -34,7 +37,7 @@ def _pixels(view: View, heads: Heads) -> str:
     picture = caches.drawn(view)
     levels, kind = picture.levels, picture.kind
     layer_count, head_count, queries, keys = levels.shape
-    whole = max(queries, keys) <= MOST_TOKENS
+    whole = max(queries, keys) <= MOST_TOKENS and levels.size <= MOST_BYTES
     if whole:
         sent = [(layer, head) for layer in range(layer_count) for head in range(head_count)]
     else:

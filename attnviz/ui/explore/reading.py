@@ -1,10 +1,11 @@
-"""The forward passes behind the page: one for the sentence, one for the sentence it is compared with."""
+"""The forward passes behind the page: one for what is read, one for what that is compared with."""
 
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.trace import Kind, Trace
 from attnviz.ui import caches, links, markdown
@@ -19,53 +20,54 @@ class Reading:
     """What the page shows.
 
     Attributes:
-        model: a name in the catalogue.
+        model: its name.
         kind: which of its attentions.
-        text: the sentence on show; in a change, the first one.
-        changed: the sentence that the change leads to; None when one sentence is on show.
-        trace: the forward pass over `text`.
+        given: what is read; in a change, first.
+        changed: what the change leads to; None when one reading is on show.
+        trace: the forward pass over `given`.
         changed_trace: the forward pass over `changed`.
-        pair: both sentences' traces when there are two to compare, whichever is on show.
+        pair: both readings when there are two to compare, whichever is on show.
     """
 
     model: str
     kind: Kind
-    text: str
+    given: Given
     trace: Trace
-    changed: str | None = None
+    changed: Given | None = None
     changed_trace: Trace | None = None
-    pair: tuple[Trace, Trace] | None = None
+    pair: tuple[Given, Given] | None = None
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
-    """Run the model and let the visitor choose which sentence to see; stop kindly if there is none.
+    """Run the model and let the visitor choose which reading to see; stop kindly if there is none.
 
     Args:
         sentences: what to read.
         kind: which attention to show.
-        switch: where the choice between two sentences is drawn.
+        switch: where the choice between two readings is drawn.
     """
+    model, given, other = sentences.model, sentences.given, sentences.other
     try:
-        first = caches.trace(sentences.model, sentences.text)
+        first = caches.trace(model, given)
     except AttnvizError as error:
         links.forget()
         st.error(markdown.plain(str(error)), icon=":material/edit:")
         st.stop()
-    second = _second(sentences)
-    if second is None:
-        return Reading(sentences.model, kind, sentences.text, first)
-    labels = words_that_differ(sentences.text, sentences.other)
+    second = _second(model, other)
+    if other is None or second is None:
+        return Reading(model, kind, given, first)
+    labels = words_that_differ(given.text, other.text)
     options = [*labels, CHANGE]
     if st.session_state.get("show", CHANGE) not in options:
         # The words of other sentences: the link must not keep them.
         st.session_state["show"] = labels[0]
     shown = one_of("Show", options, labels[0], "show", switch)
-    pair = (first, second)
+    pair = (given, other)
     if shown == labels[1]:
-        return Reading(sentences.model, kind, sentences.other, second, pair=pair)
+        return Reading(model, kind, other, second, pair=pair)
     if shown == CHANGE:
-        return Reading(sentences.model, kind, sentences.text, first, sentences.other, second, pair)
-    return Reading(sentences.model, kind, sentences.text, first, pair=pair)
+        return Reading(model, kind, given, first, other, second, pair)
+    return Reading(model, kind, given, first, pair=pair)
 
 
 def words_that_differ(text: str, other: str) -> tuple[str, str]:
@@ -80,12 +82,12 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
     return "first", "second"
 
 
-def _second(sentences: Sentences) -> Trace | None:
-    if not sentences.other.strip() or sentences.other == sentences.text:
+def _second(model: str, other: Given | None) -> Trace | None:
+    if other is None:
         return None
     try:
-        return caches.trace(sentences.model, sentences.other)
+        return caches.trace(model, other)
     except AttnvizError as error:
-        asked = markdown.code(sentences.other[:60])
+        asked = markdown.code(other.text[:60])
         st.warning(f"The sentence to compare with, {asked}: {markdown.plain(str(error))}")
         return None

@@ -1,14 +1,26 @@
-"""What is read: a sentence, one to compare it with, and the model that reads them."""
+"""What is read: a text, a second one, how the model writes on, and the model that reads them."""
 
 from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.capture import catalogue
-from attnviz.ui import links
-from attnviz.ui.examples import OPENING, Example, example_of, introduction
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
+from attnviz.ui import caches, links, markdown
+from attnviz.ui.examples import Example, example_of, examples_of
+from attnviz.ui.explore import writing
+from attnviz.ui.explore.model_choice import choose_model
+
+COMPARE = "Compare with"
+TOGETHER = "Read together with"
+DECODER = "The decoder reads"
 
 _EMPTIED = "the visitor emptied both boxes"
+_PLACEHOLDERS = {
+    COMPARE: "the same sentence with one word changed",
+    TOGETHER: "a second sentence, read in one go with the first",
+    DECODER: "empty: the model writes it",
+}
 
 
 @dataclass(frozen=True)
@@ -16,59 +28,58 @@ class Sentences:
     """The visitor's choice.
 
     Attributes:
-        model: a name in the catalogue.
-        text: the sentence.
-        other: the sentence to compare it with; "" for none.
+        model: its name.
+        given: what it reads.
+        other: what that is compared with; None for nothing.
+        example: the example that these texts are, if they are one.
     """
 
     model: str
-    text: str
-    other: str
-
-    @property
-    def example(self) -> Example | None:
-        """The example that these sentences are, if they are one."""
-        return example_of(self.model, self.text, self.other)
+    given: Given
+    other: Given | None
+    example: Example | None
 
 
 def choose() -> Sentences:
-    """Draw the sentences and the model; return the choice."""
+    """Draw the texts, the model and how it writes on; return the choice."""
+    sentence, comparison, beside = st.columns([5, 5, 2])
+    with beside:
+        model = choose_model()
+    try:
+        entry = caches.entry(model)
+    except AttnvizError as error:  # its folder has gone, say
+        links.forget()
+        st.error(markdown.plain(str(error)))
+        st.stop()
     if _left_without_a_sentence(st.session_state.get("text", ""), st.session_state.get("other", "")):
+        opening = examples_of(model, together=False)[0]
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
-        st.session_state["text"], st.session_state["other"] = OPENING.text, OPENING.other
-    sentence, comparison, model_choice = st.columns([5, 5, 2])
+        st.session_state["text"], st.session_state["other"] = opening.text, opening.other
     with sentence:
-        text = st.text_input("Sentence", key="text", bind="query-params", on_change=_edited)
+        text = st.text_input("Sentence", key="text", bind="query-params", on_change=_edited, args=(model,))
     with comparison:
-        other = st.text_input(
-            "Compare with (optional)",
-            key="other",
-            bind="query-params",
-            on_change=_edited,
-            placeholder="the same sentence with one word changed",
-        )
-    with model_choice:
-        names = catalogue.names()
-        model = st.selectbox(
-            "Model",
-            names,
-            key="model",
-            bind="query-params",
-            help="\n\n".join(f"**{name}**: {catalogue.entry(name).description}" for name in names),
-        )
+        role, other = _second_box(model)
     if _left_without_a_sentence(text, other):
         st.rerun()
-    return Sentences(model, text, other)
+    second = other if other.strip() else None
+    target = second if role == DECODER else None
+    how = writing.choose(entry, typed=target is not None)
+    given = Given(text, second if role == TOGETHER else None, target, how)
+    compared = Given(other, writing=how) if role == COMPARE and second and other != text else None
+    return Sentences(model, given, compared, example_of(model, text, other, together=role == TOGETHER))
 
 
-def examples(current: Example | None) -> None:
+def examples(chosen: Sentences) -> None:
     """Draw the examples as buttons, and what to look for in the open one."""
+    current = chosen.example
+    offered = examples_of(chosen.model, together=_role() == TOGETHER)
     st.session_state["example"] = current.name if current else None
     st.pills(
         "Examples",
-        [example.name for example in _examples()],
+        [example.name for example in offered],
         key="example",
         on_change=_open_example,
+        args=(offered,),
         label_visibility="collapsed",
         width="content",
     )
@@ -76,22 +87,77 @@ def examples(current: Example | None) -> None:
         st.markdown(f":small[{current.remark}]", width="stretch")
 
 
-def _examples() -> tuple[Example, ...]:
-    """The examples that the chosen model can read."""
-    return introduction(st.session_state["model"]).examples
+def compare() -> None:
+    """Let the second box be a sentence to compare with, from a button; every model can do that."""
+    if "second" in st.session_state:
+        st.session_state["second"] = COMPARE
 
 
-def _open_example() -> None:
-    for example in _examples():
+def _roles(model: str) -> list[str]:
+    """What the second box can be for this model."""
+    entry = caches.entry(model)
+    both_texts = "cross" in entry.kinds and entry.engine == "transformers"
+    return [COMPARE, *([TOGETHER] if entry.pairs else []), *([DECODER] if both_texts else [])]
+
+
+def _role() -> str:
+    return str(st.session_state.get("second", COMPARE))
+
+
+def _second_box(model: str) -> tuple[str, str]:
+    """Draw the second box, and above it what it is for, where a model leaves a choice; return both."""
+    roles = _roles(model)
+    with st.container(gap="xxsmall"):
+        if len(roles) > 1:
+            if st.session_state.get("second", COMPARE) not in roles:
+                st.session_state["second"] = COMPARE
+            st.radio(
+                "What the second box is for",
+                roles,
+                key="second",
+                bind="query-params",
+                horizontal=True,
+                label_visibility="collapsed",
+                on_change=_change_role,
+                args=(model,),
+            )
+        role = _role() if len(roles) > 1 else COMPARE
+        text = st.text_input(
+            f"{role} (optional)",
+            key="other",
+            bind="query-params",
+            on_change=_edited,
+            args=(model,),
+            placeholder=_PLACEHOLDERS[role],
+            label_visibility="collapsed" if len(roles) > 1 else "visible",
+        )
+    return role, text
+
+
+def _change_role(model: str) -> None:
+    """Open an example of the new kind if one of the other kind was open; what a visitor typed stays."""
+    texts = st.session_state["text"], st.session_state["other"]
+    role = _role()
+    if not any(example_of(model, *texts, together=together) for together in (False, True)):
+        return
+    first = examples_of(model, together=role == TOGETHER)[0]
+    st.session_state["text"] = first.text
+    st.session_state["other"] = "" if role == DECODER else first.other
+
+
+def _open_example(offered: tuple[Example, ...]) -> None:
+    for example in offered:
         if example.name == st.session_state["example"]:
-            st.session_state["text"], st.session_state["other"] = example.text, example.other
+            st.session_state["text"] = example.text
+            st.session_state["other"] = "" if _role() == DECODER else example.other
 
 
-def _edited() -> None:
-    """Write both sentences into the link; drop an example's second one if the first is no longer like it."""
+def _edited(model: str) -> None:
+    """Write both texts into the link; drop an example's second one if the first is no longer like it."""
     text, other = st.session_state["text"], st.session_state["other"]
-    from_example = any(other in (example.text, example.other) for example in _examples())
-    if from_example and len(text.split()) != len(other.split()):
+    offered = examples_of(model, together=False)
+    from_example = any(other in (example.text, example.other) for example in offered)
+    if _role() == COMPARE and from_example and len(text.split()) != len(other.split()):
         other = ""
     st.session_state["text"], st.session_state["other"] = text, other
     st.session_state[_EMPTIED] = not text and not other

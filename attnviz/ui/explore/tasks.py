@@ -8,11 +8,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.capture.given import Given
 from attnviz.trace import Kind
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.examples import Example, example_named, introduction
-from attnviz.ui.explore import attention
+from attnviz.ui.explore import attention, sentences
 from attnviz.ui.explore.choices import open_heads
 
 _KIND: Kind = "encoder"
@@ -40,8 +41,8 @@ class Task:
 
     def question(self, model: str) -> str:
         """What the visitor is asked."""
-        first = introduction(model)
-        where = f"{attention.of(model, _KIND)}head {first.layer}-{first.head}"
+        layer, head = _follows(model)
+        where = f"{attention.of(model, _KIND)}head {layer}-{head}"
         return f"“{self.example(model).other}” Which word will *{_QUERY}* look at more in {where}?"
 
 
@@ -49,6 +50,11 @@ TASKS = (
     Task("dog / road", "narrow", ("dog", "road")),
     Task("trophy / suitcase", "small", ("trophy", "suitcase")),
 )
+
+
+def fit(view: View) -> bool:
+    """Whether there is anything to guess: a head is known to follow "it" in single sentences."""
+    return introduction(view.model).head is not None and view.given.second is None
 
 
 def draw(view: View) -> None:
@@ -60,11 +66,16 @@ def draw(view: View) -> None:
         guess = st.pills(task.question(model), task.answers, key=key, on_change=_open, args=(task, model))
         if guess:
             st.markdown(_outcome(task, guess, model))
-    [back] = [each for each in caches.found(model, view.text, _KIND, view.merge) if each.name == _BACK]
+    [back] = [each for each in caches.found(model, view.given, _KIND, view.merge) if each.name == _BACK]
     if back.found.any():
         layer, head = np.unravel_index(back.score.argmax(), back.score.shape)
         place = int(layer) + 1, int(head) + 1
         st.button("Show me a head that looks one word back", on_click=_look_back, args=(model, *place))
+
+
+def _follows(model: str) -> tuple[int, int]:
+    """The layer and the head, from 1, that follow "it"; head 1-1 where nobody knows one."""
+    return introduction(model).head or (1, 1)
 
 
 def _look_back(model: str, layer: int, head: int) -> None:
@@ -75,18 +86,19 @@ def _look_back(model: str, layer: int, head: int) -> None:
 
 def _open(task: Task, model: str) -> None:
     if st.session_state[f"guess {task.word}"]:
-        example, first = task.example(model), introduction(model)
+        example, (layer, head) = task.example(model), _follows(model)
+        sentences.compare()
         chosen = {"text": example.text, "other": example.other, "show": task.word}
         st.session_state.update(chosen | {"stage": caches.WEIGHTS})
         attention.open_kind(model, _KIND)
-        open_heads(first.layer, [first.head])
+        open_heads(layer, [head])
 
 
 def _outcome(task: Task, guess: str, model: str) -> str:
     """Who was right, with the weights of this very sentence."""
-    text, first = task.example(model).other, introduction(model)
-    labels = caches.shown(model, text, _KIND, False, False)[0].labels
-    numbers = caches.weights(model, text, _KIND, False, False)[first.layer - 1, first.head - 1]
+    given, (layer, head) = Given(task.example(model).other), _follows(model)
+    labels = caches.shown(model, given, _KIND, False, False)[0].labels
+    numbers = caches.weights(model, given, _KIND, False, False)[layer - 1, head - 1]
     row = numbers[labels.index(_QUERY)]
     weight = {answer: float(row[labels.index(answer)]) for answer in task.answers}
     more, less = sorted(task.answers, key=weight.__getitem__, reverse=True)

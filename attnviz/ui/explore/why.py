@@ -8,8 +8,10 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import Why, why
 from attnviz.analysis.shown import Shown
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
 from attnviz.trace import Block
-from attnviz.ui import caches
+from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.components.arithmetic import arithmetic
 from attnviz.ui.explore.choices import Heads
@@ -23,31 +25,35 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
         st.markdown("Choose a query token, and its numbers are worked out here.")
         return
     if view.changed is None:
-        _worked_out(view, heads, tokens, tokens.pair, view.text)
+        _worked_out(view, heads, tokens, tokens.pair, view.given)
         return
-    for column, text in zip(st.columns(2, gap="large"), (view.text, view.changed), strict=True):
+    for column, given in zip(st.columns(2, gap="large"), (view.given, view.changed), strict=True):
         with column:
-            _worked_out(view, heads, tokens, tokens.pair, text)
+            _worked_out(view, heads, tokens, tokens.pair, given)
 
 
-def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, text: str) -> None:
-    shown = caches.shown(view.model, text, view.kind, view.hide, view.merge)
+def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Given) -> None:
+    shown = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
     queries, keys = shown[0], shown[-1]
-    block = caches.trace(view.model, text).block(view.kind, heads.layer - 1)
-    worked = why(block, heads.head - 1, pair.query, pair.key, queries, keys)
+    block = caches.trace(view.model, given).block(view.kind, heads.layer - 1)
+    try:
+        worked = why(block, heads.head - 1, pair.query, pair.key, queries, keys)
+    except AttnvizError as error:
+        st.info(markdown.plain(str(error)))
+        return
 
     def pick(position: int) -> None:
         index = keys.index_of(position)
         if index is not None:
             tokens.choose_key(index)
 
-    note = f"Head {heads.name}" + (f", in “{text}”" if view.changed else "")
+    note = f"Head {heads.name}" + (f", in “{given.text}”" if view.changed else "")
     content = message(worked, block, keys) | {
         "query_word": queries.labels[pair.query],
         "key_word": keys.labels[pair.key],
         "note": note,
     }
-    arithmetic("why" if text == view.text else "why in the other sentence", content, on_pick=pick)
+    arithmetic("why" if given == view.given else "why in the other sentence", content, on_pick=pick)
 
 
 def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:

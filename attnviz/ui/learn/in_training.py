@@ -14,8 +14,8 @@ from attnviz.translation.learning import Glance, Probe, Snapshot
 from attnviz.translation.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER
 from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.ui.components.head_view import ShownToken
 from attnviz.ui.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
 STEPS_AXIS = Axis("steps of training")

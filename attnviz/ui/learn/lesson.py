@@ -72,7 +72,8 @@ def lesson(name: str, parameters: Sequence[str]) -> Iterator[Places]:
 
     Args:
         name: of the lesson.
-        parameters: the keys of the page's widgets that a link can hold.
+        parameters: the keys of the page's widgets that a link can hold; a page may still add to them while
+            it is drawn.
     """
     links.remember()
     st.html(_STYLE)

@@ -17,6 +17,7 @@ from attnviz.trace import Floats, Mask
 from attnviz.ui import markdown
 from attnviz.ui.components.mask_editor import MOST_TOKENS, Shows, mask_editor
 from attnviz.ui.controls import one_of
+from attnviz.ui.learn import own_masks
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_head, choose_word, sentence
@@ -225,6 +226,7 @@ def code() -> None:
         ("attnviz.transformer.attention", "_forbid"),
         ("attnviz.lessons.reach", "reach"),
         ("attnviz.lessons.reach", "moved"),
+        *own_masks.code(),
     )
 
 

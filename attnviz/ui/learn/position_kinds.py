@@ -21,7 +21,7 @@ from attnviz.ui.learn.sentence import choose_head, choose_word, word_option
 from attnviz.ui.learn.weights_picture import shown_tokens, weights_picture
 
 if TYPE_CHECKING:
-    from attnviz.lessons.positions import Alibi, Curve, Rotary, Table, Waves
+    from attnviz.lessons.positions import Alibi, Curve, Likeness, Rotary, Waves
 
 PARAMETERS = ("encoding", "pair", "layer", "head", "key", "turning_pair", "slopes", "slope")
 
@@ -483,7 +483,7 @@ def _curve(pair: int, positions: int) -> Curve:
 
 
 @computed
-def _table(tokens: int) -> Table:
+def _table(tokens: int) -> Likeness:
     from attnviz.lessons.positions import table
 
     return table(tokens)

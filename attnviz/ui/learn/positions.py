@@ -14,7 +14,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
 from attnviz.ui import markdown
 from attnviz.ui.components.shuffle import Outcome, ShuffledToken, shuffle
-from attnviz.ui.learn import position_kinds
+from attnviz.ui.learn import own_positions, position_kinds
 from attnviz.ui.learn.computed import MODEL, computed
 from attnviz.ui.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.ui.learn.sentence import choose_word, sentence, word_option
@@ -191,6 +191,7 @@ def code() -> None:
         ("attnviz.lessons.positions", "encode"),
         ("attnviz.lessons.positions", "compare"),
         *position_kinds.code(),
+        *own_positions.code(),
     )
 
 

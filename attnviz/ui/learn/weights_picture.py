@@ -11,8 +11,9 @@ from attnviz.analysis.picture import MASKED, diverging, sequential, value_of
 from attnviz.analysis.shown import Shown
 from attnviz.trace import Floats, Token
 from attnviz.ui.components import store
-from attnviz.ui.components.head_view import ShownToken, head_view
-from attnviz.ui.components.head_view import shown_tokens as named
+from attnviz.ui.components.head_view import head_view
+from attnviz.widgets.tokens import ShownToken
+from attnviz.widgets.tokens import shown_tokens as named
 
 
 def shown_tokens(tokens: tuple[Token, ...], text: str) -> list[ShownToken]:

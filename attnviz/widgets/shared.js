@@ -1,4 +1,4 @@
-/* shared: what every widget uses; component.py puts it in front of their code. */
+/* shared: what every widget uses; widgets/code.py puts it in front of their code. */
 
 /** The sets of arrays that the stores keep: id -> { key, facts, arrays: { name: { shape, values } } }. */
 function allData() {
@@ -29,7 +29,7 @@ function drawing(tag, attributes, ...children) {
 /** Streamlit calls a widget again at each change of data or theme: one View per place on the page. */
 function widget(View) {
   const views = new WeakMap();
-  return ({ parentElement, data, setTriggerValue }) => {
+  const show = ({ parentElement, data, setTriggerValue }) => {
     let view = views.get(parentElement);
     if (!view?.root.isConnected) {
       view?.close();
@@ -43,6 +43,7 @@ function widget(View) {
       views.delete(parentElement);
     };
   };
+  return Object.assign(show, { View }); // a page without Streamlit makes and updates its views itself
 }
 
 /** Listens to window events until the returned function is called. */

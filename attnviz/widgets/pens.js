@@ -189,7 +189,7 @@ class SvgPen {
     if (Math.max(rows, columns) > 128) {
       const image = levelsImage(values, rows, columns, this.theme.pixels(kind)).toDataURL("image/png");
       this.#parts.push(
-        `<image ${place} preserveAspectRatio="none" style="image-rendering:pixelated" href="${image}"/>`,
+        `<image ${place} preserveAspectRatio="none" image-rendering="pixelated" href="${image}"/>`,
       );
       return;
     }

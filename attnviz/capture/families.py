@@ -1,0 +1,107 @@
+"""Which families of models cannot be shown exactly, and why: known from a model's config alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_SOFT_CAPPING = (
+    "it squeezes its scores through a tanh (soft-capping) before the softmax, so softmax(q·k·scale) is not "
+    "what it does"
+)
+_SINKS = (
+    "each of its heads also looks at a learned sink that is no token, so the weights of a row do not add up "
+    "to 1"
+)
+_STATE_SPACE = "it has state-space layers, which keep a running summary and look at no token"
+_LINEAR = (
+    "it has linear-attention layers, which keep a running sum and have no weight for each pair of tokens"
+)
+_SPARSE = "it looks at blocks or samples of the tokens, and never has one weight for each pair of them"
+_NO_ATTENTION = "it mixes its tokens without attention"
+_TWO_STREAMS = "it runs two streams of attention at once, and one picture of it would be half of the truth"
+
+_REASONS: Mapping[str, str] = {
+    "gemma2": _SOFT_CAPPING,
+    "t5gemma": _SOFT_CAPPING,
+    "vaultgemma": _SOFT_CAPPING,
+    "gpt_oss": _SINKS,
+    "mamba": _STATE_SPACE,
+    "mamba2": _STATE_SPACE,
+    "falcon_mamba": _STATE_SPACE,
+    "falcon_h1": _STATE_SPACE,
+    "jamba": _STATE_SPACE,
+    "bamba": _STATE_SPACE,
+    "zamba": _STATE_SPACE,
+    "zamba2": _STATE_SPACE,
+    "nemotron_h": _STATE_SPACE,
+    "granitemoehybrid": _STATE_SPACE,
+    "xlstm": _STATE_SPACE,
+    "recurrent_gemma": _STATE_SPACE,
+    "rwkv": _LINEAR,
+    "minimax": _LINEAR,
+    "qwen3_next": _LINEAR,
+    "kimi_linear": _LINEAR,
+    "lfm2": "it has layers of convolution, which look at no token by itself",
+    "fnet": _NO_ATTENTION,
+    "bigbird": _SPARSE,
+    "big_bird": _SPARSE,
+    "bigbird_pegasus": _SPARSE,
+    "longformer": _SPARSE,
+    "led": _SPARSE,
+    "longt5": _SPARSE,
+    "reformer": _SPARSE,
+    "nystromformer": _SPARSE,
+    "yoso": _SPARSE,
+    "xlnet": _TWO_STREAMS,
+    "prophetnet": _TWO_STREAMS,
+}
+"""Why a family is refused, by transformers' `model_type`."""
+
+_ATTENTION_LAYERS = frozenset(
+    {"attention", "full_attention", "sliding_attention", "chunked_attention", "global", "local"}
+)
+"""What configs call a layer that has a weight for each pair of tokens."""
+
+SEES: frozenset[str] = frozenset({"vit"})
+"""The families that read pictures."""
+
+_MORE_THAN_TEXT = ("vision_config", "audio_config")
+
+
+def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
+    """Why a model of this family cannot be shown exactly, in one sentence; None if nothing speaks against it.
+
+    What a config does not tell is found when the model is loaded: it is checked against transformers' own
+    attention, and `ModelNotSupported` is raised where the two differ.
+
+    Args:
+        model_type: transformers' name of the family.
+        config: what `config.json` holds.
+    """
+    reason = _reason(model_type, config)
+    return None if reason is None else f"Models of the family “{model_type}” cannot be shown: {reason}."
+
+
+def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
+    if model_type in _REASONS:
+        return _REASONS[model_type]
+    if config.get("attn_logit_softcapping"):
+        return _SOFT_CAPPING
+    layers = config.get("layer_types")
+    others = sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS) if isinstance(layers, list) else []
+    if others:
+        return f"some of its layers are not attention, but {', '.join(others)}"
+    if any(config.get(part) for part in _MORE_THAN_TEXT):
+        return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
+    if config.get("quantization_config"):
+        return "its weights are stored in a compressed form; take the one that is not quantized"
+    return None
+
+
+def refused() -> Mapping[str, tuple[str, ...]]:
+    """The families that are refused by their name alone, by the reason."""
+    by_reason: dict[str, tuple[str, ...]] = {}
+    for family, reason in _REASONS.items():
+        by_reason[reason] = (*by_reason.get(reason, ()), family)
+    return by_reason

@@ -1,0 +1,152 @@
+"""A saved transformers model is opened here: never with foreign code, never from a pickle, never half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+)
+from transformers.utils import logging
+
+from attnviz.capture import families, own_attention
+from attnviz.capture.predictions import Expects
+from attnviz.capture.recorder import IMPLEMENTATION
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
+
+_PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+_NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+_MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
+_MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
+_UNUSED = "pooler."  # a layer behind the last one, which many files leave out; no attention depends on it
+
+
+def open_network(folder: Path, name: str | None = None) -> PreTrainedModel:
+    """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
+
+    Args:
+        folder: where its config and its weights are.
+        name: what messages call it, which do not tell where it lies; None: as the folder is called.
+
+    Raises:
+        ModelNotSupported: its attention cannot be shown exactly, or transformers does not know it.
+        ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
+    """
+    name = name or folder.name
+    with _in_silence(), _in_our_words(folder, name):
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        reason = families.refusal(config.model_type, config.to_dict())
+        if reason is not None:
+            raise ModelNotSupported(reason)
+        network, missing = _load(_with_head(config), folder, config)
+        if missing:  # the file may be the model alone, under the name of the model with its head
+            network, missing = _load(AutoModel, folder, config)
+    missing = {name for name in missing if not (name.startswith(_UNUSED) or _computed(network, name))}
+    if missing:
+        raise ModelFilesDamaged(
+            f"Weights are missing in the model {quoted(name)}: {min(missing)}"
+            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Save or download it again."
+        )
+    if own_attention.has(config.model_type):
+        own_attention.listen(network)
+    return network
+
+
+def expects(network: PreTrainedModel) -> Expects | None:
+    """Which tokens the head of this model tells the probabilities of; None if it has no head for tokens."""
+    family, name = network.config.model_type, type(network).__name__
+    if name in (_PAIRED.get(family), _NEXT.get(family)):
+        return "next"
+    return "masked" if name == _MASKED.get(family) else None
+
+
+def _with_head(config: PreTrainedConfig) -> Any:
+    """The Auto class of transformers for the model with the head that it was saved with."""
+    family = config.model_type
+    if config.is_encoder_decoder and family in _PAIRED:
+        return AutoModelForSeq2SeqLM
+    heads = ((AutoModelForCausalLM, _NEXT), (AutoModelForMaskedLM, _MASKED))
+    saved = config.architectures or ()
+    return next((auto for auto, classes in heads if classes.get(family) in saved), AutoModel)
+
+
+def _computed(network: PreTrainedModel, name: str) -> bool:
+    """Whether a weight is made of sines and cosines, which nobody has learned and few files hold."""
+    return "Sinusoidal" in type(network.get_submodule(name.rpartition(".")[0])).__name__
+
+
+def _load(auto: Any, folder: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, set[str]]:
+    """The model, and the names of the weights that the file lacks and chance would have filled in."""
+    network, found = auto.from_pretrained(
+        folder,
+        config=config,
+        attn_implementation="eager" if own_attention.has(config.model_type) else IMPLEMENTATION,
+        dtype=torch.float32,
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    return network.eval(), set(found["missing_keys"])
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """Without progress bars and reports, which would stand in the middle of a server's log."""
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+@contextmanager
+def _in_our_words(folder: Path, name: str) -> Iterator[None]:
+    """What transformers and safetensors raise, as errors that a visitor can read."""
+    try:
+        yield
+    except (ModelNotSupported, ModelFilesDamaged):
+        raise
+    except (SafetensorError, OSError, RuntimeError, EOFError) as error:
+        raise ModelFilesDamaged(
+            f"The weights of {quoted(name)} cannot be read: {_first_line(error, folder)} Save or download "
+            "them again."
+        ) from error
+    except KeyError as error:
+        if error.args != (IMPLEMENTATION,):  # it looks for its own attention under our name
+            raise ModelNotSupported(
+                f"transformers cannot build the model {quoted(name)}: {error} is missing."
+            ) from error
+        raise ModelNotSupported(
+            f"{quoted(name)} computes attention in a way of its own, which attnviz cannot read. What cannot "
+            "be shown exactly is not shown."
+        ) from error
+    except (ValueError, ImportError, AttributeError, TypeError) as error:
+        raise ModelNotSupported(
+            f"transformers cannot build the model {quoted(name)}: {_first_line(error, folder)}"
+        ) from error
+
+
+def _first_line(error: Exception, folder: Path) -> str:
+    """What an error says, short enough for a page, and without the way to the folder."""
+    told = str(error).replace(str(folder), "its folder").strip()
+    line = next(iter(told.splitlines()), type(error).__name__)
+    return line[:_MOST_QUOTED].rstrip(" .:") + "."

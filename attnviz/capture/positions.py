@@ -1,0 +1,343 @@
+"""What a transformers model does about order: its own table, turns or biases, read from its own parts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from attnviz.capture.arrays import owned
+from attnviz.capture.recorder import recording
+from attnviz.errors import ModelNotSupported
+from attnviz.trace import Floats
+
+Part = Literal["encoder", "decoder"]
+Distances = Int[np.ndarray, " distance"]
+
+# How modules and parameters are called that hold a vector for each place.
+_TABLES = ("position_embeddings", "embed_positions", "wpe")
+_FARTHEST = 128  # how far apart two tokens are of whose bias is told; T5 and MPNet tell no farther ones apart
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One vector for each place, added to the token's (Gehring et al. 2017; sines: Vaswani et al. 2017).
+
+    Attributes:
+        part: which half of an encoder–decoder; None: there is one half only.
+        vectors: [place, d_model]; row i is added to token i.
+        learned: False for the paper's sines and cosines, which no training changes.
+        unused: how many rows of the model's table come before the first token's, and serve no token.
+        grid: of a picture's patches, whose vectors come last: (rows, columns); None for a text.
+    """
+
+    kind: ClassVar[Literal["table"]] = "table"
+    part: Part | None
+    vectors: Floats
+    learned: bool
+    unused: int = 0
+    grid: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """Pairs of numbers of queries and keys turned by angles that grow with the place (Su et al. 2021).
+
+    Attributes:
+        part: which half of an encoder–decoder; None: there is one half only.
+        layers: where it turns so, from 0.
+        frequencies: [pair], radians a place.
+        pairs: [pair, 2], which two numbers of the d_head are turned together, from 0.
+        d_head: how many numbers a query has; those in no pair stay as they are.
+        theta: the base of the frequencies, as the model's config has it; None where it does not say.
+        rule: what was done to the frequencies for longer texts ("default": nothing).
+        factor: what the turned numbers are multiplied by besides (1 but in some rules for longer texts).
+    """
+
+    kind: ClassVar[Literal["turns"]] = "turns"
+    part: Part | None
+    layers: tuple[int, ...]
+    frequencies: Floats
+    pairs: Int[np.ndarray, "pair 2"]
+    d_head: int
+    theta: float | None
+    rule: str
+    factor: float
+
+    def angles(self, places: NDArray[np.integer[Any]]) -> Floats:
+        """By how many radians each pair is turned at each place, [place, pair]."""
+        return np.asarray(places, np.float32)[:, None] * self.frequencies
+
+    def turned(self, vectors: Floats, places: NDArray[np.integer[Any]]) -> Floats:
+        """Queries or keys that stand at these places, turned: [place, d_head], both ways.
+
+        The pair (x, y) becomes (x cos − y sin, x sin + y cos). Minus the places turn it back.
+        """
+        angles = self.angles(places)
+        cosine, sine = np.cos(angles), np.sin(angles)
+        first, second = self.pairs.T
+        turned = vectors.copy()
+        turned[:, first] = vectors[:, first] * cosine - vectors[:, second] * sine
+        turned[:, second] = vectors[:, first] * sine + vectors[:, second] * cosine
+        return turned
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Each score lowered by the distance, in each head at its own rate (ALiBi: Press et al. 2022).
+
+    Attributes:
+        part: which half of an encoder–decoder; None: there is one half only.
+        slopes: [head], how much a score falls with each token between query and key.
+    """
+
+    kind: ClassVar[Literal["slopes"]] = "slopes"
+    part: Part | None
+    slopes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Biases:
+    """A learned number for each distance, added to the scores of a head (Raffel et al. 2020).
+
+    Attributes:
+        part: which half of an encoder–decoder; None: there is one half only.
+        layers: where it is added, from 0.
+        distances: [distance], key's place − query's place; a decoder's end at 0.
+        biases: [head, distance].
+    """
+
+    kind: ClassVar[Literal["biases"]] = "biases"
+    part: Part | None
+    layers: tuple[int, ...]
+    distances: Distances
+    biases: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Relative:
+    """One vector for each distance, which meets queries and keys in the scores (DeBERTa: He et al. 2021).
+
+    Attributes:
+        part: which half of an encoder–decoder; None: there is one half only.
+        distances: [distance], key's place − query's place.
+        vectors: [distance, d_model].
+    """
+
+    kind: ClassVar[Literal["relative"]] = "relative"
+    part: Part | None
+    distances: Distances
+    vectors: Floats
+
+
+Way = Table | Turns | Slopes | Biases | Relative
+
+
+@dataclass(frozen=True)
+class Positions:
+    """All that tells a model where a token stands.
+
+    Attributes:
+        ways: in the order of the model's modules; none: to its attention all places are alike.
+    """
+
+    ways: tuple[Way, ...]
+
+
+def positions_of(network: PreTrainedModel) -> Positions:
+    """What a loaded model does about order.
+
+    Raises:
+        ModelNotSupported: it tells places apart in a way that attnviz does not know.
+    """
+    with torch.inference_mode():
+        found: tuple[Way, ...] = (
+            *_tables(network),
+            *_turns(network),
+            *_turns_by_table(network),
+            *_slopes(network),
+            *_biases(network),
+            *_relative(network),
+        )
+        if not found and not _places_are_alike(network):
+            raise ModelNotSupported(
+                f"{type(network).__name__} tells places apart in a way that attnviz does not know, so its "
+                "positions cannot be shown. Its attention can."
+            )
+    return Positions(found)
+
+
+def _tables(network: PreTrainedModel) -> Iterator[Table]:
+    sines = bool(getattr(network.config, "sinusoidal_pos_embds", False))  # DistilBERT's
+    for name, module in network.named_modules():
+        if name.rpartition(".")[2] in _TABLES and isinstance(module, nn.Embedding):
+            # Where there is a row for padding, texts begin behind it (RoBERTa); others say it themselves.
+            behind_padding = 0 if module.padding_idx is None else module.padding_idx + 1
+            unused = int(getattr(module, "offset", behind_padding))
+            learned = not sines and "Sinusoidal" not in type(module).__name__
+            yield Table(_part(network, name), _owned(module.weight[unused:]), learned, unused)
+    for name, parameter in network.named_parameters():
+        if name.rpartition(".")[2] in _TABLES:  # ViT's, with a batch axis
+            config = network.config
+            height, width = (
+                side // patch
+                for side, patch in zip(_both(config.image_size), _both(config.patch_size), strict=True)
+            )
+            yield Table(_part(network, name), _owned(parameter[0]), learned=True, grid=(height, width))
+
+
+def _turns(network: PreTrainedModel) -> Iterator[Turns]:
+    # SmolLM3 leaves some layers out, and says so in their attention.
+    still = {module.layer_idx for module in network.modules() if not getattr(module, "use_rope", True)}
+    for name, module in network.named_modules():
+        for buffer_name, frequencies in module.named_buffers(recurse=False):
+            before, found, _ = buffer_name.partition("inv_freq")
+            if not found or "original" in before:
+                continue
+            layer_type = before.rstrip("_")
+            config = network.config
+            types = getattr(config, "layer_types", None) or [layer_type] * config.num_hidden_layers
+            layers = [layer for layer, kind in enumerate(types) if layer_type in {"", kind}]
+            turning = tuple(layer for layer in layers if layer not in still)
+            if not turning:
+                continue
+            rules = config.rope_parameters[layer_type] if layer_type else config.rope_parameters
+            yield Turns(
+                part=_part(network, name),
+                layers=turning,
+                frequencies=_owned(frequencies),
+                pairs=_pairs(network, 2 * len(frequencies)),
+                d_head=getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
+                theta=float(rules["rope_theta"]),
+                rule=rules["rope_type"],
+                factor=float(getattr(module, f"{before}attention_scaling", 1.0)),
+            )
+
+
+def _turns_by_table(network: PreTrainedModel) -> Iterator[Turns]:
+    """GPT-J and CodeGen keep the sines and then the cosines of every place, in each layer the same."""
+    config = network.config
+    tables = [
+        buffer for name, buffer in network.named_buffers() if name.rpartition(".")[2] == "embed_positions"
+    ]
+    if tables:
+        sines, cosines = tables[0].chunk(2, dim=-1)
+        yield Turns(
+            part=None,
+            layers=tuple(range(config.num_hidden_layers)),
+            frequencies=_owned(torch.atan2(sines[1], cosines[1])),
+            pairs=_pairs(network, tables[0].shape[-1]),
+            d_head=config.hidden_size // config.num_attention_heads,
+            theta=None,
+            rule="default",
+            factor=1.0,
+        )
+
+
+def _slopes(network: PreTrainedModel) -> Iterator[Slopes]:
+    for name, module in network.named_modules():
+        if hasattr(module, "build_alibi_tensor"):  # BLOOM's adds slope · key's place: in a row the same
+            heads, two_tokens = network.config.n_head, torch.ones(1, 2)
+            of_keys = module.build_alibi_tensor(two_tokens, heads, torch.float32)  # [head, 1, key]
+            yield Slopes(_part(network, name), _owned(of_keys[:, 0, 1] - of_keys[:, 0, 0]))
+
+
+def _biases(network: PreTrainedModel) -> Iterator[Biases]:
+    having = [
+        (name, module)
+        for name, module in network.named_modules()
+        if isinstance(getattr(module, "relative_attention_bias", None), nn.Embedding)
+    ]
+    for name, module in having:
+        tokens = _FARTHEST + 1
+        if hasattr(module, "compute_bias"):  # T5's attention
+            (between,) = module.compute_bias(tokens, tokens)  # [head, query, key]
+            before = module.is_decoder
+        else:  # MPNet's encoder
+            (between,) = module.compute_position_bias(torch.empty(1, tokens, 0))
+            before = False
+        ahead = between[:, 0, 1:]
+        back = between[:, :, 0].flip(-1)  # from the farthest back to the token itself
+        yield Biases(
+            part=_part(network, name),
+            layers=_layers_of_bias(network, name, [other for other, _ in having]),
+            distances=_owned(torch.arange(1 - tokens, 1 if before else tokens)),
+            biases=_owned(back if before else torch.cat([back, ahead], dim=-1)),
+        )
+
+
+def _layers_of_bias(network: PreTrainedModel, name: str, having: list[str]) -> tuple[int, ...]:
+    """T5's first layer has a bias, which all others take over; in UMT5 each has its own."""
+    stack, _, rest = name.partition(".block.")
+    if sum(other.startswith(stack) for other in having) > 1:
+        return (int(rest.partition(".")[0]),)
+    config = network.config
+    decoder = _part(network, name) == "decoder"
+    return tuple(range(config.num_decoder_layers if decoder else config.num_hidden_layers))
+
+
+def _relative(network: PreTrainedModel) -> Iterator[Relative]:
+    for name, module in network.named_modules():
+        if not hasattr(module, "get_rel_embedding") or not module.relative_attention:
+            continue
+        table = module.get_rel_embedding()
+        half = len(table) // 2
+        tokens = min(module.max_relative_positions, _FARTHEST) + 1
+        rows = module.get_rel_pos(torch.empty(1, tokens, 0))[0] + half  # [query, key]
+        rows = rows.clamp(0, len(table) - 1)
+        back, ahead = rows[:, 0].flip(-1), rows[0, 1:]
+        yield Relative(
+            part=_part(network, name),
+            distances=_owned(torch.arange(1 - tokens, tokens)),
+            vectors=_owned(table[torch.cat([back, ahead])]),
+        )
+
+
+def _places_are_alike(network: PreTrainedModel) -> bool:
+    """Whether the first attention gets the same query and key from the same token at any place."""
+    if network.config.is_encoder_decoder or not hasattr(network.config, "vocab_size"):
+        return False
+    with recording() as records:
+        network(input_ids=torch.full((1, 5), network.config.vocab_size - 1))
+    return bool(records) and all(
+        torch.allclose(vectors, vectors[:, :, :1], atol=1e-5)
+        for vectors in (records[0].query, records[0].key)
+    )
+
+
+def _pairs(network: PreTrainedModel, turned: int) -> Int[np.ndarray, "pair 2"]:
+    """Which numbers are turned together: the model's own function puts −y where x was, x where y was."""
+    modelling = sys.modules[type(network).__module__]
+    turn = getattr(modelling, "rotate_half", None) or getattr(modelling, "rotate_every_two", None)
+    if turn is None:
+        raise ModelNotSupported(
+            f"{type(network).__name__} turns its queries and keys in a way of its own that attnviz does not "
+            "know, so its positions cannot be shown. Its attention can."
+        )
+    moved = turn(torch.arange(1.0, turned + 1)[None, None, None]).flatten().round().int()
+    first = torch.nonzero(moved < 0).flatten()
+    pairs: Int[np.ndarray, "pair 2"] = owned(torch.stack([first, -moved[first] - 1], dim=-1))
+    return pairs
+
+
+def _part(network: PreTrainedModel, name: str) -> Part | None:
+    if not network.config.is_encoder_decoder:
+        return None
+    return "decoder" if "decoder" in name.split(".") else "encoder"
+
+
+def _both(size: int | Sequence[int]) -> Sequence[int]:
+    """(height, width) of what a config gives as one number where they are equal."""
+    return (size, size) if isinstance(size, int) else size
+
+
+def _owned(tensor: Tensor) -> Any:
+    return owned(tensor.detach().float() if tensor.is_floating_point() else tensor.detach())

@@ -1,0 +1,65 @@
+"""Where a model mixes its heads again: the matrix W_O, found by what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from attnviz.capture.arrays import owned
+from attnviz.capture.recorder import Record, attend
+from attnviz.trace import Floats
+
+_TOLERANCE = 1e-5
+
+
+@contextmanager
+def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Tensor]]]:
+    """Collects (layer, what it was given) of every linear layer that runs inside.
+
+    Only for a model that nobody else uses yet: every thread's calls are collected.
+    """
+    calls: list[tuple[nn.Module, Tensor]] = []
+    hooks = [
+        module.register_forward_pre_hook(lambda layer, given: calls.append((layer, given[0])))
+        for module in network.modules()
+        if isinstance(module, nn.Linear | Conv1D)
+    ]
+    try:
+        yield calls
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def projections(
+    records: Sequence[Record], calls: Sequence[tuple[nn.Module, Tensor]]
+) -> tuple[Floats | None, ...]:
+    """Each record's W_O, cut into its heads' slices [head, d_head, d_model].
+
+    It is the linear layer that was given the heads' outputs side by side (Vaswani et al. 2017, section
+    3.2.2), so no list of names is needed, and none can be wrong. None where no layer was given exactly that:
+    then the model does something else with them first.
+
+    Args:
+        records: of one forward pass.
+        calls: the linear layers of the same pass.
+    """
+    return tuple(_of(record, calls) for record in records)
+
+
+def _of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> Floats | None:
+    weights = record.weights
+    if weights is None:
+        _, weights = attend(record.query, record.key, record.mask, record.scale, record.bias)
+    together = (weights @ record.value).transpose(1, 2).flatten(2)  # [1, token, head · d_head]
+    for layer, given in calls:
+        if given.shape == together.shape and torch.allclose(given, together, atol=_TOLERANCE, rtol=0):
+            weight = layer.get_parameter("weight").detach()
+            rows = weight if isinstance(layer, Conv1D) else weight.T  # [head · d_head, d_model]
+            return owned(rows.reshape(record.value.shape[1], -1, rows.shape[1]))
+    return None

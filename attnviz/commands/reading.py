@@ -1,0 +1,111 @@
+"""What a model reads, as it is typed on the command line: the same for every command that runs one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from attnviz.capture import loading
+from attnviz.capture.given import Given, Writing
+from attnviz.commands.telling import progress
+from attnviz.errors import UnreadableText
+from attnviz.trace import Trace
+
+STDIN = "-"
+"""Typed for a text that comes through the pipe."""
+
+
+def add_reading(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """Let a command take a text, which may be `needed` or not, a model, and how it reads the text."""
+    command.add_argument(
+        "text",
+        nargs=None if needed else "?",
+        help=f"what the model reads; {STDIN}: standard input. A model that sees pictures takes a file",
+    )
+    command.add_argument(
+        "--model",
+        default="minilm",
+        metavar="MODEL",
+        help="a name that `models` lists, a folder, or a Hugging Face id like owner/name (minilm)",
+    )
+    command.add_argument(
+        "--second", metavar="TEXT", help="a second sentence, read together with the first (BERT and the like)"
+    )
+    command.add_argument(
+        "--target",
+        metavar="TEXT",
+        help="what the decoder of an encoder–decoder reads (what it writes itself)",
+    )
+    writing = command.add_argument_group(
+        "writing", "Models like GPT-2 write on, token by token; --seed makes it repeatable."
+    )
+    writing.add_argument("--write", type=int, metavar="N", help="write up to N tokens")
+    defaults = Writing(tokens=0)
+    writing.add_argument(
+        "--temperature",
+        type=float,
+        default=defaults.temperature,
+        metavar="T",
+        help="0 takes the likeliest token each time, 1 draws as the model says, more is wilder (0)",
+    )
+    writing.add_argument(
+        "--top-k",
+        type=int,
+        default=defaults.top_k,
+        metavar="K",
+        help="draw among the K likeliest; 0: among all (0)",
+    )
+    writing.add_argument(
+        "--top-p",
+        type=float,
+        default=defaults.top_p,
+        metavar="P",
+        help="draw among the likeliest that together have the probability P (1)",
+    )
+    writing.add_argument("--seed", type=int, default=defaults.seed, help="of the random numbers (0)")
+
+
+def read(arguments: argparse.Namespace) -> Trace:
+    """Load the model, with a bar where somebody watches, and let it read what was typed.
+
+    For a model that sees pictures the text is the name of a file.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used; the message says why.
+        OSError: there is no such picture.
+    """
+    given = _given(arguments)
+    with progress() as tell:
+        entry = loading.open_model(arguments.model, tell)
+    if entry.sees:
+        picture = Path(given.text)
+        return loading.look(arguments.model, picture, picture.name)
+    return loading.trace(arguments.model, given)
+
+
+def _given(arguments: argparse.Namespace) -> Given:
+    return Given(
+        text=_piped() if arguments.text == STDIN else arguments.text,
+        second=arguments.second,
+        target=arguments.target,
+        writing=None
+        if arguments.write is None
+        else Writing(
+            tokens=arguments.write,
+            temperature=arguments.temperature,
+            top_k=arguments.top_k,
+            top_p=arguments.top_p,
+            seed=arguments.seed,
+        ),
+    )
+
+
+def _piped() -> str:
+    """What comes through the pipe, without the line end that `echo` adds."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise UnreadableText(
+            f"Byte {error.start + 1} of standard input is not UTF-8. Save the text as UTF-8 and try again."
+        ) from error

@@ -1,0 +1,451 @@
+/* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. */
+
+const LARGEST_TABLE = 20; // columns; above, each token's row is told in words
+const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
+const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
+const STRONG = 0.2; // shares from here on stand out in a table
+
+/** The bytes in a base64 text that gzip made smaller. */
+async function unpacked(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The weights of one kind of attention in one of the ways that its tokens are shown. */
+class Weights {
+  /**
+   * @param bytes of all weights: planes of lowest, middle and highest bytes, and divisors as float32
+   * @param kind, way of `report/contents.py`
+   * @param one, masked the codes of the weight 1 and of a masked cell
+   */
+  constructor(bytes, kind, way, { one, masked }) {
+    Object.assign(this, { bytes, kind, way, one, masked });
+    const { rows, columns, divisors } = way;
+    this.count = kind.layers.length * kind.heads * kind.size[0] * kind.size[1];
+    this.cells = rows.length * columns.length;
+    const length = 4 * kind.layers.length * kind.heads * rows.length;
+    // A copy: float32 needs an aligned start.
+    this.divisors = divisors === null ? null : new Float32Array(bytes.slice(divisors, divisors + length).buffer);
+  }
+
+  /** Calls back with each weight of `count` pictures from `first`, as layers and heads follow; NaN if masked. */
+  each(first, count, tell) {
+    const { bytes, kind, way, divisors, one, masked } = this;
+    const low = kind.weights;
+    const [middle, high] = [low + this.count, low + 2 * this.count];
+    const [queries, keys] = kind.size;
+    let to = 0;
+    for (let picture = first; picture < first + count; picture++) {
+      way.rows.forEach((row, i) => {
+        const start = (picture * queries + row) * keys;
+        const divisor = divisors?.[picture * way.rows.length + i] ?? 1;
+        for (const column of way.columns) {
+          const at = start + column;
+          const code = bytes[low + at] | (bytes[middle + at] << 8) | (bytes[high + at] << 16);
+          tell(to++, code === masked ? NaN : code / one / divisor);
+        }
+      });
+    }
+  }
+
+  get shape() {
+    return [this.kind.heads, this.way.rows.length, this.way.columns.length];
+  }
+
+  /** Every head for drawing, as `sequential` of analysis/picture.py: 254 · √weight; 255 is masked. */
+  pixels() {
+    const { layers, heads } = this.kind;
+    const values = new Uint8Array(layers.length * heads * this.cells);
+    this.each(0, layers.length * heads, (at, weight) => {
+      values[at] = Number.isNaN(weight) ? 255 : Math.round(254 * Math.sqrt(Math.min(weight, 1)));
+    });
+    const numbers = Array.from({ length: heads }, (_, head) => head + 1);
+    return {
+      facts: { heads: layers.flatMap((layer) => numbers.map((head) => [layer, head])), curve: "sqrt" },
+      arrays: { pixels: { shape: [layers.length * heads, ...this.shape.slice(1)], values } },
+    };
+  }
+
+  /** The numbers of one layer's heads, for reading. */
+  exact(layer) {
+    const { layers, heads } = this.kind;
+    const values = new Float64Array(heads * this.cells);
+    this.each(layers.indexOf(layer) * heads, heads, (at, weight) => {
+      values[at] = weight;
+    });
+    return {
+      facts: { heads: Array.from({ length: heads }, (_, head) => [layer, head + 1]) },
+      arrays: { values: { shape: this.shape, values } },
+    };
+  }
+}
+
+/** Some choices of which one holds, as a row of buttons. */
+class Segments {
+  constructor(name, choose) {
+    this.choose = choose;
+    this.name = name;
+    this.root = element("fieldset", { class: "segments" });
+    this.root.onchange = ({ target }) => choose(this.values[this.inputs.indexOf(target)]);
+  }
+
+  /** @param choices [value, text] of each */
+  show(choices, chosen) {
+    const text = JSON.stringify(choices);
+    if (this.text !== text) {
+      this.text = text;
+      this.values = choices.map(([value]) => value);
+      this.inputs = choices.map(() => element("input", { type: "radio", name: this.name }));
+      const labels = choices.map(([, words], at) =>
+        element("label", {}, this.inputs[at], element("span", { text: words })),
+      );
+      this.root.replaceChildren(element("legend", { class: "hidden", text: this.name }), ...labels);
+    }
+    this.root.hidden = choices.length < 2;
+    this.inputs.forEach((input, at) => {
+      input.checked = this.values[at] === chosen;
+    });
+  }
+}
+
+const KINDS = {
+  encoder: ["Encoder", "The first text reads itself."],
+  decoder: ["Decoder", "The second text reads itself."],
+  cross: ["Cross-attention", "The second text reads the first."],
+};
+
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
+const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+const whole = ({ typed, written }) => typed + written;
+
+class Report {
+  constructor(facts, bytes) {
+    this.facts = facts;
+    this.bytes = bytes;
+    this.state = facts.open;
+    this.build();
+    this.follow();
+    this.render();
+    window.addEventListener("hashchange", () => {
+      this.follow();
+      this.render();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.render());
+    window.addEventListener("beforeprint", () => this.print());
+  }
+
+  // The page ---------------------------------------------------------------------------------------------
+
+  build() {
+    const { show } = this.facts;
+    const main = document.getElementById("report");
+    main.classList.toggle("figure", FRAMED);
+    this.title = element("h1");
+    this.texts = element("div", { class: "texts" });
+    this.about = element("p", { class: "about" });
+    this.options = {};
+    for (const [name, words] of [
+      ["text", "Text"],
+      ["kind", "Attention"],
+      ["view", "Picture"],
+    ]) {
+      this.options[name] = new Segments(words, (value) => this.change({ [name]: value }));
+    }
+    this.meaning = element("p", { class: "meaning" });
+    this.hide = element("input", { type: "checkbox" });
+    this.hide.onchange = () => this.change({ hide: this.hide.checked });
+    this.hideLabel = element("label", { class: "switch" }, this.hide, "Hide special tokens");
+    const tools = element("div", { class: "tools" }, this.options.view.root, this.hideLabel);
+    this.widgets = {};
+    const parts = [];
+    if (show.includes("atlas")) {
+      const hint =
+        "Each small picture is one head: a row for each token that looks, a column for each that is looked at. " +
+        "The stronger the colour, the larger the share of its attention. Choose a head to open it.";
+      this.allHeads = element("h2");
+      parts.push(
+        element(
+          "section",
+          { class: "all" },
+          show.includes("head") ? this.allHeads : element("div", { class: "top" }, this.allHeads, tools),
+          this.mount("atlas"),
+          element("p", { class: "hint", text: hint }),
+        ),
+      );
+    }
+    if (show.includes("head")) {
+      this.oneHead = element("h2");
+      this.summary = element("summary");
+      this.table = element("div", { class: "tables" });
+      this.numbers = element("details", {}, this.summary, this.table);
+      this.numbers.ontoggle = () => this.tabulate();
+      const top = element("div", { class: "top" }, this.oneHead, tools);
+      parts.push(element("section", { class: "one" }, top, this.mount("head_view"), this.numbers));
+    }
+    this.paper = element("div", { class: "paper" });
+    this.bar = element("div", { class: "bar" }, this.options.text.root, this.options.kind.root, this.meaning);
+    main.replaceChildren(
+      element("header", {}, this.title, this.texts, this.about),
+      this.bar,
+      element("div", { class: "parts" }, ...parts),
+      this.paper,
+      element("footer", {}, ...this.explained()),
+    );
+    main.classList.toggle("prints", show.includes("head"));
+  }
+
+  explained() {
+    const within = `${(100 / this.facts.one).toFixed(6)} %`;
+    const texts = [
+      "Each token shares out 100 % of its attention among those it may look at: a line, or a cell, is a share.",
+      `Every share is the model’s own. The file holds it to within ${within}; each digit shown is the model’s.`,
+      "Made with attnviz.",
+    ];
+    return texts.map((text) => element("p", { text }));
+  }
+
+  /** A widget in its own corner of the page, with its own style sheet. */
+  mount(name) {
+    const host = element("div");
+    const parent = host.attachShadow({ mode: "open" });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(this.facts.styles[name]);
+    parent.adoptedStyleSheets = [sheet];
+    this.widgets[name] = new window.attnvizCode[name].View(parent);
+    this.widgets[name].trigger = (trigger, value) => this.hear(trigger, value);
+    return host;
+  }
+
+  // What is chosen ---------------------------------------------------------------------------------------
+
+  /** Takes over what the page's address says. */
+  follow() {
+    if (FRAMED) return;
+    const link = new URLSearchParams(location.hash.slice(1));
+    for (const [name, text] of link) {
+      if (["text", "layer", "query", "key"].includes(name)) this.state[name] = Number(text) || null;
+      else if (["kind", "view"].includes(name)) this.state[name] = text;
+      else if (name === "head") this.state.heads = text.split(",").map(Number);
+      else if (name === "hide") this.state.hide = text === "1";
+    }
+  }
+
+  /** Leaves nothing chosen that is not there. */
+  settle() {
+    const { readings } = this.facts;
+    const { state } = this;
+    this.reading = readings[state.text - 1] ?? readings[0];
+    this.kind = this.reading.kinds.find(({ kind }) => kind === state.kind) ?? this.reading.kinds[0];
+    const { kind, ways, layers, heads, size } = this.kind;
+    this.wayName = state.hide && ways.hidden ? "hidden" : "plain";
+    this.way = ways[this.wayName];
+    const chosen = [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 1 && head <= heads);
+    const within = (token, count) => (Number.isInteger(token) && token >= 1 && token <= count ? token : null);
+    const query = within(state.query, size[0]);
+    this.state = {
+      text: readings.indexOf(this.reading) + 1,
+      kind,
+      layer: layers.includes(state.layer) ? state.layer : layers[0],
+      heads: chosen.length ? chosen : [1],
+      query,
+      key: query === null ? null : within(state.key, size[1]),
+      view: state.view === "matrix" ? "matrix" : "lines",
+      hide: state.hide,
+    };
+  }
+
+  change(choice) {
+    this.state = { ...this.state, ...choice };
+    this.render();
+    if (FRAMED) return;
+    const { heads, hide, ...rest } = this.state;
+    const link = { ...rest, query: rest.query ?? "all", key: rest.key ?? "none", head: heads, hide: Number(hide) };
+    const address = Object.entries(link).map(([name, value]) => `${name}=${value}`);
+    history.replaceState(null, "", `#${address.join("&")}`);
+  }
+
+  /** What a widget tells when the reader chose something in it. */
+  hear(trigger, value) {
+    const { rows, columns } = this.way;
+    const token = (places, at) => (at === null ? null : places[at] + 1);
+    if ("head" in value) this.change({ layer: value.layer, heads: [value.head] });
+    else if (trigger === "heads") this.change({ layer: value.layer, heads: value.heads });
+    else this.change({ query: token(rows, value.query), key: token(columns, value.key) });
+  }
+
+  // What is shown ----------------------------------------------------------------------------------------
+
+  render() {
+    this.settle();
+    this.describe();
+    const { state, kind, way } = this;
+    const texts = this.facts.readings.map(({ texts: [first] }, at) => [at + 1, shortened(whole(first), LONG_TEXT)]);
+    this.options.text.show(texts, state.text);
+    const kinds = this.reading.kinds.map((one) => [one.kind, KINDS[one.kind][0]]);
+    this.options.kind.show(kinds, state.kind);
+    this.options.view.show(this.facts.views, state.view);
+    this.bar.hidden = Math.max(texts.length, kinds.length) < 2;
+    this.meaning.textContent = kinds.length > 1 ? KINDS[state.kind][1] : "";
+    this.hide.checked = state.hide;
+    this.hideLabel.hidden = !kind.ways.hidden;
+    const pixels = this.published("pixels", (weights) => weights.pixels());
+    if (this.widgets.atlas) {
+      this.allHeads.textContent = `All ${kind.layers.length * kind.heads} heads at a glance`;
+      this.widgets.atlas.update({
+        pixels,
+        layers: kind.layers.length,
+        heads: kind.heads,
+        selected: { layer: state.layer, heads: state.heads },
+        facts: way.facts,
+        dim: [],
+        kind: "sequential",
+      });
+    }
+    if (!this.widgets.head_view) return;
+    const shown = (places, token) => (places.includes(token - 1) ? places.indexOf(token - 1) : null);
+    const query = shown(way.rows, state.query);
+    this.oneHead.textContent = this.headName;
+    this.widgets.head_view.update({
+      pixels,
+      exact: this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer)),
+      view: state.view,
+      layer: state.layer,
+      heads: state.heads,
+      heads_total: kind.heads,
+      query_tokens: way.queries,
+      key_tokens: way.keys,
+      query,
+      key: query === null ? null : shown(way.columns, state.key),
+      heading: "",
+      kind: "sequential",
+      unit: "percent",
+      note: `one colour scale for all heads; ${way.explanation}`,
+      caption: this.caption,
+      filename: this.filename,
+    });
+    this.summary.textContent = `All numbers of ${this.headName}`;
+    this.tabulate();
+  }
+
+  /** Arrays for the widgets, made when they are first asked for; returns their name. */
+  published(name, make) {
+    const place = `${this.state.text} ${this.state.kind} ${this.wayName}`;
+    const id = `${place} ${name}`;
+    if (!allData().has(id)) allData().set(id, make(new Weights(this.bytes, this.kind, this.way, this.facts)));
+    return id;
+  }
+
+  /** Title, texts, and what read them. */
+  describe() {
+    const { texts, model, edits } = this.reading;
+    const { layers, heads, size } = this.kind;
+    const quoted = ({ typed, written }) => [
+      "“",
+      element("bdi", {}, typed, written && element("span", { class: "written", text: written })),
+      "”",
+    ];
+    const long = texts.some((text) => whole(text).length > LONG_TEXT);
+    this.title.replaceChildren(...(long ? [`“${shortened(whole(texts[0]), LONG_TEXT)}”`] : quoted(texts[0])));
+    const paragraphs = texts.slice(long ? 0 : 1).filter(whole).map((text) => element("p", {}, ...quoted(text)));
+    this.texts.replaceChildren(
+      ...(long ? [element("details", {}, element("summary", { text: "The whole text" }), ...paragraphs)] : paragraphs),
+    );
+    const wrote = texts.some(({ written }) => written) ? ["the underlined words are the model’s own"] : [];
+    const [queries, keys] = size;
+    const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
+    const changed = edits.length ? [`changed while it ran: ${edits.join("; ")}`] : [];
+    const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
+    const facts = [model, ...all, count, ...wrote, ...changed];
+    this.about.textContent = facts.join(" · ");
+    document.title = `${this.headName} of ${shortened(model, 60)}: ${shortened(whole(texts[0]), 60)}`;
+  }
+
+  get headName() {
+    const { layer, heads } = this.state;
+    const kind = this.reading.names_kinds ? `${KINDS[this.state.kind][0]} · ` : "";
+    return `${kind}Layer ${layer} · ${heads.length > 1 ? "Heads" : "Head"} ${heads.join(", ")}`;
+  }
+
+  /** "encoder ", where the model has more than one kind of attention. */
+  get kindName() {
+    return this.reading.names_kinds ? `${this.state.kind} ` : "";
+  }
+
+  get caption() {
+    const { layer, heads } = this.state;
+    const texts = this.reading.texts.map((text) => `“${shortened(whole(text), 300)}”`).join(" / ");
+    const names = heads.map((head) => `${layer}-${head}`).join(", ");
+    return `${texts} · ${this.reading.model} · ${this.kindName}head ${names} · weights`;
+  }
+
+  get filename() {
+    const { layer, heads, view } = this.state;
+    const model = this.reading.model.replace(/[^\p{L}\p{N}._-]+/gu, "-");
+    const kind = this.kindName.trim();
+    const parts = [model, kind, `layer${layer}`, ...heads.map((head) => `head${head}`)];
+    if (this.wayName === "hidden") parts.push("hidden");
+    return ["attnviz", ...parts.filter(Boolean), view].join("-");
+  }
+
+  // Numbers and paper ------------------------------------------------------------------------------------
+
+  tabulate() {
+    this.table.replaceChildren(...(this.numbers.open ? this.tables() : []));
+  }
+
+  /** Every number of the open heads: as tables, or of many tokens what each of them looks at most. */
+  tables() {
+    const view = this.widgets.head_view;
+    const { queries, keys } = this.way;
+    if (keys.length > LARGEST_TABLE) {
+      const rows = queries.map((_, at) => element("li", {}, ...view.rowSentence(at)));
+      return [element("p", { text: "What each token looks at most:" }), element("ul", {}, ...rows)];
+    }
+    return this.state.heads.map((head, which) => {
+      const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
+      const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
+      const title = `Layer ${this.state.layer} · Head ${head}`;
+      const caption = `${title}, in percent: rows look, columns are looked at${masked}`;
+      const name = (scope, { label }) => element("th", { scope }, element("bdi", { text: label }));
+      const rows = queries.map((query, at) =>
+        element("tr", {}, name("row", query), ...numbers[at].map((value) => this.cell(value))),
+      );
+      const top = element("tr", {}, element("td"), ...keys.map((key) => name("col", key)));
+      const table = element("table", {}, element("caption", { text: caption }), element("thead", {}, top));
+      table.append(element("tbody", {}, ...rows));
+      return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption }, table);
+    });
+  }
+
+  cell(value) {
+    if (Number.isNaN(value)) {
+      const sign = element("span", { "aria-hidden": "true", text: "–" });
+      return element("td", {}, sign, element("span", { class: "hidden", text: "masked" }));
+    }
+    const text = written(value, "percent").replace(" %", "");
+    return element("td", { text, class: value >= STRONG ? "strong" : null });
+  }
+
+  /** The open head, its numbers and its caption, on white. */
+  print() {
+    const view = this.widgets.head_view;
+    if (!view) return;
+    for (const details of this.texts.querySelectorAll("details")) details.open = true;
+    const picture = new DOMParser().parseFromString(view.svg(), "image/svg+xml").documentElement;
+    this.paper.replaceChildren(document.importNode(picture, true), ...this.tables());
+  }
+}
+
+export default async function () {
+  if (!("DecompressionStream" in window)) {
+    document.getElementById("report").textContent = "This page needs a browser of 2023 or later.";
+    return;
+  }
+  const facts = JSON.parse(document.getElementById("facts").textContent);
+  const bytes = await unpacked(document.getElementById("numbers").textContent);
+  new Report(facts, bytes);
+  document.documentElement.dataset.drawn = performance.now();
+}

@@ -1,0 +1,175 @@
+"""A trace's tokens and weights as pandas tables, to sort, group and join.
+
+What a table shows counts from 1, as on screen: layers, heads, and the numbers before the tokens ("2:dog"),
+which keep equal tokens apart. The arguments of these functions count from 0, as everywhere in Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from attnviz.analysis.shown import Shown
+from attnviz.analysis.table import numbered
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Block, Kind, Token, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Reader = Literal["encoder", "decoder"]
+Tokens = tuple[Token, ...]
+
+MOST_LINKS = 10**8
+"""The most rows of one table; they take up to 1.7 GB."""
+
+
+def tokens_table(trace: Trace) -> pd.DataFrame:
+    """Every token, one in a row; of an encoder–decoder the encoder's first.
+
+    Returns:
+        The rows are labelled as in `weights_table`. The columns:
+        read_by: "encoder" or "decoder".
+        spelling: as the tokenizer writes it.
+        id: its row in the vocabulary.
+        typed: the characters it stands for; none for a token that the tokenizer added.
+        start, end: where they stand in their text, `text[start:end]`.
+        word: the number of its word, from 1; missing for a token that the tokenizer added.
+        sentence: 1, or 2 in the second sentence of a pair.
+        special: True if the tokenizer added it.
+        written: True if a decoder wrote it on.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "token": label,
+            "read_by": reader,
+            "spelling": token.text,
+            "id": token.id,
+            "typed": _text(trace, reader, token.sentence)[token.start : token.end],
+            "start": token.start,
+            "end": token.end,
+            "word": None if token.word is None else token.word + 1,
+            "sentence": token.sentence + 1,
+            "special": token.special,
+            "written": left <= shown.written,
+        }
+        for reader, shown in _all_read(trace)
+        for left, label, token in zip(range(len(shown), 0, -1), _labels(shown), shown.tokens, strict=True)
+    ]
+    return pd.DataFrame(rows).astype({"word": "Int64"}).set_index("token")
+
+
+def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:
+    """One head's weights: a row for each query, a column for each key.
+
+    Args:
+        trace: where they come from.
+        kind: "encoder", "decoder" or "cross".
+        layer: from 0.
+        head: from 0.
+
+    Raises:
+        InvalidTrace: the model has no such attention, layer or head.
+    """
+    import pandas as pd
+
+    block = trace.block(kind, layer)
+    heads = len(block.query)
+    if not 0 <= head < heads:
+        raise InvalidTrace(f"{trace.model} has heads 0 to {heads - 1}, not {head}.")
+    queries, keys = (_labels(shown) for shown in shown_tokens(trace, block))
+    return pd.DataFrame(
+        block.weights[head], index=pd.Index(queries, name="query"), columns=pd.Index(keys, name="key")
+    )
+
+
+def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
+    """Every weight of every head, one in a row, in the order that the model computed them.
+
+    With `links = links_table(trace)`, `links.nlargest(10, "weight")` are the ten strongest links, and
+    `links.query("layer == 4 and head == 2")` is head 4-2.
+
+    Args:
+        trace: where they come from.
+        kind: "encoder", "decoder" or "cross"; None: all that there are.
+
+    Returns:
+        The columns are kind, layer, head (both from 1), query, key and weight.
+
+    Raises:
+        InvalidTrace: the model has no such attention, or more than `MOST_LINKS` weights.
+    """
+    import pandas as pd
+
+    blocks = trace.of_kind(kind) if kind else trace.blocks
+    sizes = [len(block.query) * block.mask.size for block in blocks]
+    if sum(sizes) > MOST_LINKS:
+        raise InvalidTrace(
+            f"All heads together have {sum(sizes):,} weights; a table takes {MOST_LINKS:,}. "
+            "Ask for one kind, or for one head with weights_table."
+        )
+    labels = {label for _, shown in _all_read(trace) for label in _labels(shown)}
+    named = pd.CategoricalDtype(sorted(labels, key=lambda label: int(label.partition(":")[0])))
+    kinds = pd.CategoricalDtype(list(dict.fromkeys(block.kind for block in blocks)))
+    return pd.concat([_links(trace, block, kinds, named) for block in blocks], ignore_index=True)
+
+
+def shown_tokens(trace: Trace, block: Block) -> tuple[Shown, Shown]:
+    """A block's queries and keys as pictures show them: all of them, nothing merged."""
+    queries, keys = _read(block)
+    return _shown(trace, *queries), _shown(trace, *keys)
+
+
+def _links(
+    trace: Trace, block: Block, kinds: pd.CategoricalDtype, named: pd.CategoricalDtype
+) -> pd.DataFrame:
+    """`links_table` of one block."""
+    import pandas as pd
+
+    weights = block.weights
+    head, query, key = np.indices(weights.shape, dtype=np.int32).reshape(3, -1)
+    queries, keys = (named.categories.get_indexer(_labels(shown)) for shown in shown_tokens(trace, block))
+    kind = np.full(weights.size, kinds.categories.get_loc(block.kind))
+    return pd.DataFrame(
+        {
+            "kind": pd.Categorical.from_codes(kind, dtype=kinds),
+            "layer": np.full(weights.size, block.layer + 1, np.int32),
+            "head": head + 1,
+            "query": pd.Categorical.from_codes(queries[query], dtype=named),
+            "key": pd.Categorical.from_codes(keys[key], dtype=named),
+            "weight": weights.ravel(),
+        }
+    )
+
+
+def _read(block: Block) -> tuple[tuple[Reader, Tokens], tuple[Reader, Tokens]]:
+    """The queries and the keys, and who reads them: in cross-attention the decoder looks at the encoder."""
+    looks: Reader = "encoder" if block.kind == "encoder" else "decoder"
+    looked_at: Reader = "decoder" if block.kind == "decoder" else "encoder"
+    return (looks, block.query_tokens), (looked_at, block.key_tokens)
+
+
+def _all_read(trace: Trace) -> list[tuple[Reader, Shown]]:
+    """What is read, the encoder's first."""
+    read = {reader: tokens for block in trace.blocks for reader, tokens in _read(block)}
+    return [(reader, _shown(trace, reader, read[reader])) for reader in get_args(Reader) if reader in read]
+
+
+def _shown(trace: Trace, reader: Reader, tokens: Tokens) -> Shown:
+    written = trace.written if reader == "decoder" else 0
+    return Shown(tokens, _text(trace, reader), second=trace.second, written=written)
+
+
+def _labels(shown: Shown) -> list[str]:
+    """Each token with its number before it, as in the CSV files of the app."""
+    return [numbered(group) for group in shown.groups]
+
+
+def _text(trace: Trace, reader: Reader, sentence: int = 0) -> str:
+    """What the encoder or the decoder reads; of a pair, one of the sentences."""
+    if sentence and trace.second is not None:
+        return trace.second
+    return trace.target if reader == "decoder" and trace.target is not None else trace.text

@@ -1,0 +1,49 @@
+/* candidates: the tokens that a model holds for likely, as a table of bars; candidates.py describes the data. */
+
+class Candidates {
+  constructor(parent) {
+    this.root = element("div", { class: "root candidates" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update({ title, columns, rows }) {
+    themeOf(this.root);
+    const heads = [
+      element("th", { scope: "col", class: "token" }, "token"),
+      ...columns.map((column) => element("th", { scope: "col", class: "share" }, column)),
+    ];
+    this.root.replaceChildren(
+      element(
+        "table",
+        {},
+        element("caption", { class: "hidden" }, title),
+        element("thead", {}, element("tr", {}, ...heads)),
+        element("tbody", {}, ...rows.map((row) => this.row(row))),
+      ),
+    );
+  }
+
+  row({ label, place, numbers, mark }) {
+    const name = element(
+      "th",
+      { scope: "row", class: "token" },
+      element("small", { "aria-hidden": "true" }, place === null ? "…" : String(place)),
+      element("bdi", { text: label, title: label }),
+    );
+    if (mark) name.append(" ", element("span", { class: "mark", text: `✓ ${mark}` }));
+    const cell = (value) =>
+      element(
+        "td",
+        { "data-value": value },
+        element("span", { class: "bar" }, value === 0 ? "" : element("span", { style: `width:${100 * value}%` })),
+        element("span", { class: "number" }, value === 0 ? "–" : percent(value)),
+      );
+    return element("tr", { class: mark ? "taken" : null }, name, ...numbers.map(cell));
+  }
+}
+
+export default widget(Candidates);

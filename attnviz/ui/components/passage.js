@@ -1,0 +1,73 @@
+/* passage: a typed text and the tokens that a model added to it; passage.py describes the message. */
+
+class Passage {
+  constructor(parent) {
+    this.parent = parent;
+    this.choice = new Choice();
+    const step = (name, text, by) =>
+      element("button", { type: "button", class: "step", "aria-label": name, title: name, text, onclick: () => this.step(by) });
+    this.back = step("Previous token", "‹", -1);
+    this.next = step("Next token", "›", 1);
+    this.place = element("span", { class: "place" });
+    this.text = element("p", {
+      class: "text",
+      onkeydown: (event) => moveFocus(event, this.buttons, this.buttons.length),
+    });
+    const steps = element("div", { class: "steps" }, this.back, this.place, this.next);
+    this.root = element("div", { class: "root passage" }, steps, this.text);
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    themeOf(this.root);
+    this.choice.tell(data.chosen);
+    const texts = JSON.stringify([data.typed, data.tokens, data.written]);
+    if (texts !== this.texts) this.build(data);
+    this.texts = texts;
+    this.show();
+  }
+
+  build({ typed, tokens, written }) {
+    const what = written ? "written" : "typed";
+    this.buttons = tokens.map((token, at) =>
+      element(
+        "button",
+        { type: "button", class: what, "aria-label": `${token.trim() || "space"}, ${what} token ${at + 1} of ${tokens.length}`, onclick: () => this.pick(at) },
+        element("bdi", { text: token }),
+      ),
+    );
+    this.text.replaceChildren(
+      ...(typed ? [element("span", { class: "hidden", text: "typed: " }), element("bdi", { text: typed })] : []),
+      ...(typed && written ? [element("span", { class: "by", text: "model" })] : []),
+      ...this.buttons,
+    );
+  }
+
+  pick(at) {
+    this.choice.choose(at);
+    this.show();
+    this.trigger("pick", { token: at });
+  }
+
+  step(by) {
+    const { value } = this.choice;
+    const at = value === null ? 0 : value + by;
+    if (at >= 0 && at < this.buttons.length) this.pick(at);
+  }
+
+  show() {
+    const { value } = this.choice;
+    const last = this.buttons.length - 1;
+    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === value));
+    if (!this.buttons.includes(this.parent.activeElement)) tabStop(this.buttons, value ?? 0);
+    this.place.textContent = value === null ? `${last + 1} tokens` : `token ${value + 1} of ${last + 1}`;
+    this.back.setAttribute("aria-disabled", value === 0);
+    this.next.setAttribute("aria-disabled", value === last);
+  }
+}
+
+export default widget(Passage);

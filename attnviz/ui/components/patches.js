@@ -1,0 +1,172 @@
+/* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
+
+const STRONGEST = 0.82; // how much of the picture the strongest weight covers
+
+class Patches {
+  constructor(parent) {
+    this.asked = new Choice("patch");
+    this.head = new Choice();
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Patches of the picture" });
+    this.sheet = element("div", { class: "sheet" }, this.canvas, this.grid);
+    this.beside = element("div", { class: "beside", role: "group", "aria-label": "Tokens beside the picture" });
+    this.original = element("canvas", { class: "original", "aria-hidden": "true" });
+    this.ramp = element("span", { class: "ramp", "aria-hidden": "true" });
+    this.high = element("span");
+    this.legend = element("p", { class: "legend" }, element("span", { text: "0 %" }), this.ramp, this.high);
+    this.side = element("div", { class: "side" }, this.original, this.beside, this.legend);
+    this.words = element("p", { class: "words", "aria-live": "polite" });
+    this.root = element("div", { class: "root" }, element("div", { class: "frame" }, this.sheet, this.side), this.words);
+    parent.append(this.root);
+    this.image = new Image();
+    this.image.onload = () => this.draw();
+    for (const place of [this.grid, this.beside]) {
+      place.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+      place.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
+      place.onpointerleave = () => this.tell(-1);
+      place.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
+      place.addEventListener("focusout", () => this.tell(-1));
+    }
+    this.grid.onkeydown = (event) => moveFocus(event, this.patches, this.data.columns);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.root);
+    this.stopListening = listen({
+      "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
+      "attnviz:heads": ({ detail }) => {
+        this.head.choose({ layer: detail.layer, head: detail.heads[0] });
+        this.draw();
+      },
+    });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.stopListening();
+  }
+
+  update(data) {
+    this.data = data;
+    this.theme = themeOf(this.root);
+    this.asked.tell({ query: data.query });
+    this.head.tell({ layer: data.layer, head: data.head });
+    const shape = JSON.stringify([data.rows, data.columns, data.names]);
+    if (this.shape !== shape) this.build();
+    this.shape = shape;
+    if (this.image.src !== data.picture) this.image.src = data.picture;
+    this.draw();
+  }
+
+  /** Tokens are numbered as the model has them: first those beside the picture, then its patches. */
+  build() {
+    const { rows, columns, names } = this.data;
+    const button = (attributes) => element("button", { type: "button", ...attributes });
+    this.extras = names.map(() => button({ class: "extra" }));
+    this.beside.replaceChildren(...this.extras);
+    this.patches = Array.from({ length: rows * columns }, () => button({ role: "gridcell", tabindex: -1 }));
+    this.grid.replaceChildren(
+      ...Array.from({ length: rows }, (_, row) =>
+        element("div", { class: "row", role: "row" }, ...this.patches.slice(row * columns, (row + 1) * columns)),
+      ),
+    );
+    this.buttons = [...this.extras, ...this.patches];
+    this.beside.hidden = !names.length;
+  }
+
+  name(token) {
+    const { names, columns } = this.data;
+    if (token < names.length) return names[token];
+    const patch = token - names.length;
+    return `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;
+  }
+
+  /** The weights of the token that looks, in the open head; null before they come. */
+  weights() {
+    const set = allData().get(this.data.pixels);
+    if (!set) return null;
+    const { values, shape } = set.arrays.rows;
+    const { layer, head } = this.head.value;
+    const at = (layer - 1) * this.data.heads + head - 1;
+    return values.subarray(at * shape[1], (at + 1) * shape[1]);
+  }
+
+  pick(token) {
+    if (token < 0) return;
+    this.asked.choose({ query: token });
+    this.draw();
+    this.trigger("pick", { query: token, ...unanswered("patch") });
+  }
+
+  draw() {
+    if (!this.root.isConnected || !this.data) return;
+    const { rows, columns, names } = this.data;
+    const weights = this.weights();
+    const { query } = this.asked.value;
+    // Until Python has sent the weights of the patch that was picked last, those of another would be wrong.
+    const waiting = !weights || query !== allData().get(this.data.pixels).facts.query;
+    this.root.toggleAttribute("data-waiting", waiting);
+    this.root.style.setProperty("--shape", `${columns} / ${rows}`);
+    const focused = this.patches.indexOf(this.grid.getRootNode().activeElement);
+    tabStop(this.patches, focused >= 0 ? focused : Math.max(0, query - names.length));
+    this.buttons.forEach((button, token) => {
+      const looks = token === query;
+      button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", looks);
+      const weight = waiting ? "" : written(weights[token], "percent");
+      if (token < names.length) button.replaceChildren(names[token], element("span", { text: weight }));
+      else button.setAttribute("aria-label", `${this.name(token)}${weight && `: ${weight}`}`);
+    });
+    this.paint(waiting ? null : weights);
+    this.tell(focused >= 0 ? focused + names.length : -1);
+  }
+
+  paint(weights) {
+    const { rows, columns, names } = this.data;
+    const [width, height] = [this.sheet.clientWidth, this.sheet.clientHeight];
+    if (!width || !this.image.complete || !this.image.naturalWidth) return;
+    const ratio = window.devicePixelRatio || 1;
+    this.copy(this.original, this.original.clientWidth * ratio);
+    const context = this.copy(this.canvas, width * ratio, "grayscale(1)");
+    const high = weights ? Math.max(...weights.subarray(names.length)) : 0;
+    const colour = this.theme.levels("sequential")[this.theme.dark ? 200 : 150];
+    context.fillStyle = css(colour);
+    const edge = (at, count, length) => Math.round((at * length * ratio) / count);
+    for (let patch = 0; weights && patch < rows * columns; patch++) {
+      const [row, column] = [Math.floor(patch / columns), patch % columns];
+      const [x, y] = [edge(column, columns, width), edge(row, rows, height)];
+      context.globalAlpha = (STRONGEST * weights[names.length + patch]) / high;
+      context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
+    }
+    this.high.textContent = weights ? written(high, "percent") : "";
+    this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${colour.join(" ")} / ${STRONGEST}))`;
+    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+  }
+
+  /** The picture on a canvas of this many pixels in width; as the model saw it, which may stretch it. */
+  copy(canvas, width, filter = "none") {
+    const { rows, columns } = this.data;
+    canvas.width = Math.round(width);
+    canvas.height = Math.round((width * rows) / columns);
+    const context = canvas.getContext("2d");
+    context.filter = filter;
+    context.drawImage(this.image, 0, 0, canvas.width, canvas.height);
+    context.filter = "none";
+    return context;
+  }
+
+  /** Writes what one token gets; -1 for how to use the picture. */
+  tell(token) {
+    const { query } = this.asked.value;
+    const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();
+    if (token < 0 || !weights) {
+      this.words.replaceChildren("Click a patch to see where it looks. By keyboard: arrow keys and Enter.");
+      return;
+    }
+    const looks = token === query ? "itself" : this.name(token);
+    this.words.replaceChildren(
+      element("strong", { text: this.name(query) }),
+      ` looks at ${looks}: `,
+      element("strong", { text: written(weights[token], "percent") }),
+    );
+  }
+}
+
+export default widget(Patches);

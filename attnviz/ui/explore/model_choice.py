@@ -1,0 +1,54 @@
+"""Which model reads: one of those that are on this server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from attnviz.capture import allowed
+from attnviz.ui import links, markdown
+from attnviz.ui.models.known import usable
+
+_LONGEST_ASKED = 200  # characters of a model's name in a link that a button repeats
+
+
+def choose_model() -> str:
+    """Draw the choice of a model that reads texts, and the way to the visitor's own; return its name."""
+    described = {entry.name: markdown.plain(entry.description) for entry in usable() if not entry.sees}
+    if not described:
+        st.error("No model on this server can read texts at the moment.", icon=":material/block:")
+        st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
+        st.stop()
+    if st.session_state.get("model") not in (*described, None):
+        st.session_state["model"] = next(iter(described))  # one that sees pictures, or whose files have gone
+    chosen = st.selectbox(
+        "Model",
+        list(described),
+        key="model",
+        bind="query-params",
+        help="\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items()),
+    )
+    if allowed.may_open():
+        st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
+    return chosen
+
+
+def offer_asked(given: Mapping[str, list[str]]) -> None:
+    """Draw a way to the model that a link asked for, while the page says that it is not on this server.
+
+    A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
+
+    Args:
+        given: every parameter the page knows, as `links.draw` takes them.
+    """
+    name = " ".join(" ".join(links.asked("model")).split())
+    if not name or len(name) > _LONGEST_ASKED or not allowed.may_open() or name in allowed.names():
+        return
+    if links.notices(given):
+        st.page_link(
+            "pages/models.py",
+            label=f"Open {markdown.code(name)} on this server …",
+            icon=":material/memory:",
+            query_params={"own": name},
+        )

@@ -1,0 +1,94 @@
+"""Pictures to begin with, drawn here from circles, stripes and hills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pixels = NDArray[np.uint8]
+"""A picture: [row, column, red green blue]."""
+
+SIDE = 224
+"""Pixels of a side of each sample: what most models that see were trained with."""
+
+_SMOOTH = 3  # each pixel is the mean of so many times so many, or edges would have steps
+_WHITE = (244, 242, 236)
+
+Plane = NDArray[np.floating[Any]]
+Colour = tuple[int, int, int]
+
+
+@cache
+def sample(name: str) -> Pixels:
+    """The sample of that name in `SAMPLES`, read-only."""
+    side = SIDE * _SMOOTH
+    along = (np.arange(side, dtype=np.float32) + 0.5) / side
+    x, y = np.meshgrid(along, along)
+    large = SAMPLES[name](x, y).reshape(SIDE, _SMOOTH, SIDE, _SMOOTH, 3)
+    drawn: Pixels = np.round(large.mean(axis=(1, 3))).astype(np.uint8)
+    drawn.setflags(write=False)
+    return drawn
+
+
+def _two_shapes(x: Plane, y: Plane) -> Plane:
+    """A red disc and a blue square: does a patch of the one find the rest of it?"""
+    picture = _plain(x, _WHITE)
+    _paint(picture, (x - 0.3) ** 2 + (y - 0.34) ** 2 < 0.19**2, (204, 50, 47))
+    _paint(picture, (abs(x - 0.7) < 0.16) & (abs(y - 0.68) < 0.16), (38, 84, 168))
+    return picture
+
+
+def _twins(x: Plane, y: Plane) -> Plane:
+    """Two green discs, far apart and alike, and a yellow ring between them."""
+    picture = _plain(x, _WHITE)
+    for at in (0.2, 0.8):
+        _paint(picture, (x - at) ** 2 + (y - at) ** 2 < 0.13**2, (40, 128, 74))
+    from_middle = np.hypot(x - 0.5, y - 0.5)
+    _paint(picture, (from_middle > 0.09) & (from_middle < 0.15), (226, 166, 30))
+    return picture
+
+
+def _textures(x: Plane, y: Plane) -> Plane:
+    """Stripes, dots, squares, and nothing: one in each quarter."""
+    picture = _plain(x, _WHITE)
+    left, top = x < 0.5, y < 0.5
+    ink = (60, 54, 92)
+    _paint(picture, left & top & ((x + y) * 14 % 1 < 0.5), ink)
+    _paint(picture, ~left & top & (np.hypot(x * 12 % 1 - 0.5, y * 12 % 1 - 0.5) < 0.3), ink)
+    _paint(picture, left & ~top & ((np.floor(x * 12) + np.floor(y * 12)) % 2 < 1), ink)
+    return picture
+
+
+def _boat(x: Plane, y: Plane) -> Plane:
+    """A boat on the sea, with hills and the sun behind it."""
+    sky = np.stack([150 + 80 * y, 190 + 40 * y, 232 - 10 * y], axis=-1)
+    picture: Plane = sky.astype(np.float32)
+    _paint(picture, (x - 0.78) ** 2 + (y - 0.2) ** 2 < 0.085**2, (252, 214, 92))
+    _paint(picture, y > 0.56 - 0.13 * np.sin(5.5 * x + 0.4) - 0.04 * np.sin(13 * x), (96, 140, 96))
+    _paint(picture, y > 0.62, (44, 98, 150))
+    _paint(picture, (y > 0.62) & (np.sin(70 * y + 3 * np.sin(9 * x)) > 0.86), (92, 146, 190))
+    _paint(picture, (y > 0.68) & (y < 0.77) & (abs(x - 0.4) < 0.2 - 0.9 * (y - 0.68)), (122, 66, 40))
+    _paint(picture, (abs(x - 0.4) < 0.008) & (y > 0.24) & (y < 0.68), (70, 50, 40))
+    _paint(picture, (x > 0.42) & (y < 0.64) & (y - 0.26 > 2.1 * (x - 0.42)), (246, 246, 240))
+    return picture
+
+
+SAMPLES: dict[str, Callable[[Plane, Plane], Plane]] = {
+    "boat": _boat,
+    "two shapes": _two_shapes,
+    "twins": _twins,
+    "textures": _textures,
+}
+"""By name: draws the picture at places from 0 to 1; x grows to the right, y downwards."""
+
+
+def _plain(x: Plane, colour: Colour) -> Plane:
+    return np.full((*x.shape, 3), colour, dtype=np.float32)
+
+
+def _paint(picture: Plane, where: NDArray[np.bool_], colour: Colour) -> None:
+    picture[where] = colour

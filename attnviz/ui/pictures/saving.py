@@ -1,0 +1,41 @@
+"""Take a picture's attention along: the link to this very view, and all numbers as a file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+
+import streamlit as st
+
+from attnviz import trace_file
+from attnviz.trace import Trace
+from attnviz.ui import caches
+from attnviz.ui.components.copy_link import copy_link
+from attnviz.ui.explore.file_names import file_name_of
+
+
+def draw(trace: Trace, given: Mapping[str, list[str]]) -> None:
+    """Draw the buttons.
+
+    Args:
+        trace: of the picture on show.
+        given: what the link says.
+    """
+    with st.container(horizontal=True, vertical_alignment="center"):
+        copy_link("link", given)
+        st.download_button(
+            "All heads (NPZ)",
+            lambda: npz_of(trace),
+            file_name=f"{file_name_of(caches.called(trace.model))}.npz",
+            mime="application/zip",
+            on_click="ignore",
+            help="Every query, key, value, score and weight of this picture as the model computed them: for "
+            "Python, attnviz.Trace.load or numpy.load.",
+        )
+
+
+def npz_of(trace: Trace) -> bytes:
+    """The whole forward pass over a picture."""
+    file = io.BytesIO()
+    trace_file.write(trace, file)
+    return file.getvalue()

@@ -1,0 +1,33 @@
+"""The rows and columns of a picture, as the browser is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
+
+
+class ShownToken(TypedDict):
+    """A token as the picture shows it.
+
+    Attributes:
+        label: what is written.
+        name: what sentences call it; with its number where the text has the same label twice.
+        title: what a pointer resting on it is told.
+        special: whether the tokenizer added it ([CLS], [SEP]).
+    """
+
+    label: str
+    name: str
+    title: str
+    special: bool
+
+
+def shown_tokens(groups: Sequence[Group]) -> list[ShownToken]:
+    """The rows or the columns of a picture, in order."""
+    return [
+        {"label": g.label, "name": name_of(place, groups), "title": g.title, "special": g.special}
+        for place, g in enumerate(groups)
+    ]

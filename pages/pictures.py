@@ -1,0 +1,35 @@
+"""Where does a model look in a picture? Every patch is a token, and every head says where it looks."""
+
+import streamlit as st
+
+from attnviz.ui import frame, links
+from attnviz.ui.components.component import send_code
+from attnviz.ui.pictures import choosing, looking, saving
+
+frame.require()
+links.remember()
+st.title("Pictures", anchor=False)
+st.markdown(
+    "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a text; "
+    "[CLS] stands for the whole picture. Click a patch to see where it looks."
+)
+seen = choosing.choose()
+notices = st.container()
+with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
+    narrow, wide = st.columns([5, 7], gap="medium")
+with narrow.container(border=True):
+    layers, heads = seen.weights.shape[:2]
+    st.header(f"All {layers * heads} heads at a glance", anchor=False)
+    overview = st.container()
+    layer, head = choosing.choose_head(seen)
+    query = choosing.choose_patch(seen)
+send_code()
+with overview:
+    pixels = looking.all_heads(seen, layer, head, query)
+with wide.container(border=True):
+    st.header(f"Layer {layer} · Head {head}", anchor=False)
+    looking.one_head(seen, pixels, layer, head, query)
+    given = links.given(choosing.PARAMETERS)
+    saving.draw(seen.trace, given)
+with notices:
+    links.draw(given)

@@ -1,0 +1,96 @@
+"""A model that sees: patches by mouse and keyboard, a picture of one's own, and nothing for axe to find."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnviz.capture import loading
+from attnviz.trace import Trace
+from attnviz.ui.pictures import seeing
+from tests.browser.server import Server
+from tests.browser.visit import PHONE, axe, visit, wait_idle
+from tests.capture.tiny import tiny
+
+OPENS_MS = 60_000  # transformers is imported first
+UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model that sees three rows of five patches."""
+    return tiny("vit", tmp_path_factory.mktemp("models") / "vit")
+
+
+def open_pictures(page: Page, server: Server, folder: Path, **choices: str) -> None:
+    """Open the model, unless an earlier test has, and then the page by a link."""
+    visit(page, f"{server.url}/models?{urlencode({'own': folder})}")
+    page.get_by_role("button", name="Look").click()
+    opened = page.get_by_text("It is open")
+    expect(page.get_by_role("button", name="Open", exact=True).or_(opened)).to_be_visible(timeout=OPENS_MS)
+    if not opened.is_visible():
+        page.get_by_role("button", name="Open", exact=True).click()
+    expect(opened).to_be_visible(timeout=OPENS_MS)
+    visit(page, f"{server.url}/pictures?{urlencode({'model': folder, **choices})}")
+
+
+def look(folder: Path, name: str) -> Trace:
+    return loading.look(str(folder), seeing.drawn(name), name)
+
+
+def test_patches_are_chosen_by_mouse_and_keyboard(page: Page, server: Server, folder: Path) -> None:
+    open_pictures(page, server, folder, picture="two shapes", layer="2", head="3")
+    weights = look(folder, "two shapes").block("encoder", 1).weights[2]
+    patches = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell")
+    expect(patches).to_have_count(15)
+    patches.nth(3).click()
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(re.escape("patch=row+1%2C+column+4")))
+    for patch in range(15):
+        name = f"row {patch // 5 + 1}, column {patch % 5 + 1}: {100 * weights[4, 1 + patch]:.1f} %"
+        expect(patches.nth(patch)).to_have_accessible_name(name)
+    beside = page.get_by_role("group", name="Tokens beside the picture").get_by_role("button")
+    expect(beside).to_have_text([f"[CLS]{100 * weights[4, 0]:.1f} %"])
+
+    patches.nth(3).focus()
+    for key in ("ArrowDown", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    told = f"row 1, column 4 looks at row 2, column 2: {100 * weights[4, 7]:.1f} %"
+    expect(page.get_by_text(told)).to_be_visible()
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(re.escape("patch=row+2%2C+column+2")))
+    expect(patches.nth(6)).to_be_focused()
+    beside.click()
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(re.escape("patch=%5BCLS%5D")))
+    other = look(folder, "two shapes").block("encoder", 0).weights[1, 0]
+    page.get_by_role("gridcell", name="Layer 1, head 2:").click()
+    wait_idle(page)
+    expect(page.get_by_role("heading", name="Layer 1 · Head 2")).to_be_visible()
+    expect(patches.nth(0)).to_have_accessible_name(f"row 1, column 1: {100 * other[1]:.1f} %")
+    assert axe(page) == []
+
+
+@pytest.mark.parametrize(("viewport", "colour_scheme"), [(PHONE, "dark")], ids=["phone"])
+def test_a_picture_of_ones_own(
+    page: Page, server: Server, folder: Path, tmp_path: Path, colour_scheme: str
+) -> None:
+    open_pictures(page, server, folder)
+    assert axe(page) == [], colour_scheme
+    page.get_by_role("radio", name="your own").click()
+    wait_idle(page)
+    upload = page.locator("input[type=file]")
+    (tmp_path / "no.png").write_bytes(b"not a picture")
+    (tmp_path / "yes.png").write_bytes(seeing.drawn("textures"))
+    upload.set_input_files(tmp_path / "no.png")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("no picture")
+    upload.set_input_files(tmp_path / "yes.png")
+    weights = look(folder, "textures").block("encoder", 0).weights[0, 8]
+    patch = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell").nth(2)
+    expect(patch).to_have_accessible_name(f"row 1, column 3: {100 * weights[3]:.1f} %")
+    wait_idle(page)
+    assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

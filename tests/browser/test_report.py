@@ -1,0 +1,248 @@
+"""The report in a browser: a file without a network, every number the trace's, for mouse, keys and paper."""
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from attnviz.analysis.picture import sequential
+from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.report.notebook import show
+from attnviz.report.page import Opening, report
+from attnviz.trace import Kind, Trace
+from tests.browser.visit import DESKTOP, PHONE, Faults, axe
+from tests.report.held import weights_in
+from tests.report.made import TARGET, TEXT, encoder, translator
+
+FIRST = Opening(layer=1, head=2, query=2)
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_file(context: BrowserContext, faults: Faults, tmp_path: Path) -> Open:
+    """Opens a page as a file, with no network; the file is all that the browser may ask for."""
+    faults.hosts.add("")  # of files
+    context.set_offline(True)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+
+    def open_it(text: str, link: str = "") -> Page:
+        file = tmp_path / "report.html"
+        file.write_text(text, "utf-8")
+        page = context.new_page()
+        page.goto(f"{file.as_uri()}{link}")
+        page.wait_for_selector("html[data-drawn]")
+        assert [url for url in asked if not url.startswith(("blob:", "data:"))] == [file.as_uri()]
+        asked.clear()
+        return page
+
+    return open_it
+
+
+def tenths(share: float) -> str:
+    return str((Decimal(float(share)) * 100).quantize(Decimal("0.1"), ROUND_HALF_UP))
+
+
+def expected(trace: Trace, kind: Kind, hide: bool) -> tuple[Any, Any]:
+    """The weights as they are shown, and where a query may look."""
+    block = trace.of_kind(kind)[0]
+    texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
+    shown = [
+        Shown(tokens, text, hide_special=hide)
+        for tokens, text in zip((block.query_tokens, block.key_tokens), texts, strict=True)
+    ]
+    return shown_weights(trace.stack(kind), *shown), block.mask[np.ix_(*(side.visible for side in shown))]
+
+
+def numbers(page: Page) -> list[list[str]]:
+    """What the table of all numbers says."""
+    page.locator("summary", has_text="All numbers").click()
+    rows = page.locator("details table tbody tr")
+    rows.first.wait_for()
+    return [row.locator("td").all_text_contents() for row in rows.all()]
+
+
+def head_title(page: Page) -> Locator:
+    return page.locator("section.one h2")
+
+
+@pytest.mark.parametrize(("kind", "hide"), [("encoder", True), ("decoder", False), ("cross", True)])
+def test_every_number_is_the_trace_s(open_file: Open, kind: Kind, hide: bool) -> None:
+    trace = translator()
+    page = open_file(report(trace), f"#kind={kind}&layer=2&head=3&view=matrix&hide={int(hide)}")
+    weights, allowed = expected(trace, kind, hide)
+    assert numbers(page) == [
+        [tenths(share) if seen else "–masked" for share, seen in zip(*row, strict=True)]
+        for row in zip(weights[1, 2], allowed, strict=True)
+    ]
+    way = "hidden" if hide else "plain"
+    values = page.evaluate(f"[...window.attnviz.get('1 {kind} {way} layer 2').arrays.values.values]")
+    held = weights_in(report(trace), kind, way)[1]
+    np.testing.assert_array_equal(np.array(values, float).reshape(held.shape), held)
+    found = page.evaluate(f"[...window.attnviz.get('1 {kind} {way} pixels').arrays.pixels.values]")
+    drawn = sequential(weights, mask=allowed).levels
+    # The browser rounds in double precision.
+    assert np.abs(np.array(found).reshape(drawn.shape) - drawn.astype(int)).max() <= 1
+    assert (np.array(found).reshape(drawn.shape) == 255).sum() == (drawn == 255).sum()
+
+
+def test_pointing_at_a_token_tells_its_numbers(open_file: Open) -> None:
+    trace = encoder()
+    page = open_file(report(trace, FIRST))
+    words = page.locator(".words")
+    order = np.argsort(-trace.stack("encoder")[1, 2], axis=1, kind="stable")[:, :3]
+
+    def said(query: int) -> str:
+        names = ["[CLS]", "the (token 2)", "dog", "saw", "the (token 5)", "cat", "[SEP]"]
+        row = trace.stack("encoder")[1, 2, query]
+        shares = ", ".join(f"{names[key]} {tenths(row[key])} %" for key in order[query])
+        return f"{names[query]} looks at {shares}"
+
+    expect(words).to_have_text(said(2))
+    page.locator(".queries button").nth(3).hover()
+    expect(words).to_have_text(said(3))
+    page.locator(".keys button").nth(0).hover()  # leaves the query's column
+    page.locator(".queries button").nth(5).click()
+    page.mouse.move(0, 0)
+    expect(words).to_have_text(said(5))
+
+
+def test_heads_are_chosen_with_the_keyboard_and_stand_in_the_address(open_file: Open) -> None:
+    page = open_file(report(translator()), "#kind=decoder")
+    expect(head_title(page)).to_have_text("Decoder · Layer 1 · Head 1")
+    page.locator(".grid button").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".fact")).to_contain_text("Layer 2 · Head 2: on average")
+    expect(head_title(page)).to_have_text("Decoder · Layer 1 · Head 1")
+    page.keyboard.press("Enter")
+    expect(head_title(page)).to_have_text("Decoder · Layer 2 · Head 2")
+    page.get_by_role("radio", name="Decoder").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Cross-attention")).to_be_checked()
+    page.get_by_role("checkbox", name="Hide special tokens").press("Space")
+    page.locator(".queries button").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    link = "#text=1&kind=cross&layer=2&query=3&key=none&view=lines&head=2&hide=1"
+    assert page.evaluate("location.hash") == link
+    again = open_file(report(translator()), link)
+    expect(head_title(again)).to_have_text("Cross-attention · Layer 2 · Head 2")
+    expect(again.locator(".queries button.pinned")).to_have_text("chien")
+    expect(again.locator(".queries button")).to_have_text(TARGET.split())
+    expect(again.locator(".keys button .label")).to_have_text(TEXT.split())
+    expect(again.locator(".words")).to_contain_text("chien looks at")
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["#layer=99&head=x,2,2&query=1e9&kind=__proto__&view=<b>", "#text=-1&head=&key=3", "#%E0%A4%A", "#hide"],
+)
+def test_a_broken_link_opens_what_there_is(open_file: Open, link: str) -> None:
+    page = open_file(report(encoder()), link)
+    expect(head_title(page)).to_have_text("Layer 1 · Head 2" if "x,2,2" in link else "Layer 1 · Head 1")
+
+
+def test_the_reader_changes_between_texts(open_file: Open) -> None:
+    page = open_file(report([encoder(), encoder("a </script><b>b")], FIRST))
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"“{TEXT}”")
+    page.get_by_text("a </script><b>b", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("“a </script><b>b”")
+    expect(head_title(page)).to_have_text("Layer 2 · Head 3")
+    expect(page.locator(".queries .label")).to_have_text(["[CLS]", "a", "</script><b>b", "[SEP]"])
+    assert page.title() == "Layer 2 · Head 3 of made: a </script><b>b"
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_the_page_is_accessible(open_file: Open) -> None:
+    page = open_file(report([translator(), encoder()], Opening(kind="cross", query=1)))
+    page.locator("summary", has_text="All numbers").click()
+    assert axe(page) == []
+    page.get_by_role("radio", name="Matrix").check(force=True)
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("colour_scheme", ["dark"])
+def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Open) -> None:
+    trace = encoder()
+    page = open_file(report(trace, FIRST))
+    assert page.pdf().startswith(b"%PDF")
+    page.emulate_media(media="print")
+    expect(page.locator(".parts")).to_be_hidden()
+    paper = page.locator(".paper")
+    expect(paper.locator("svg")).to_be_visible()
+    expect(paper.locator("svg text").first).to_have_text("Layer 2 · Head 3")
+    expect(paper.locator("svg")).to_contain_text(f"“{TEXT}” · made · head 2-3 · weights")
+    rows = [row.locator("td").all_text_contents() for row in paper.locator("tbody tr").all()]
+    assert rows == [[tenths(share) for share in row] for row in trace.stack("encoder")[1, 2]]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_picture_is_saved(open_file: Open, ending: str) -> None:
+    page = open_file(report(encoder(model="owner/made: 1"), FIRST))
+    with page.expect_download() as download:
+        page.get_by_role("button", name=ending.upper(), exact=True).click()
+    assert download.value.suggested_filename == f"attnviz-owner-made-1-layer2-head3-lines.{ending}"
+    assert download.value.path().stat().st_size > 5000
+
+
+def test_an_old_browser_is_told_why(context: BrowserContext, faults: Faults, tmp_path: Path) -> None:
+    faults.hosts.add("")
+    (tmp_path / "report.html").write_text(report(encoder()), "utf-8")
+    context.add_init_script("delete window.DecompressionStream")
+    page = context.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    expect(page.get_by_role("main")).to_have_text("This page needs a browser of 2023 or later.")
+
+
+def test_a_long_text_is_told_row_by_row(open_file: Open) -> None:
+    trace = encoder(" ".join(f"w{n}" for n in range(29)))
+    page = open_file(report(trace, FIRST))
+    page.locator("summary", has_text="All numbers").click()
+    rows = page.locator("details li")
+    expect(rows).to_have_count(31)
+    row = trace.stack("encoder")[1, 2, 7]
+    most = trace.blocks[0].key_tokens[row.argmax()].text
+    expect(rows.nth(7)).to_contain_text(f"w6 looks at {most} {tenths(row.max())} %")
+
+
+def test_figures_of_a_notebook_do_not_disturb_each_other(
+    context: BrowserContext, faults: Faults, tmp_path: Path
+) -> None:
+    faults.hosts.add("")
+    figures = [
+        show(encoder(), layer=1, head=2, query=2),
+        show(translator(), kind="cross", view="matrix"),
+        show(encoder("a b"), view="atlas"),
+    ]
+    cells = "".join(figure._repr_html_() for figure in figures)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><meta charset=utf-8>{cells}", "utf-8")
+    page = context.new_page()
+    page.set_viewport_size({"width": 900, "height": 2400})
+    page.goto((tmp_path / "notebook.html").as_uri())
+    first, second, third = (page.frame_locator("iframe").nth(at) for at in range(3))
+    expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 3")
+    expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
+    expect(third.locator("h2")).to_have_text("All 6 heads at a glance")
+    expect(second.get_by_role("radio")).to_have_count(0)
+    first.locator(".chips button").nth(0).click()
+    expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 1")
+    expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
+    for figure, frame in zip(figures, (first, second, third), strict=True):
+        box = frame.locator("main").bounding_box()
+        assert box is not None
+        assert box["height"] <= figure.height
+    expect(first.get_by_text("Made with attnviz.")).to_be_hidden()
+
+
+def test_a_saved_figure_is_a_page(open_file: Open) -> None:
+    page = open_file(show(encoder(), layer=1, head=2).page, "#layer=1")
+    expect(head_title(page)).to_have_text("Layer 1 · Head 3")
+    expect(page.get_by_text("Made with attnviz.")).to_be_visible()

@@ -1,0 +1,89 @@
+"""What transformers itself says about a tiny model, to compare with what attnviz shows."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+import attnviz
+from attnviz.capture import models
+from attnviz.trace import Floats, Kind, Trace
+from tests.capture.tiny import SENTENCE
+
+PAIRED = ("bart", "marian", "t5")
+"""The families with an encoder and a decoder."""
+
+SEEING = ("vit",)
+"""The families that see pictures."""
+
+TARGET = "The road was very wide ."
+"""What the decoders of the first ones read."""
+
+
+def picture() -> Image.Image:
+    """A picture larger than the model's, of another shape, and nowhere the same."""
+    random = np.random.default_rng(3)
+    return Image.fromarray(random.integers(0, 255, (31, 43, 3), dtype=np.uint8))
+
+
+@cache
+def captured(folder: Path) -> Trace:
+    """What attnviz shows, by its public door."""
+    if folder.name in SEEING:
+        return attnviz.look(picture(), folder, "noise")
+    return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in PAIRED else None)
+
+
+def own_model(folder: Path) -> PreTrainedModel:
+    """The model as transformers loads it, with its own attention."""
+    auto: Any = AutoModelForSeq2SeqLM if folder.name in PAIRED else AutoModel
+    model: PreTrainedModel = auto.from_pretrained(
+        folder,
+        attn_implementation="eager",
+        dtype=torch.float32,
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+    ).eval()
+    return model
+
+
+def own_tokenizer(folder: Path) -> Any:
+    """The tokenizer as transformers loads it, without what it would add for a family's own one."""
+    return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+
+
+def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
+    """What transformers itself makes of the same text, or of the same picture."""
+    if folder.name in SEEING:
+        processor = ViTImageProcessorPil.from_pretrained(folder, local_files_only=True)
+        return {"pixel_values": processor(picture(), return_tensors="pt")["pixel_values"]}
+    tokenizer = own_tokenizer(folder)
+    inputs = {"input_ids": tokenizer(SENTENCE, return_tensors="pt")["input_ids"]}
+    if folder.name in PAIRED:
+        labels = tokenizer(text_target=TARGET, return_tensors="pt")["input_ids"]
+        shift: Any = model.prepare_decoder_input_ids_from_labels
+        inputs["decoder_input_ids"] = shift(labels=labels)
+    return inputs
+
+
+@cache
+def own_weights(folder: Path) -> dict[Kind, list[Floats]]:
+    """The weights that transformers returns, by kind, layer by layer."""
+    model = own_model(folder)
+    with torch.inference_mode():
+        output = model(**own_inputs(folder, model), output_attentions=True)
+    returned: dict[Kind, Any] = {models.entry(str(folder)).kinds[0]: getattr(output, "attentions", None)}
+    if folder.name in PAIRED:
+        returned = {
+            "encoder": output.encoder_attentions,
+            "decoder": output.decoder_attentions,
+            "cross": output.cross_attentions,
+        }
+    return {kind: [layer[0].numpy() for layer in layers] for kind, layers in returned.items()}

@@ -1,0 +1,516 @@
+"""Every family that attnviz shows, built small, saved, and read back by folder: is it transformers' own?"""
+
+import gc
+import shutil
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
+
+import attnviz
+from attnviz.capture import checks, loading, models, recorder
+from attnviz.capture.given import Given, Writing
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.patches import grid
+from attnviz.capture.pictures import SeeingModel
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.trace import Floats, Mask
+from attnviz.trace import attend as stated_attend
+from tests.capture.by_transformers import (
+    PAIRED,
+    TARGET,
+    captured,
+    own_inputs,
+    own_model,
+    own_tokenizer,
+    own_weights,
+)
+from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE
+
+# Where the layer that mixes the heads stands, seen from the block of its layer; transformers' own names.
+MIXING = {
+    "bert": ["attention.output.dense"],
+    "roberta": ["attention.output.dense"],
+    "electra": ["attention.output.dense"],
+    "deberta": ["attention.output.dense"],
+    "deberta-v2": ["attention.output.dense"],
+    "distilbert": ["attention.out_lin"],
+    "albert": ["attention.dense"],
+    "modernbert": ["attn.Wo"],
+    "mpnet": ["attention.attn.o"],
+    "gpt2": ["attn.c_proj"],
+    "gpt_neo": ["attn.attention.out_proj"],
+    "gpt_neox": ["attention.dense"],
+    "gptj": ["attn.out_proj"],
+    "bloom": ["self_attention.dense"],
+    "opt": ["self_attn.out_proj"],
+    "phi": ["self_attn.dense"],
+    **{family: ["self_attn.o_proj"] for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3")},
+    "bart": ["self_attn.out_proj", "encoder_attn.out_proj"],
+    "marian": ["self_attn.out_proj", "encoder_attn.out_proj"],
+    "t5": ["SelfAttention.o", "EncDecAttention.o"],
+    "vit": ["attention.o_proj"],
+}
+
+Folder = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_all_weights_are_those_of_eager_to_the_bit(folder_of: Folder, family: str) -> None:
+    found, expected = captured(folder_of(family)), own_weights(folder_of(family))
+    assert list(expected) == list(models.entry(str(folder_of(family))).kinds)
+    assert len(found.blocks) == sum(len(layers) for layers in expected.values())
+    for kind, layers in expected.items():
+        assert [block.layer for block in found.of_kind(kind)] == list(range(len(layers)))
+        for block, weights in zip(found.of_kind(kind), layers, strict=True):
+            assert np.array_equal(block.weights, weights)
+            assert weights.shape[1:] == (len(block.query_tokens), len(block.key_tokens))
+            assert weights.max() > 1.5 * weights.mean()  # or else a wrong one might pass for right
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: Folder, family: str) -> None:
+    for block in captured(folder_of(family)).blocks:
+        scores, weights = stated_attend(block.query, block.key, block.mask, block.scale, block.bias)
+        np.testing.assert_allclose(weights, block.weights, atol=1e-6, rtol=0)
+        np.testing.assert_allclose(scores, block.scores, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: Folder, family: str) -> None:
+    folder = folder_of(family)
+    model = own_model(folder)
+    mixing = [
+        module
+        for name, module in model.named_modules()
+        if any(name.endswith(f".{end}") for end in MIXING[family])
+    ]
+    said: list[tuple[Tensor, Floats]] = []
+    for module in mixing:
+        bias = getattr(module, "bias", None)
+        added = torch.zeros(1) if bias is None else bias.detach()
+        module.register_forward_hook(
+            lambda _, __, output, added=added: said.append((added, output[0].detach().numpy()))
+        )
+    with torch.inference_mode():
+        model(**own_inputs(folder, model))
+    blocks = captured(folder).blocks
+    assert len(said) == len(blocks)
+    for block, (added, whole) in zip(blocks, said, strict=True):
+        assert block.projection is not None
+        shares = np.einsum("hqd,hdm->hqm", block.output, block.projection)
+        np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
+
+
+def backwards(tokens: int) -> Mask:
+    return np.tril(np.ones((tokens, tokens), dtype=np.bool_))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_encoders_look_everywhere_and_decoders_backwards(folder_of: Folder, family: str) -> None:
+    windows = {"mistral": [5, 5], "gpt_neo": [99, 5]}.get(family, [99] * 3)
+    for block in captured(folder_of(family)).blocks:
+        tokens = len(block.key_tokens)
+        if block.kind == "decoder":
+            near = ~np.tril(backwards(tokens), k=-windows[block.layer])
+            assert np.array_equal(block.mask, backwards(tokens) & near)
+        elif family == "modernbert" and block.layer % 2:
+            apart = np.abs(np.subtract.outer(np.arange(tokens), np.arange(tokens)))
+            assert np.array_equal(block.mask, apart <= 3)
+        else:
+            assert block.mask.all()
+
+
+def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: Folder) -> None:
+    block = captured(folder_of("llama")).blocks[0]
+    assert block.key.shape == block.value.shape == (6, 14, 10)
+    for keys in (block.key, block.value):
+        assert all(np.array_equal(keys[head], keys[head - head % 3]) for head in range(6))
+        assert not np.array_equal(keys[2], keys[3])
+
+
+def test_one_module_may_serve_every_layer(folder_of: Folder) -> None:
+    first, second, third = captured(folder_of("albert")).of_kind("encoder")
+    assert first.projection is not None
+    assert second.projection is not None
+    assert np.array_equal(first.projection, second.projection)
+    assert not np.array_equal(first.query, second.query)
+    assert not np.array_equal(second.query, third.query)
+
+
+def test_t5_does_not_scale_and_adds_one_bias_in_every_layer(folder_of: Folder) -> None:
+    trace = captured(folder_of("t5"))
+    for kind in ("encoder", "decoder"):
+        biases = [block.bias for block in trace.of_kind(kind) if block.bias is not None]
+        assert len(biases) == len(trace.of_kind(kind))
+        assert all(np.array_equal(bias, biases[0]) for bias in biases)
+        assert np.array_equal(biases[0][:, 0, :-1], biases[0][:, 1, 1:])  # the same distance, the same bias
+    assert all(block.scale == 1 for block in trace.blocks)
+    assert all(block.bias is None for block in trace.of_kind("cross"))
+
+
+def test_blooms_bias_is_the_slope_times_the_place(folder_of: Folder) -> None:
+    for block in captured(folder_of("bloom")).blocks:
+        assert block.bias is not None
+        steps = np.diff(block.bias, axis=2)
+        np.testing.assert_allclose(steps, np.broadcast_to(steps[:, :1, :1], steps.shape), atol=1e-6)
+        assert len({float(slope) for slope in steps[:, 0, 0]}) == 3
+
+
+def test_the_decoder_reads_the_start_and_not_the_end(folder_of: Folder) -> None:
+    starts = {"bart": ["</s>", "<s>"], "marian": ["<pad>"], "t5": ["<pad>"]}
+    for family, start in starts.items():
+        trace = captured(folder_of(family))
+        words = [token.text for token in trace.of_kind("cross")[0].query_tokens]
+        assert words == [*start, *TARGET.split()]
+        assert trace.target == TARGET
+        assert trace.written == 0
+
+
+@pytest.mark.parametrize("family", ["bart", "marian"])
+def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(
+    folder_of: Folder, family: str
+) -> None:
+    folder = folder_of(family)
+    trace = attnviz.trace(SENTENCE, folder)
+    model = own_model(folder)
+    tokenizer = own_tokenizer(folder)
+    ids = tokenizer(SENTENCE, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        generated = model.generate(  # type: ignore[operator]
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, num_beams=1, max_new_tokens=40
+        )
+    read = [token.id for token in trace.of_kind("decoder")[0].query_tokens]
+    assert read[:40] == generated[0].tolist()[:40]  # the 41st is an end that `generate` sets by itself
+    assert trace.written == len(read) - 1 == 40
+    assert trace.target is not None
+    assert len(trace.target.split()) == trace.written
+
+
+def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: Folder) -> None:
+    folder = folder_of("gpt2")
+    trace = attnviz.trace("The dog", folder, writing=Writing(3, temperature=1, seed=5))
+    assert trace.written == 3
+    assert trace.text.startswith("The dog ")
+    again = attnviz.trace(trace.text, folder)
+    assert again.blocks[0].query_tokens == trace.blocks[0].query_tokens
+    assert np.array_equal(again.stack("decoder"), trace.stack("decoder"))
+
+
+def test_what_a_model_expects_is_what_its_head_says(folder_of: Folder) -> None:
+    for family, auto, text in (
+        ("gpt2", AutoModelForCausalLM, "The dog was"),
+        ("bert", AutoModelForMaskedLM, "The [MASK] was tired"),
+    ):
+        folder = folder_of(family)
+        model = auto.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
+        tokenizer = own_tokenizer(folder)
+        inputs = tokenizer(text, return_tensors="pt")
+        with torch.inference_mode():
+            expected = model(**inputs).logits[0].softmax(-1)
+        found = attnviz.predictions(text, folder)
+        assert [one.position for one in found] == ([2] if family == "bert" else [0, 1, 2])
+        for one in found:
+            best = expected[one.position].topk(10)
+            assert [candidate.id for candidate in one.candidates] == best.indices.tolist()
+            probabilities = [candidate.probability for candidate in one.candidates]
+            np.testing.assert_allclose(probabilities, best.values, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["bert", "electra", "roberta"])
+def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, family: str) -> None:
+    folder, pair = folder_of(family), ("The dog was tired .", "The road was very wide .")
+    trace = attnviz.trace(pair[0], folder, second=pair[1])
+    inputs = own_tokenizer(folder)(*pair, return_tensors="pt", return_token_type_ids=family != "roberta")
+    with torch.inference_mode():
+        expected = own_model(folder)(**inputs, output_attentions=True).attentions
+    for block, weights in zip(trace.blocks, expected, strict=True):
+        assert np.array_equal(block.weights, weights[0])
+    assert {token.sentence for token in trace.blocks[0].query_tokens} == {0, 1}
+    assert trace.second == pair[1]
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "match"),
+    [
+        ("gpt2", Given("The dog", second="a cat"), "not two sentences"),
+        ("bert", Given("The dog", target="a cat"), "no decoder"),
+        ("bert", Given("The dog", writing=Writing(3)), "only reads"),
+        ("bart", Given("The dog", second="a cat"), "not two sentences"),
+        ("vit", Given("The dog"), "sees pictures"),
+    ],
+)
+def test_what_a_model_cannot_do_is_refused(folder_of: Folder, family: str, given: Given, match: str) -> None:
+    with pytest.raises(ModelNotSupported, match=match):
+        loading.trace(str(folder_of(family)), given)
+
+
+# ---- pictures
+
+
+def test_patches_are_named_by_row_and_column(folder_of: Folder) -> None:
+    trace = captured(folder_of("vit"))
+    tokens = trace.blocks[0].query_tokens
+    assert [token.text for token in tokens] == [
+        "[CLS]",
+        *(f"{row},{column}" for row in (1, 2, 3) for column in (1, 2, 3, 4, 5)),
+    ]
+    assert [token.special for token in tokens] == [True] + [False] * 15
+    assert grid(tokens) == (3, 5)
+    assert trace.text == "noise"
+    assert loading.tokens(str(folder_of("vit")), "noise") == tokens
+
+
+def test_a_patch_is_that_part_of_the_picture(folder_of: Folder) -> None:
+    """In the first layer, only the patch that was changed has another key."""
+    base = Image.new("RGB", (25, 15), "gray")
+    changed = base.copy()
+    changed.paste("white", (20, 5, 25, 10))
+    before, after = (attnviz.look(each, folder_of("vit"), "plain").blocks[0] for each in (base, changed))
+    moved = np.flatnonzero(np.abs(before.key - after.key).max(axis=(0, 2)) > 1e-6)
+    assert [before.key_tokens[token].text for token in moved] == ["2,5"]
+
+
+# ---- the check at load, and what is refused
+
+
+def load_again(folder: Path) -> None:
+    """As if for the first time."""
+    loading._open(models.entry(str(folder)))
+
+
+FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] = {
+    "scale": (("bert", "gpt2", "t5", "deberta", "vit"), lambda record: record.scale * 1.1),
+    "mask": (("gpt2", "mistral", "bart", "t5", "bloom"), lambda _: None),
+    "bias": (("t5", "deberta", "deberta-v2", "mpnet", "bloom"), lambda _: None),
+    "key": (("bert", "llama", "bart", "vit"), lambda record: record.key.roll(1, dims=1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "family"), [(field, family) for field, (some, _) in FORGERIES.items() for family in some]
+)
+def test_a_record_that_is_not_what_happened_is_refused(
+    folder_of: Folder, field: str, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forge = FORGERIES[field][1]
+
+    @contextmanager
+    def forged() -> Iterator[list[recorder.Record]]:
+        with recorder.recording() as records:
+            yield records
+        records[:] = [record._replace(**{field: forge(record)}) for record in records]
+
+    monkeypatch.setattr(checks, "recording", forged)
+    with pytest.raises(ModelNotSupported, match="What cannot be shown exactly is not shown"):
+        load_again(folder_of(family))
+
+
+def test_an_attention_that_was_not_recorded_is_missed(
+    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "keep", lambda _: None)
+    with pytest.raises(ModelNotSupported, match="a way of its own, which attnviz cannot read"):
+        load_again(folder_of("gpt2"))
+
+
+@pytest.mark.parametrize("family", ["falcon", "megatron-bert"])
+def test_an_attention_of_its_own_that_nobody_reads_is_refused(
+    folder_of: Folder, tmp_path: Path, family: str
+) -> None:
+    sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
+    auto: Any = AutoModelForCausalLM if family == "falcon" else AutoModelForMaskedLM
+    auto.from_config(AutoConfig.for_model(family, **sizes)).save_pretrained(tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(folder_of("bert") / name, tmp_path)
+    with pytest.raises(ModelNotSupported, match="in a way of its own, which attnviz cannot read"):
+        attnviz.trace(SENTENCE, tmp_path)
+
+
+REASONS = {
+    "gemma2": "soft-capping",
+    "gpt_oss": "sink",
+    "mamba": "state-space",
+    "qwen3_next": "linear-attention",
+}
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_a_refusal_names_the_family_and_the_reason_before_weights_are_read(
+    folder_of: Folder, family: str
+) -> None:
+    folder = folder_of(family)
+    weights = folder / "model.safetensors"
+    weights.rename(folder / "away")
+    try:
+        with pytest.raises(ModelNotSupported, match=f"“{family}” cannot be shown: .*{REASONS[family]}"):
+            attnviz.trace(SENTENCE, folder)
+    finally:
+        (folder / "away").rename(weights)
+
+
+# ---- files
+
+
+def saved_again(source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Path:
+    """A copy of a model with other weights in its file."""
+    shutil.copytree(source, folder)
+    file = folder / "model.safetensors"
+    save_file(change(load_file(file)), file, {"format": "pt"})
+    return folder
+
+
+def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+    return lambda weights: {name: each for name, each in weights.items() if not name.startswith(parts)}
+
+
+def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: Folder, tmp_path: Path) -> None:
+    whole = folder_of("distilbert")
+    bare = saved_again(whole, tmp_path / "bare", without("vocab_"))
+    assert attnviz.predictions("The [MASK] was tired", whole) != ()
+    assert attnviz.predictions("The [MASK] was tired", bare) == ()
+    assert np.array_equal(attnviz.trace(SENTENCE, bare).stack("encoder"), captured(whole).stack("encoder"))
+
+
+def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
+    folder_of: Folder, tmp_path: Path
+) -> None:
+    def untied(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        words = weights["model.shared.weight"]
+        tables = {f"model.{half}.embed_tokens.weight": words.clone() for half in ("encoder", "decoder")}
+        return {**weights, **tables}
+
+    bare = saved_again(folder_of("marian"), tmp_path / "bare", untied)
+    config = bare / "config.json"
+    config.write_text(
+        config.read_text().replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
+    )
+    found = attnviz.trace(SENTENCE, bare, target=TARGET)
+    assert np.array_equal(found.stack("cross"), captured(folder_of("marian")).stack("cross"))
+    with pytest.raises(ModelNotSupported, match="without the part that writes"):
+        attnviz.trace(SENTENCE, bare)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_a_model_that_was_saved_without_any_head_is_shown(
+    folder_of: Folder, tmp_path: Path, family: str
+) -> None:
+    bare = tmp_path / family
+    shutil.copytree(folder_of(family), bare)
+    (bare / "model.safetensors").unlink()
+    AutoModel.from_pretrained(folder_of(family), local_files_only=True, use_safetensors=True).save_pretrained(
+        bare
+    )
+    assert '"architectures"' in (bare / "config.json").read_text()
+    for one, other in zip(captured(bare).blocks, captured(folder_of(family)).blocks, strict=True):
+        assert np.array_equal(one.weights, other.weights)
+
+
+def as_gpt2_was_published(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Without the prefix of the model with its head, and with masks that nobody learned."""
+    bare = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
+    return {**bare, "h.0.attn.bias": torch.ones(1, 1, 61, 61), "h.0.attn.masked_bias": torch.tensor(-1e4)}
+
+
+def as_bert_was_published(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """With TensorFlow's names, and with parts for its second task."""
+    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    for new, name in old.items():
+        weights = {each.replace(new, name): weight for each, weight in weights.items()}
+    return {**weights, "cls.seq_relationship.weight": torch.zeros(2, 15)}
+
+
+@pytest.mark.parametrize(
+    ("family", "change"), [("gpt2", as_gpt2_was_published), ("bert", as_bert_was_published)]
+)
+def test_files_as_they_were_published_long_ago_are_read(
+    folder_of: Folder,
+    tmp_path: Path,
+    family: str,
+    change: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+) -> None:
+    folder = saved_again(folder_of(family), tmp_path / family, change)
+    for one, other in zip(captured(folder).blocks, captured(folder_of(family)).blocks, strict=True):
+        assert np.array_equal(one.weights, other.weights)
+    text = "The dog [MASK]" if family == "bert" else "The dog"
+    assert attnviz.predictions(text, folder) == attnviz.predictions(text, folder_of(family)) != ()
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (without("transformer.h.1.attn.c_attn"), r"missing.*: h\.1\.attn\.c_attn\.bias and 1 more"),
+        (lambda weights: {**weights, "transformer.wpe.weight": torch.zeros(7, 15)}, "cannot be read"),
+    ],
+    ids=["missing", "of another size"],
+)
+def test_a_model_that_chance_would_complete_is_refused(
+    folder_of: Folder, tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], match: str
+) -> None:
+    folder = saved_again(folder_of("gpt2"), tmp_path / "damaged", change)
+    with pytest.raises(ModelFilesDamaged, match=match):
+        attnviz.trace(SENTENCE, folder)
+
+
+def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(folder_of("gpt2"), folder)
+    entry = replace(models.entry(str(folder)), name="ours")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelFilesDamaged, match="“ours”") as caught:
+        loading._open(entry)
+    assert str(tmp_path) not in str(caught.value)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bart", "vit", "deberta", "gptj"])
+def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: Folder, family: str) -> None:
+    gc.disable()  # as good as for a server, which freezes what it has loaded
+    try:
+        model = loading._open(models.entry(str(folder_of(family))))
+        assert isinstance(model, HuggingFaceModel | SeeingModel)
+        known = weakref.ref(model.network)
+        if isinstance(model, HuggingFaceModel):
+            model.trace("the dog")
+        del model
+        assert known() is None
+    finally:
+        gc.enable()
+
+
+# ---- threads
+
+
+@pytest.mark.parametrize("family", ["deberta-v2", "t5", "gpt_neo"])
+def test_threads_that_share_a_model_never_mix_their_texts(folder_of: Folder, family: str) -> None:
+    words = SENTENCE.split()
+    texts = [" ".join(words[start : start + 5 + start]) for start in range(4)]
+    model = loading.load(str(folder_of(family)))
+    givens = [Given(text, target="the dog" if family in PAIRED else None) for text in texts]
+    expected = [model.trace(given).blocks for given in givens]
+    wrong: list[int] = []
+    start = threading.Barrier(len(texts))
+
+    def again_and_again(number: int) -> None:
+        start.wait()
+        for _ in range(10):
+            for block, right in zip(model.trace(givens[number]).blocks, expected[number], strict=True):
+                same = np.array_equal(block.weights, right.weights) and np.array_equal(block.key, right.key)
+                wrong.extend([] if same else [number])
+
+    threads = [threading.Thread(target=again_and_again, args=(number,)) for number in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

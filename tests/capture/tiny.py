@@ -1,0 +1,358 @@
+"""Models of every family, built small from their configs with random weights, as somebody would save them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageClassification,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+)
+from transformers.utils import logging
+
+SENTENCE = "The dog did not cross the road as it was too tired ."
+"""One that every tiny model can read; each word is one token."""
+
+WORDS = tuple(
+    dict.fromkeys(
+        f"{SENTENCE} {SENTENCE.lower()} narrow wide cat house old man woman a an and but because so he she "
+        "they we I you is are were be has had saw likes went came home away from to in on with fish bird "
+        "small big red green happy sad very Paris is the capital of France , ? !".split()
+    )
+)
+"""What they know besides their special tokens."""
+
+Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]
+
+# What a tokenizer of that kind calls its special tokens, in the order of their ids.
+_NAMED: dict[Special, dict[str, str]] = {
+    "bert": {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    },
+    "roberta": {
+        "bos_token": "<s>",
+        "pad_token": "<pad>",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
+        "mask_token": "<mask>",
+    },
+    "marian": {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"},
+    "t5": {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"},
+    "llama": {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"},
+    "opt": {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "</s>"},
+    "gpt2": {"eos_token": "<|endoftext|>"},
+    "none": {},
+}
+
+# How it sets them around one text, and around two.
+_AROUND: dict[Special, tuple[str, str]] = {
+    "bert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
+    "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
+    "marian": ("$A </s>", "$A $B </s>"),
+    "t5": ("$A </s>", "$A </s> $B </s>"),
+    "llama": ("<s> $A", "<s> $A $B"),
+    "opt": ("</s> $A", "</s> $A $B"),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a family is built small.
+
+    Attributes:
+        head: the Auto class that makes the network with its head.
+        special: which special tokens it knows.
+        sizes: of its config; heads, layers and widths are different numbers, so that none passes for another.
+        spread: of its random weights; much more than a fresh model's, so that attention is far from uniform.
+    """
+
+    head: Any
+    special: Special
+    sizes: dict[str, Any] = field(default_factory=dict)
+    spread: float = 1.5
+
+
+_BERT = {
+    "hidden_size": 15,
+    "intermediate_size": 11,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "max_position_embeddings": 61,
+}
+_ROBERTA = {
+    **_BERT,
+    "max_position_embeddings": 63,
+    "type_vocab_size": 1,
+}  # the first two places are never used
+_LLAMA = {
+    "hidden_size": 24,
+    "intermediate_size": 11,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "head_dim": 10,
+    "num_hidden_layers": 2,
+    "max_position_embeddings": 61,
+}
+_ENCODER_DECODER = {
+    "d_model": 15,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 11,
+    "decoder_ffn_dim": 7,
+    "encoder_layers": 3,
+    "decoder_layers": 2,
+    "max_position_embeddings": 61,
+    "activation_function": "relu",
+}
+
+_RECIPES: dict[str, Recipe] = {
+    "bert": Recipe(AutoModelForMaskedLM, "bert", _BERT),
+    "roberta": Recipe(AutoModelForMaskedLM, "roberta", _ROBERTA),
+    "distilbert": Recipe(
+        AutoModelForMaskedLM,
+        "bert",
+        {"dim": 15, "hidden_dim": 11, "n_heads": 3, "n_layers": 2, "max_position_embeddings": 61},
+    ),
+    "albert": Recipe(AutoModelForMaskedLM, "bert", {**_BERT, "num_hidden_layers": 3, "embedding_size": 7}),
+    "electra": Recipe(AutoModelForMaskedLM, "bert", {**_BERT, "embedding_size": 7}),
+    "modernbert": Recipe(
+        AutoModelForMaskedLM,
+        "bert",
+        {
+            **_BERT,
+            "hidden_size": 30,
+            "num_hidden_layers": 3,
+            "global_attn_every_n_layers": 2,
+            "local_attention": 6,
+        },
+    ),
+    "gpt2": Recipe(
+        AutoModelForCausalLM,
+        "gpt2",
+        {"n_embd": 15, "n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11},
+    ),
+    "gpt_neox": Recipe(AutoModelForCausalLM, "gpt2", {**_BERT, "hidden_size": 30, "rotary_pct": 0.4}),
+    "opt": Recipe(
+        AutoModelForCausalLM,
+        "opt",
+        {
+            "hidden_size": 15,
+            "word_embed_proj_dim": 15,
+            "ffn_dim": 11,
+            "num_attention_heads": 3,
+            "num_hidden_layers": 2,
+            "max_position_embeddings": 61,
+        },
+    ),
+    "llama": Recipe(AutoModelForCausalLM, "llama", _LLAMA),
+    "mistral": Recipe(AutoModelForCausalLM, "llama", {**_LLAMA, "sliding_window": 5}),
+    "qwen2": Recipe(
+        AutoModelForCausalLM,
+        "gpt2",
+        {**{key: size for key, size in _LLAMA.items() if key != "head_dim"}, "hidden_size": 60},
+    ),
+    "qwen3": Recipe(AutoModelForCausalLM, "gpt2", _LLAMA),
+    "gemma": Recipe(AutoModelForCausalLM, "llama", _LLAMA),
+    "phi": Recipe(AutoModelForCausalLM, "gpt2", {**_BERT, "hidden_size": 30, "partial_rotary_factor": 0.4}),
+    "phi3": Recipe(
+        AutoModelForCausalLM,
+        "llama",
+        {**{key: size for key, size in _LLAMA.items() if key != "head_dim"}, "hidden_size": 60},
+    ),
+    "bart": Recipe(
+        AutoModelForSeq2SeqLM, "roberta", {**_ENCODER_DECODER, "decoder_start_token_id": "eos_token"}
+    ),
+    "marian": Recipe(
+        AutoModelForSeq2SeqLM, "marian", {**_ENCODER_DECODER, "decoder_start_token_id": "pad_token"}
+    ),
+    "t5": Recipe(
+        AutoModelForSeq2SeqLM,
+        "t5",
+        {
+            "d_model": 14,
+            "d_kv": 5,
+            "d_ff": 11,
+            "num_heads": 3,
+            "num_layers": 3,
+            "num_decoder_layers": 2,
+            "relative_attention_num_buckets": 8,
+            "relative_attention_max_distance": 17,
+            "decoder_start_token_id": "pad_token",
+        },
+        spread=0.8,  # T5 does not divide by √d_head
+    ),
+    "vit": Recipe(
+        AutoModelForImageClassification,
+        "none",
+        {
+            "hidden_size": 15,
+            "intermediate_size": 11,
+            "num_attention_heads": 3,
+            "num_hidden_layers": 2,
+            "image_size": [15, 25],  # three rows of five patches: neither passes for the other
+            "patch_size": 5,
+            "num_labels": 7,
+        },
+    ),
+    "deberta": Recipe(
+        AutoModelForMaskedLM,
+        "bert",
+        {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "max_relative_positions": 11},
+    ),
+    "deberta-v2": Recipe(
+        AutoModelForMaskedLM,
+        "bert",
+        {
+            **_BERT,
+            "relative_attention": True,
+            "pos_att_type": ["c2p", "p2c"],
+            "position_buckets": 4,
+            "share_att_key": True,
+            "norm_rel_ebd": "layer_norm",
+            "type_vocab_size": 0,
+        },
+    ),
+    "mpnet": Recipe(AutoModelForMaskedLM, "roberta", _ROBERTA),
+    "bloom": Recipe(AutoModelForCausalLM, "llama", {"hidden_size": 15, "n_head": 3, "n_layer": 2}),
+    "gptj": Recipe(
+        AutoModelForCausalLM,
+        "gpt2",
+        {"n_embd": 30, "n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11, "rotary_dim": 4},
+    ),
+    "gpt_neo": Recipe(
+        AutoModelForCausalLM,
+        "gpt2",
+        {
+            "hidden_size": 15,
+            "num_heads": 3,
+            "num_layers": 2,
+            "intermediate_size": 11,
+            "max_position_embeddings": 61,
+            "attention_types": [[["global", "local"], 1]],
+            "window_size": 5,
+        },
+    ),
+    # What is refused, each for a reason of its own.
+    "gemma2": Recipe(AutoModelForCausalLM, "llama", {**_LLAMA, "sliding_window": 5}),
+    "gpt_oss": Recipe(
+        AutoModelForCausalLM,
+        "gpt2",
+        {**_LLAMA, "num_local_experts": 2, "num_experts_per_tok": 1, "sliding_window": 5},
+    ),
+    "mamba": Recipe(
+        AutoModelForCausalLM, "gpt2", {"hidden_size": 14, "state_size": 5, "num_hidden_layers": 2}
+    ),
+    "qwen3_next": Recipe(
+        AutoModelForCausalLM,
+        "gpt2",
+        {
+            **_LLAMA,
+            "layer_types": ["linear_attention", "full_attention"],
+            "linear_num_key_heads": 2,
+            "linear_num_value_heads": 2,
+            "linear_key_head_dim": 5,
+            "linear_value_head_dim": 5,
+            "num_experts": 2,
+            "num_experts_per_tok": 1,
+            "moe_intermediate_size": 7,
+            "shared_expert_intermediate_size": 7,
+        },
+    ),
+}
+
+REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next")
+"""Families that attnviz refuses to show."""
+
+FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in REFUSED)
+"""Families that it shows."""
+
+
+def tiny(family: str, folder: Path) -> Path:
+    """Build a model of that family, save it into the folder, and return the folder.
+
+    The folder holds what `save_pretrained` leaves: config.json, model.safetensors, tokenizer.json and
+    tokenizer_config.json (for a model that sees pictures: preprocessor_config.json instead of the two).
+    The same family gives the same numbers every time.
+
+    Args:
+        family: one of `FAMILIES` or `REFUSED`.
+        folder: made if it is missing.
+    """
+    recipe = _RECIPES[family]
+    folder.mkdir(parents=True, exist_ok=True)
+    ids = _save_tokenizer(recipe.special, folder)
+    named = {name: ids[token] for name, token in _NAMED[recipe.special].items()}
+    sizes = {key: named.get(str(size), size) for key, size in recipe.sizes.items()}
+    if ids:
+        sizes["vocab_size"] = len(ids)
+        for name in ("bos_token", "eos_token", "pad_token", "cls_token", "sep_token"):
+            sizes[f"{name}_id"] = named.get(name)
+    with torch.random.fork_rng():
+        torch.manual_seed(11)
+        network = recipe.head.from_config(AutoConfig.for_model(family, **sizes), dtype=torch.float32).eval()
+        _spread(network, recipe.spread)
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # it would fill the tests' output
+    network.save_pretrained(folder)
+    if family == "vit":
+        _save_image_processor(sizes["image_size"], folder)
+    return folder
+
+
+def _spread(network: nn.Module, spread: float) -> None:
+    """Random weights that keep a unit input's size about `spread`; biases that cannot be overlooked."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if parameter.dim() > 1:
+                parameter.normal_(0, spread / (parameter.numel() / parameter.shape[0]) ** 0.5)
+            elif name.endswith("bias"):
+                parameter.normal_(0, 0.3)
+
+
+def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:
+    """Writes both of its files, and returns the row of every token; a model without words gets neither."""
+    if special == "none":
+        return {}
+    named = _NAMED[special]
+    ids = {token: number for number, token in enumerate((*named.values(), *WORDS))}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token=named.get("unk_token", WORDS[-1])))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(list(named.values()))
+    if special in _AROUND:
+        single, pair = _AROUND[special]
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=single, pair=pair, special_tokens=[(token, ids[token]) for token in named.values()]
+        )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **named}, indent=2), "utf-8"
+    )
+    return ids
+
+
+def _save_image_processor(size: list[int], folder: Path) -> None:
+    height, width = size
+    processor = {
+        "image_processor_type": "ViTImageProcessor",
+        "do_resize": True,
+        "size": {"height": height, "width": width},
+        "resample": 2,
+        "do_rescale": True,
+        "rescale_factor": 1 / 255,
+        "do_normalize": True,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor, indent=2), "utf-8")

@@ -1,0 +1,72 @@
+"""Small traces made by hand, with sizes that are distinct primes."""
+
+import numpy as np
+
+from attnviz.trace import Block, Kind, Mask, Token, Trace
+
+LAYERS, HEADS, D_HEAD = 2, 3, 5
+TEXT = "the dog saw the cat"  # with [CLS] and [SEP] seven tokens
+TARGET = "le chien vit"  # with [START] four tokens
+
+
+def tokens(text: str, *, before: str | None = None, after: str | None = None) -> tuple[Token, ...]:
+    """One token for each word, and special ones around them."""
+    found = [Token(before, 1, 0, 0, None, True)] if before else []
+    start = 0
+    for number, word in enumerate(text.split(" ")):
+        found.append(Token(word, 10 + number, start, start + len(word), number, False))
+        start += len(word) + 1
+    return (*found, *([Token(after, 2, 0, 0, None, True)] if after else []))
+
+
+def block(
+    kind: Kind,
+    layer: int,
+    queries: tuple[Token, ...],
+    keys: tuple[Token, ...],
+    *,
+    heads: int = HEADS,
+    sharp: float = 2.0,
+    mask: Mask | None = None,
+) -> Block:
+    """Attention of random queries and keys; the larger `sharp`, the more unequal its weights."""
+    random = np.random.default_rng([layer, len(queries), len(keys), heads])
+
+    def made(count: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
+        return random.standard_normal((heads, count, D_HEAD)).astype(np.float32)
+
+    everywhere = np.ones((len(queries), len(keys)), np.bool_)
+    return Block(
+        kind=kind,
+        layer=layer,
+        query_tokens=queries,
+        key_tokens=keys,
+        query=sharp * made(len(queries)),
+        key=made(len(keys)),
+        value=made(len(keys)),
+        mask=everywhere if mask is None else mask,
+        scale=D_HEAD**-0.5,
+    )
+
+
+def encoder(text: str = TEXT, *, layers: int = LAYERS, heads: int = HEADS, model: str = "made") -> Trace:
+    """A trace like BERT's."""
+    read = tokens(text, before="[CLS]", after="[SEP]")
+    blocks = [block("encoder", layer, read, read, heads=heads) for layer in range(layers)]
+    return Trace(model=model, text=text, blocks=tuple(blocks))
+
+
+def translator() -> Trace:
+    """A trace like a translator's: three kinds of attention, the decoder's backwards only."""
+    source, target = tokens(TEXT, before="[CLS]", after="[SEP]"), tokens(TARGET, before="[START]")
+    backwards = np.tri(len(target), dtype=np.bool_)
+    blocks = [
+        kind
+        for layer in range(LAYERS)
+        for kind in (
+            block("encoder", layer, source, source),
+            block("decoder", layer, target, target, mask=backwards),
+            block("cross", layer, target, source),
+        )
+    ]
+    return Trace(model="made", text=TEXT, target=TARGET, blocks=tuple(blocks), written=2)
