@@ -1,6 +1,10 @@
 # The page with its model inside; at run time it needs no network, no writable disk and no privilege.
 #   docker build -t attnviz .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -p 8501:8501 attnviz
+# With models of your own, from which visitors choose (without ATTNVIZ_MODELS they may open any folder in it):
+#   docker run … -v /srv/models:/models:ro -e ATTNVIZ_MODELS="minilm, my-bert=/models/bert" attnviz
+# With models of the Hugging Face hub, kept in a volume:
+#   docker run … -v models:/hub -e HF_HOME=/hub -e HF_HUB_OFFLINE=0 attnviz
 FROM python:3.11-slim-bookworm
 
 RUN useradd --uid 1000 --create-home attnviz
@@ -13,7 +17,6 @@ RUN PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore sh install.sh python requirem
 # HOME is the only place that is written to while the page runs; /tmp may be a tmpfs.
 ENV HOME=/tmp \
     HF_HUB_OFFLINE=1 \
-    TRANSFORMERS_OFFLINE=1 \
     HF_HUB_DISABLE_TELEMETRY=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1

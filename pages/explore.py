@@ -58,7 +58,7 @@ card.title.subheader(heads.title, anchor=False)
 with card.body:
     one_head.draw(view, heads, tokens, style, sent)
 with card.foot:
-    saving.draw(view, heads)
+    saving.draw(view, heads, tokens.pair.query if tokens.pair else None)
 with linking_card:
     linking.draw(read, view, heads, tokens)
 with arithmetic:

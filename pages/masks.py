@@ -1,4 +1,4 @@
-"""Who may look at whom? A mask decides, and here you draw it."""
+"""Who may look at whom? A mask decides: here you draw it, and see those of your model."""
 
 from attnviz.ui import frame
 from attnviz.ui.learn import in_your_model, masks, own_masks, reach

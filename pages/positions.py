@@ -1,4 +1,4 @@
-"""How does attention know the order? Shuffle the words and see; then four ways to tell it."""
+"""How does attention know the order? Shuffle the words; then four ways to tell it, and your model's own."""
 
 from attnviz.ui import frame
 from attnviz.ui.learn import in_your_model, own_positions, position_kinds, positions

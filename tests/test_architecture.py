@@ -43,6 +43,7 @@ DOORS = {
     "pandas": {"tables"},
     "torch": {"transformer", "translation", "capture", "lessons", "commands"},
     "transformers": {"capture"},
+    "huggingface_hub": {"capture"},
 }
 
 
@@ -117,6 +118,7 @@ def test_every_arrow_runs_downwards(path: Path) -> None:
         ("attnviz/trace_file.py", "import pandas"),
         ("attnviz/ui/frame.py", "import plotly.graph_objects"),
         ("attnviz/ui/frame.py", "import transformers"),
+        ("attnviz/ui/frame.py", "from huggingface_hub import hf_hub_download"),
         ("attnviz/ui/frame.py", "from pages import explore"),
         ("attnviz/utils.py", ""),
         ("pages/explore.py", "import app"),

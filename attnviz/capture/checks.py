@@ -21,6 +21,7 @@ from attnviz.trace import Floats, Kind
 TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
+_MOST_QUOTED = 200  # characters of an error of torch that ours repeats
 _SO = "What cannot be shown exactly is not shown."
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
@@ -61,14 +62,9 @@ def checked(network: PreTrainedModel, inputs: Mapping[str, Tensor], entry: Entry
             weights that transformers returns.
     """
     with torch.inference_mode():
-        try:
-            with recording() as records, linear_layers(network) as calls:
-                run(network, inputs)
-            expected = _by_transformers(network, inputs)
-        except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
-            raise ModelNotSupported(
-                f"{type(network).__name__} cannot be run on a short text: {str(error).strip()[:200]}"
-            ) from error
+        with recording() as records, linear_layers(network) as calls:
+            run(network, inputs)
+        expected = _by_transformers(network, inputs)
         if not records:
             raise ModelNotSupported(
                 f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot "
@@ -84,10 +80,25 @@ def checked(network: PreTrainedModel, inputs: Mapping[str, Tensor], entry: Entry
     return places
 
 
-def run(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
-    """One forward pass that keeps what can be recorded."""
-    own = own_attention.has(network.config.model_type)
-    return network(**inputs, **({"output_attentions": True} if own else {}))
+def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bool = False) -> object:
+    """One forward pass.
+
+    Args:
+        network: as `open_network` returns it.
+        inputs: what it is called with.
+        returning: whether the weights are in what it returns. They always are where the model computes
+            attention in a way of its own.
+
+    Raises:
+        ModelNotSupported: it fails.
+    """
+    wanted = returning or own_attention.has(network.config.model_type)
+    try:
+        return network(**inputs, **({"output_attentions": True} if wanted else {}))
+    except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
+        raise ModelNotSupported(
+            f"{type(network).__name__} cannot read this: {str(error).strip()[:_MOST_QUOTED]}"
+        ) from error
 
 
 def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
@@ -96,7 +107,7 @@ def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> 
         return run(network, inputs)  # it was loaded so
     network.set_attn_implementation("eager")
     try:
-        return network(**inputs, output_attentions=True)
+        return run(network, inputs, returning=True)
     finally:
         network.set_attn_implementation(IMPLEMENTATION)
 

@@ -112,8 +112,8 @@ def facts(folder: Path, name: str) -> Facts:
     _refuse_code(raw, name)
     if "transformers_weights" in raw:  # it could name a pickle, or other weights than those that were counted
         raise ModelNotSupported(
-            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), and attnviz reads none "
-            "but model.safetensors. Save the model again with save_pretrained."
+            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), and attnviz reads "
+            "none but model.safetensors. Save the model again with save_pretrained."
         )
     config = _understood(folder, raw, name)
     reason = families.refusal(config.model_type, config.to_dict())

@@ -17,6 +17,7 @@ _STATE_SPACE = "it has state-space layers, which keep a running summary and look
 _LINEAR = (
     "it has linear-attention layers, which keep a running sum and have no weight for each pair of tokens"
 )
+_CONVOLUTION = "it has layers of convolution, which mix neighbours and look at no token by itself"
 _SPARSE = "it looks at blocks or samples of the tokens, and never has one weight for each pair of them"
 _NO_ATTENTION = "it mixes its tokens without attention"
 _TWO_STREAMS = "it runs two streams of attention at once, and one picture of it would be half of the truth"
@@ -36,15 +37,15 @@ _REASONS: Mapping[str, str] = {
     "zamba2": _STATE_SPACE,
     "nemotron_h": _STATE_SPACE,
     "granitemoehybrid": _STATE_SPACE,
-    "xlstm": _STATE_SPACE,
+    "xlstm": "it keeps a running memory and looks at no token",
     "recurrent_gemma": _STATE_SPACE,
     "rwkv": _LINEAR,
     "minimax": _LINEAR,
     "qwen3_next": _LINEAR,
     "kimi_linear": _LINEAR,
-    "lfm2": "it has layers of convolution, which look at no token by itself",
+    "lfm2": _CONVOLUTION,
+    "lfm2_moe": _CONVOLUTION,
     "fnet": _NO_ATTENTION,
-    "bigbird": _SPARSE,
     "big_bird": _SPARSE,
     "bigbird_pegasus": _SPARSE,
     "longformer": _SPARSE,
@@ -79,8 +80,12 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
         model_type: transformers' name of the family.
         config: what `config.json` holds.
     """
+    if config.get("quantization_config"):
+        return (
+            "The weights of this model are stored in a compressed form. Take the one that is not quantized."
+        )
     reason = _reason(model_type, config)
-    return None if reason is None else f"Models of the family “{model_type}” cannot be shown: {reason}."
+    return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
 def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
@@ -91,11 +96,9 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
     layers = config.get("layer_types")
     others = sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS) if isinstance(layers, list) else []
     if others:
-        return f"some of its layers are not attention, but {', '.join(others)}"
+        return f"it has layers of the kind {', '.join(others)}, without a weight for each pair of tokens"
     if any(config.get(part) for part in _MORE_THAN_TEXT):
         return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
-    if config.get("quantization_config"):
-        return "its weights are stored in a compressed form; take the one that is not quantized"
     return None
 
 

@@ -13,7 +13,7 @@ from attnviz.capture import config, folder, hub_files, limits
 from attnviz.capture.catalogue import Downloaded, Entry, Folder, Hub
 from attnviz.capture.config import Facts
 from attnviz.capture.text import Reader
-from attnviz.errors import ModelFilesDamaged, quoted
+from attnviz.errors import ModelFilesDamaged, ModelNotReachable, quoted
 
 Progress = Callable[[int, int], None]
 """Told the bytes that have come and the bytes that come in all; what it raises ends the download."""
@@ -84,7 +84,7 @@ def entry(identifier: str, name: str) -> Entry:
         assert isinstance(found.origin, Folder)  # noqa: S101 - that is where it was found
         here = Downloaded(kept, found.origin.stamp, repository, kept.name)
         return replace(found, title=name, origin=here)
-    listing = look(repository, revision, name)
+    listing = _looked(repository, revision, name)
     limits.check(listing.parameters)
     size = sum(size for file, size in listing.files if not (listing.snapshot / file).exists())
     there = Hub(repository, listing.commit, size)
@@ -103,7 +103,7 @@ def download(identifier: str, name: str, progress: Progress) -> None:
         AttnvizError: as `entry` says.
     """
     repository, revision = _parts(identifier)
-    listing = look(repository, revision, name)
+    listing = _looked(repository, revision, name)
     limits.check(listing.parameters)
     total, before = sum(size for _, size in listing.files), 0
 
@@ -143,6 +143,8 @@ def look(repository: str, revision: str, name: str) -> Listing:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
     # The first one under the revision's own name: the cache then knows which commit that name means.
     snapshot = hub_files.fetched(repository, config.FILE, revision, name).parent
+    if snapshot.name != commit:
+        raise ModelNotReachable(f"{quoted(name)} has just been changed on the hub. Try again.")
     for file in small[1:]:
         if file in sizes:
             hub_files.fetched(repository, file, commit, name)
@@ -171,6 +173,15 @@ def _parts(identifier: str) -> tuple[str, str]:
     """(repository, revision)."""
     repository, _, revision = identifier.partition("@")
     return repository, revision or _LATEST
+
+
+def _looked(repository: str, revision: str, name: str) -> Listing:
+    """What the hub said of a model; it is asked again if somebody has cleared the cache since."""
+    listing = look(repository, revision, name)
+    if not (listing.snapshot / config.FILE).exists():
+        look.cache_clear()
+        listing = look(repository, revision, name)
+    return listing
 
 
 def _kept(repository: str, revision: str) -> Path | None:

@@ -165,7 +165,11 @@ class _Remote(io.RawIOBase):
         end = min(self._at + len(wanted), self._size)
         if end == self._at:
             return 0
-        asked = {**build_hf_headers(library_name=_WHO_ASKS), "Range": f"bytes={self._at}-{end - 1}"}
+        asked = {
+            **build_hf_headers(library_name=_WHO_ASKS),
+            "Range": f"bytes={self._at}-{end - 1}",
+            "Accept-Encoding": "identity",
+        }
         came = 0
         with get_session().stream("GET", self._url, headers=asked, timeout=PATIENCE_SECONDS) as answer:
             hf_raise_for_status(answer)

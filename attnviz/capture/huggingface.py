@@ -141,6 +141,7 @@ class HuggingFaceModel:
 
     def _read_and_write(self, given: Given) -> Reading:
         encoded = self.reader.encoded(given.text, given.second)
+        self._check_rows(encoded.tokens)
         read = Reading(encoded.tokens, encoded.type_ids, given.text)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing)
@@ -149,10 +150,21 @@ class HuggingFaceModel:
             return self._written(read, given.writing or LIKELIEST)
         # What it is taught to write, moved by one: it never reads the end.
         taught = self.reader.target(given.target)
+        self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start(), *(taught if end is None else taught[:-1]))
         read = replace(read, target=shifted, target_text=given.target, end=end)
         return read if given.writing is None else self._written(read, given.writing)
+
+    def _check_rows(self, tokens: tuple[Token, ...]) -> None:
+        """Some tokenizers have got tokens after their model had learned its own."""
+        rows = len(self.network.get_input_embeddings().get_parameter("weight"))
+        unknown = next((token.text for token in tokens if token.id >= rows), None)
+        if unknown is not None:
+            raise ModelNotSupported(
+                f"The tokenizer of {quoted(self.entry.name)} has a token {quoted(unknown)}, but the model "
+                "has no vector for it. The two do not belong together."
+            )
 
     def _written(self, read: Reading, writing: Writing) -> Reading:
         """The reading after the decoder has written on; the token that ended its text is not read."""

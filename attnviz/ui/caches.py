@@ -93,33 +93,40 @@ class View:
         return "signed percent" if self.changed is not None else "percent"
 
 
-@st.cache_resource(max_entries=32, ttl=30, show_spinner=False)
+@st.cache_resource(max_entries=64, ttl=30, show_spinner=False)
+def looked_up(model: str) -> Entry | AttnvizError:
+    """What is known of a model, or why it cannot be shown; looked at again after half a minute."""
+    try:
+        return models.entry(model)
+    except AttnvizError as error:  # which may have cost a question to the hub
+        return error
+
+
 def entry(model: str) -> Entry:
-    """What is known of a model; its files are looked at again after half a minute.
+    """What is known of a model.
 
     Raises:
         AttnvizError: there is no such model, or it cannot be shown.
     """
-    looked_up = models.entry(model)
-    stamp = looked_up.origin.stamp if isinstance(looked_up.origin, Folder) else ""
-    if _stamps.setdefault(model, stamp) != stamp:
-        # Its files are others now: what was computed with the old ones must not be shown.
-        _stamps[model] = stamp
-        for cached in (
-            trace,
-            predictions,
-            shown,
-            weights,
-            found,
-            values,
-            comparison,
-            drawn,
-            small,
-            allowed,
-            facts,
-        ):
-            cached.clear()
-    return looked_up
+    known = looked_up(model)
+    if isinstance(known, AttnvizError) and loading.ready(model):
+        looked_up.clear()  # somebody has opened it meanwhile
+        known = looked_up(model)
+    if isinstance(known, AttnvizError):
+        raise known
+    _forget_if_changed(model, known.origin.stamp if isinstance(known.origin, Folder) else "")
+    return known
+
+
+def _forget_if_changed(model: str, stamp: str) -> None:
+    """Keep nothing that was computed with a model's old files, once they are others."""
+    if _stamps.setdefault(model, stamp) == stamp:
+        return
+    _stamps[model] = stamp
+    for large in (trace, weights, values, comparison, drawn):
+        large.clear()
+    for small_one in (predictions, shown, found, allowed, small, facts):
+        small_one.clear()
 
 
 def called(model: str) -> str:
@@ -129,7 +136,6 @@ def called(model: str) -> str:
     return known.title if in_a_folder and not chosen_by_operator() else model
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
 def mask_token(model: str) -> str | None:
     """How the masked token is typed for a model that has a head for it; None for any other."""
     known = entry(model)
@@ -174,8 +180,13 @@ def trace(model: str, given: Given) -> Trace:
         return known
     with st.spinner("Reading the text with the model …"):
         warm_up.model(model)
+        size, tokens = entry(model), len(loading.tokens(model, given))
+        # What is known to be too much is not even begun.
+        _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
         read = loading.trace(model, given)
-    _check_size(read)
+    for kind in dict.fromkeys(block.kind for block in read.blocks):
+        blocks = read.of_kind(kind)
+        _check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)
     return read
 
 
@@ -375,13 +386,10 @@ def _stored(model: str, given: Given) -> Trace | None:
     return stored.find(model, given.text) if given == Given(given.text) else None
 
 
-def _check_size(read: Trace) -> None:
-    for kind in dict.fromkeys(block.kind for block in read.blocks):
-        blocks = read.of_kind(kind)
-        heads, queries, keys = len(blocks) * len(blocks[0].query), *blocks[0].mask.shape
-        if heads * queries * keys > MOST_WEIGHTS:
-            raise AttnvizError(
-                f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more "
-                f"than this page can show ({MOST_WEIGHTS:,}). Shorten the text: with {heads} heads it may "
-                f"have {isqrt(MOST_WEIGHTS // heads)} tokens."
-            )
+def _check_size(heads: int, queries: int, keys: int) -> None:
+    if heads * queries * keys > MOST_WEIGHTS:
+        raise AttnvizError(
+            f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more than "
+            f"this page can show ({MOST_WEIGHTS:,}). Shorten the text: with {heads} heads it may have "
+            f"{isqrt(MOST_WEIGHTS // heads)} tokens."
+        )

@@ -166,3 +166,8 @@ def test_the_section_on_a_model_opens_by_keyboard_with_that_models_numbers(
     number = f"{table[1, 0]:.3f}".replace("-", "−")
     expect(slider).to_have_attribute("aria-valuetext", f"position 1 (the), dimension 1: {number}")
     assert axe(page) == []
+    page.set_viewport_size(PHONE)
+    wait_idle(page)
+    assert axe(page) == []
+    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert wide <= PHONE["width"]

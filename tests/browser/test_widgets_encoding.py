@@ -62,3 +62,20 @@ def test_the_picture_is_saved(context: BrowserContext) -> None:
         with widgets.page.expect_download() as download:
             widgets.page.get_by_role("button", name=ending.upper(), exact=True).click()
         assert download.value.suggested_filename == f"attnviz-waves.{ending}"
+
+
+def test_larger_numbers_are_drawn_to_their_own_limit_and_without_a_pair(context: BrowserContext) -> None:
+    widgets = Widgets.on(context.new_page())
+    with patch.object(module, "_mount") as sent:
+        encoding("e", 20 * VECTORS, ["a"], limit=20, alt="A table.", filename="table")
+    widgets.mount("encoding", sent.call_args.kwargs["data"])
+    expect(widgets.page.locator(".legend")).to_contain_text("blue: −20, orange: 20")
+    expect(widgets.page.locator(".outline:visible")).to_have_count(1)  # the row's
+    box = widgets.page.locator("canvas").bounding_box()
+    assert box
+    strongest = widgets.pixel("encoding", 1.5 * box["width"] / 4, 0.5 * box["height"] / 3)
+    middling = widgets.pixel("encoding", 3.5 * box["width"] / 4, 0.5 * box["height"] / 3)
+    assert strongest != middling
+    expect(widgets.page.get_by_role("slider")).to_have_attribute(
+        "aria-valuetext", "position 0 (a), dimension 1: 0.000"
+    )

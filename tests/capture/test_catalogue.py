@@ -110,7 +110,7 @@ def test_one_changed_byte_is_noticed_and_the_remedy_named(
         byte = file.read(1)
         file.seek(-2, 2)
         file.write(bytes([byte[0] ^ 1]))
-    with pytest.raises(ModelFilesDamaged, match=f"{name} is not the published one.*{REMEDY}"):
+    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ is not the published one.*{REMEDY}"):
         _ = package.folder
 
 
@@ -118,7 +118,7 @@ def test_one_changed_byte_is_noticed_and_the_remedy_named(
 def test_a_missing_file_is_named_with_the_remedy(name: str, copied: tuple[catalogue.Package, Path]) -> None:
     package, folder = copied
     (folder / name).unlink()
-    with pytest.raises(ModelFilesDamaged, match=rf"{name} cannot be read \(No such file.*{REMEDY}"):
+    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ cannot be read \(No such file.*{REMEDY}"):
         _ = package.folder
 
 

@@ -15,11 +15,12 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
-from attnviz.capture import checks, loading, models, recorder
+from attnviz.capture import checks, families, loading, models, recorder
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.patches import grid
@@ -346,6 +347,28 @@ REASONS = {
 }
 
 
+def test_the_refused_families_are_families_of_transformers() -> None:
+    assert [family for family in families._REASONS if family not in CONFIG_MAPPING] == []
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({}, None),
+        ({"layer_types": ["full_attention", "sliding_attention"]}, None),
+        ({"layer_types": ["full_attention", "conv", "conv"]}, "layers of the kind conv, without a weight"),
+        ({"attn_logit_softcapping": 50.0}, "A model of the family “llama” cannot be shown: it squeezes"),
+        ({"attn_logit_softcapping": None}, None),
+        ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
+        ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
+    ],
+)
+def test_what_a_config_tells_is_enough_to_refuse(config: dict[str, Any], reason: str | None) -> None:
+    found = families.refusal("llama", config)
+    assert (found is None) == (reason is None)
+    assert (reason or "") in (found or "")
+
+
 @pytest.mark.parametrize("family", REFUSED)
 def test_a_refusal_names_the_family_and_the_reason_before_weights_are_read(
     folder_of: Folder, family: str
@@ -461,6 +484,20 @@ def test_a_model_that_chance_would_complete_is_refused(
     folder = saved_again(folder_of("gpt2"), tmp_path / "damaged", change)
     with pytest.raises(ModelFilesDamaged, match=match):
         attnviz.trace(SENTENCE, folder)
+
+
+def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, tmp_path: Path) -> None:
+    folder = tmp_path / "grown"
+    shutil.copytree(folder_of("bart"), folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.add_tokens(["wombat"])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    assert attnviz.trace("The dog", folder, target="The dog").target == "The dog"
+    for given in (Given("The wombat", target="The dog"), Given("The dog", target="The wombat")):
+        with pytest.raises(
+            ModelNotSupported, match="has a token “wombat”, but the model has no vector for it"
+        ):
+            loading.trace(str(folder), given)
 
 
 def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -310,7 +309,14 @@ def test_too_large(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.needed == 4 * (found.parameters or 0)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(bert: Path) -> None:
-    (bert / "config.json").chmod(0)
-    refused(bert, ModelFilesDamaged, "config.json", "cannot be read")
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
+def test_a_file_that_may_not_be_read(file: str, bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = Path.open
+
+    def refuse(path: Path, *arguments: Any, **settings: Any) -> Any:
+        if path.name == file:
+            raise PermissionError(13, "Permission denied")
+        return opening(path, *arguments, **settings)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    refused(bert, ModelFilesDamaged, file, "cannot be read (Permission denied)")

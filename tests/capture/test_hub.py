@@ -13,7 +13,7 @@ from transformers import AutoModel
 
 import attnviz
 from attnviz.capture import folder, hub, hub_files, limits, loading, models
-from attnviz.capture.catalogue import Downloaded, Folder, Hub
+from attnviz.capture.catalogue import MINILM, Downloaded, Folder, Hub
 from attnviz.errors import (
     AttnvizError,
     ModelFilesDamaged,
@@ -184,6 +184,24 @@ def test_a_download_can_be_stopped_and_begun_again() -> None:
     assert not constants.HF_HUB_DISABLE_XET, "the setting is as it was"
     hub.download(ID, ID, quietly)
     assert isinstance(models.entry(ID).origin, Downloaded)
+
+
+def test_a_cleared_cache_is_filled_again(there: FakeHub) -> None:
+    assert isinstance(models.entry(ID).origin, Hub)
+    for _ in range(2):
+        shutil.rmtree(constants.HF_HUB_CACHE)
+        hub.download(ID, ID, quietly)
+        assert isinstance(models.entry(ID).origin, Downloaded)
+    assert there.files().count("config.json") == 3
+
+
+def test_a_model_that_changes_while_it_is_looked_at(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = hub_files.listed
+    with monkeypatch.context() as patch:
+        patch.setattr(hub_files, "listed", lambda *asked: ("f" * 40, listed(*asked)[1]))
+        refused(ModelNotReachable, "has just been changed", "Try again")
+    assert "model.safetensors" not in there.files()
+    assert models.entry(ID).layers == 2
 
 
 def test_only_one_model_is_downloaded_at_a_time_and_waiting_can_be_stopped(there: FakeHub) -> None:
@@ -424,7 +442,10 @@ def test_a_cache_that_may_not_be_written(
 def test_the_library_works_without_a_network_and_without_being_told_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def no_network(*_: object, **__: object) -> None:
+    asked = []
+
+    def no_network(*whom: object, **_: object) -> None:
+        asked.append(whom)
         raise OSError("no network")
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -432,6 +453,8 @@ def test_the_library_works_without_a_network_and_without_being_told_so(
     monkeypatch.setattr(socket, "getaddrinfo", no_network)
     monkeypatch.setattr(loading, "_models", type(loading._models)())
     assert attnviz.trace("a dog", model="minilm").stack("encoder").shape == (6, 12, 4, 4)
+    assert attnviz.trace("a dog", model=str(MINILM.folder)).stack("encoder").shape == (6, 12, 4, 4)
+    assert asked == [], "nobody is asked for what is here"
     with pytest.raises(
         ModelNotReachable, match="The hub cannot be reached, so “some/model” cannot be fetched"
     ):

@@ -1,14 +1,21 @@
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
-from attnviz.capture import catalogue, loading
+from attnviz.capture import catalogue, limits, loading
+from attnviz.capture.given import Given
+from attnviz.capture.predictions import Prediction
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.trace import Token, Trace
+from tests.capture.tiny import SENTENCE
 
 
 class Fake:
@@ -17,11 +24,16 @@ class Fake:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def tokens(self, text: str) -> tuple[Token, ...]:
+    def tokens(self, given: str | Given) -> tuple[Token, ...]:
+        text = given if isinstance(given, str) else given.text
         return (Token(text, 0, 0, len(text), 0, special=False),)
 
-    def trace(self, text: str) -> Trace:
-        return Trace(model=self.name, text=text, blocks=())
+    def trace(self, given: str | Given) -> Trace:
+        return Trace(model=self.name, text=given if isinstance(given, str) else given.text, blocks=())
+
+    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+        assert given
+        return ()
 
 
 @pytest.fixture
@@ -51,8 +63,7 @@ def test_ready_tells_without_loading(opened: list[str]) -> None:
     loading.load("a")
     assert loading.ready("a")
     assert not loading.ready("b")
-    with pytest.raises(UnknownModel):
-        loading.ready("z")
+    assert not loading.ready("there is no such model")
 
 
 def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
@@ -61,6 +72,40 @@ def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
     assert opened == list("abcdefghi")
     assert [name for name in "abcdefghij" if loading.ready(name)] == list("acdefghi")
     assert len(loading._models) == loading.MOST_MODELS
+
+
+def test_models_together_take_no_more_than_one_may(
+    opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = limits.in_memory(catalogue.entry("a").parameters or 0)
+    monkeypatch.setenv(limits.SETTING, str(2.5 * one / 1e9))
+    for name in "abac":
+        loading.load(name)
+    assert opened == ["a", "b", "c"]
+    assert [name for name in "abc" if loading.ready(name)] == ["a", "c"]
+
+
+def test_a_model_alone_is_kept_whatever_it_takes(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.SETTING, "0.001")
+    loading.load("a")
+    assert loading.ready("a")
+    loading.load("b")
+    assert opened == ["a", "b"]
+    assert not loading.ready("a")
+
+
+def test_a_folder_that_was_trained_on_is_loaded_again(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
+    before = loading.trace(str(folder), Given(SENTENCE))
+    assert loading.load(str(folder)) is loading.load(str(folder))
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name: 2 * weight for name, weight in weights.items()}, folder / "model.safetensors", {"format": "pt"}
+    )
+    after = loading.trace(str(folder), Given(SENTENCE))
+    assert not np.allclose(before.stack("decoder"), after.stack("decoder"))
 
 
 def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> None:

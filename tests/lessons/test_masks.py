@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from attnviz.errors import InvalidTrace
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.errors import InvalidTrace, ModelNotSupported
 from attnviz.lessons import bert, masks
 from attnviz.trace import Mask
 from tests.lessons.masks_reference import masked
@@ -134,3 +136,33 @@ def test_what_comes_back_cannot_be_written_to() -> None:
     mask = masks.cells("causal", 5)
     for array in (mask, masks.read("8-c-e", 3), masks.weights("a b c", mask, 0)):
         assert not array.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (masks.cells("none", 5), masks.Shape("none")),
+        (masks.cells("causal", 5), masks.Shape("causal", closed=10)),
+        (masks.cells("window", 5, 2, 1), masks.Shape("window", 2, 1, closed=9)),
+        (masks.cells("window", 5, 1, 0), masks.Shape("window", 1, 0, closed=16)),
+        (masks.cells("window", 5, 4, 1), masks.Shape("window", 4, 1, closed=6)),
+        (masks.cells("window", 5, 7, 0), masks.Shape("causal", closed=10)),
+        (masks.cells("padding", 5, 2), masks.Shape("other", closed=10)),
+        (masks.cells("prefix", 5, 3), masks.Shape("other", closed=7)),
+        (np.ones((3, 5), np.bool_), masks.Shape("none")),
+        (np.tri(3, 5, dtype=np.bool_), masks.Shape("other", closed=9)),
+    ],
+)
+def test_a_mask_is_called_what_it_is(cells: Mask, expected: masks.Shape) -> None:
+    assert masks.shape_of(cells) == expected
+
+
+def test_layers_with_one_mask_are_told_together() -> None:
+    found = masks.own_masks(loading.trace("translator", Given("The dog was tired.")))
+    assert [(own.kind, own.layers, own.shape.kind) for own in found] == [
+        ("encoder", (0, 1), "none"),
+        ("decoder", (0,), "causal"),
+        ("cross", (0,), "none"),
+    ]
+    with pytest.raises(ModelNotSupported, match="sees no pictures"):
+        masks.masks_for_pictures("minilm")

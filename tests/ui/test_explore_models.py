@@ -5,6 +5,7 @@ import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -15,12 +16,14 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 import attnviz
 from attnviz.capture import allowed, loading
 from attnviz.capture.given import Given, Writing
+from attnviz.report import contents
+from attnviz.report.page import Opening, report
 from attnviz.trace import Trace
 from attnviz.ui import caches
 from attnviz.ui.caches import View
 from attnviz.ui.explore.choices import Heads
 from attnviz.ui.explore.file_names import file_name_of
-from attnviz.ui.explore.saving import csv_of, npz_of
+from attnviz.ui.explore.saving import csv_of, npz_of, report_of
 from tests.capture.tiny import tiny
 from tests.ui.conftest import Visit
 from tests.ui.shown import clean, sent, words
@@ -125,6 +128,23 @@ def test_a_model_that_wrote_less_than_asked_says_why(visit: Visit, opened: Calla
     written = loading.trace(model, Given(text, writing=Writing(9))).written
     assert written == 3
     assert "The model wrote 3 of 9 tokens: more than 61 it cannot read." in words(app)
+
+
+def test_a_link_holds_all_that_the_model_was_given(visit: Visit, opened: Callable[[str], str]) -> None:
+    app = visit(model=opened("gpt2"), text=PROMPT)
+    chosen = {"write": 4, "temperature": 0.7, "top_k": 3, "top_p": 0.9, "seed": 5}
+    for key, value in chosen.items():
+        app.number_input(key=key).set_value(value).run()
+    clean(app)
+    link = parse_qs(sent(app, "copy_link")["query"])
+    assert {key: link[key] for key in chosen} == {key: [str(value)] for key, value in chosen.items()}
+    again = visit(link)
+    clean(again)
+    assert not again.warning
+    assert sent(again, "passage") == sent(app, "passage")
+    pair = visit(text="Birds sing.", other="Cats sleep.", second="Read together with", between="B→A")
+    link = parse_qs(sent(pair, "copy_link")["query"])
+    assert (link["second"], link["between"]) == (["Read together with"], ["B→A"])
 
 
 RUBBISH = {
@@ -265,6 +285,10 @@ def test_a_decoder_that_ends_at_once_is_shown_all_the_same(
         app = visit(model=model, text=text, kind=kind)
         clean(app)
         assert "ended it at once" in words(app)
+    # Compared with one that did write, with nothing left of it when special tokens are hidden.
+    app = visit(model=model, text=ENGLISH, other=text, kind="decoder", hide="true")
+    clean(app)
+    assert "moves most" not in words(app)
 
 
 # Pairs and masks
@@ -309,6 +333,13 @@ def test_the_second_box_changes_its_meaning_and_keeps_what_was_typed(visit: Visi
     clean(app)
     assert "between" not in {control.key for control in app.segmented_control}
     assert "show" in {control.key for control in app.segmented_control}
+
+
+def test_a_model_that_reads_one_text_has_its_own_examples(visit: Visit) -> None:
+    app = visit(text="Birds sing.", other="Cats sleep.", second="Read together with")
+    app.selectbox(key="model").set_value("translator").run()
+    assert "second" not in {radio.key for radio in app.radio}
+    assert app.pills(key="example").options[0] == "dog / road"
 
 
 def test_an_example_gives_way_to_one_of_the_new_meaning(visit: Visit) -> None:
@@ -361,6 +392,21 @@ def test_a_masked_word_is_filled_in(visit: Visit, opened: Callable[[str], str]) 
     np.testing.assert_allclose(shown, np.sort(expected.numpy())[::-1][:10], rtol=1e-4)
 
 
+def test_of_two_masked_words_the_query_chooses(visit: Visit, opened: Callable[[str], str]) -> None:
+    text = "the [MASK] did [MASK] the road"
+    app = visit(model=opened("bert"), text=text, other="he was sad", second="Read together with")
+    clean(app)
+    predictions = loading.predictions(opened("bert"), Given(text, second="he was sad"))
+    assert [prediction.position for prediction in predictions] == [2, 4]
+    for between in ("All", "A→B"):
+        app.segmented_control(key="between").set_value(between).run()
+        for prediction in predictions:
+            app.selectbox(key="query").set_value(f"{prediction.position + 1} [MASK] ᴬ").run()
+            clean(app)
+            shown = [row["label"] for row in sent(app, "candidates")["rows"]]
+            assert shown == [candidate.text.strip() for candidate in prediction.candidates]
+
+
 # Limits, and what is taken along
 
 
@@ -398,6 +444,23 @@ def test_all_that_was_given_is_in_the_files(opened: Callable[[str], str], tmp_pa
     assert taken.written == 5
 
 
+def test_the_report_opens_where_the_visitor_is(opened: Callable[[str], str]) -> None:
+    given = Given(PROMPT, writing=Writing(5))
+    view = View(opened("gpt2"), "decoder", given, None, "weights", "shared", False, False)
+    page = report_of(view, Heads(2, 3, ()), 4)
+    trace = loading.trace(opened("gpt2"), given)
+    assert page == report([trace], Opening(kind="decoder", layer=1, head=2, query=4))
+
+
+def test_a_report_that_would_be_too_large_is_not_offered(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "MOST_WEIGHTS", 1000)
+    app = visit(text=ENGLISH)
+    clean(app)
+    assert "No report" in words(app)
+
+
 @pytest.mark.parametrize(
     ("model", "name"),
     [
@@ -420,6 +483,6 @@ def test_a_model_whose_folder_has_changed_is_read_anew(visit: Visit, tmp_path: P
     with torch.no_grad():
         network.lm_head.weight.mul_(-1)
     network.save_pretrained(model)
-    caches.entry.clear()  # as half a minute does
+    caches.looked_up.clear()  # as half a minute does
     after = sent(visit(model=model, text=PROMPT), "candidates")
     assert before != after

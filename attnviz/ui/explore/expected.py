@@ -77,9 +77,8 @@ def _masked(view: View, tokens: Tokens, given: Given, expected: Sequence[Predict
     if not expected:
         _offer_mask(view, tokens, mask)
         return
-    groups = caches.shown(view.model, given, view.kind, view.hide, False)[0]
-    query = tokens.pair.query if tokens.pair else 0
-    asked = [each for each in expected if groups.index_of(each.position) == query]
+    query = caches.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
+    asked = [each for each in expected if each.position in query]
     chosen = (asked or list(expected))[0]
     if len(expected) > 1:
         places = ", ".join(str(each.position + 1) for each in expected)

@@ -11,6 +11,7 @@ import streamlit as st
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
+from attnviz.errors import AttnvizError
 from attnviz.trace import Floats
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import SENTENCES, View
@@ -190,7 +191,10 @@ def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | No
     """Which head's link differs most between the two sentences; None if they cannot be compared."""
     if read.pair is None or view.changed is not None:
         return None
-    before, after = (caches.shares(view, given) for given in read.pair)
+    try:
+        before, after = (caches.shares(view, given) for given in read.pair)
+    except AttnvizError:  # the other one has nothing but special tokens, and they are hidden
+        return None
     if before.shape != after.shape:
         return None
     name, moved = _moves(before, after, query, key)[0]

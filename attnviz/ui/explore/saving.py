@@ -9,7 +9,9 @@ import streamlit as st
 
 from attnviz import trace_file
 from attnviz.analysis.table import head_table
-from attnviz.ui import caches
+from attnviz.errors import AttnvizError
+from attnviz.trace import Trace
+from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.components.copy_link import copy_link
 from attnviz.ui.explore import attention
@@ -18,8 +20,8 @@ from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.explore.one_head import explanation, file_name
 
 
-def draw(view: View, heads: Heads) -> None:
-    """Draw the buttons."""
+def draw(view: View, heads: Heads, query: int | None) -> None:
+    """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
     copy_link("link", parameters())
     with st.popover("Save"):
         st.download_button(
@@ -39,15 +41,26 @@ def draw(view: View, heads: Heads) -> None:
             help="Every query, key, value, score and weight of this sentence as the model computed them, "
             "nothing hidden, merged or rescaled: for Python, numpy.load.",
         )
-        st.download_button(
-            "Report (HTML)",
-            lambda: report_of(view),
-            file_name=f"{file_name_of(caches.called(view.model))}.html",
-            mime="text/html",
-            on_click="ignore",
-            help="One file with every head to point at, to mail, to keep or to print: it needs neither this "
-            "server nor a network.",
-        )
+        _offer_report(view, heads, query)
+
+
+def _offer_report(view: View, heads: Heads, query: int | None) -> None:
+    from attnviz.report.contents import check_size
+
+    try:
+        check_size(_traces(view))
+    except AttnvizError as error:
+        st.markdown(f":small[No report: {markdown.plain(str(error))}]")
+        return
+    st.download_button(
+        "Report (HTML)",
+        lambda: report_of(view, heads, query),
+        file_name=f"{file_name_of(caches.called(view.model))}.html",
+        mime="text/html",
+        on_click="ignore",
+        help="One file with every head to point at, to mail, to keep or to print: it needs neither this "
+        "server nor a network.",
+    )
 
 
 def csv_of(view: View, heads: Heads) -> str:
@@ -79,8 +92,23 @@ def npz_of(view: View) -> bytes:
     return file.getvalue()
 
 
-def report_of(view: View) -> str:
-    """One page with all heads of the sentence on show, which needs no server and no network."""
-    from attnviz.report.page import report
+def report_of(view: View, heads: Heads, query: int | None) -> str:
+    """One page with all heads of what is on show, open where the visitor is.
 
-    return report(caches.trace(view.model, view.given))
+    Args:
+        view: what is on show.
+        heads: the open heads.
+        query: the token that is followed, from 0 among those that are shown; None for all.
+    """
+    from attnviz.report.page import Opening, report
+
+    followed = None if query is None else caches.groups(view)[0][query].positions[0]
+    opening = Opening(
+        kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
+    )
+    return report(_traces(view), opening)
+
+
+def _traces(view: View) -> list[Trace]:
+    """What is on show: in a change, both readings."""
+    return [caches.trace(view.model, given) for given in (view.given, view.changed) if given is not None]

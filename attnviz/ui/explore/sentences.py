@@ -107,6 +107,8 @@ def _role() -> str:
 def _second_box(model: str) -> tuple[str, str]:
     """Draw the second box, and above it what it is for, where a model leaves a choice; return both."""
     roles = _roles(model)
+    if len(roles) == 1:
+        st.session_state.pop("second", None)  # the choice that another model left
     with st.container(gap="xxsmall"):
         if len(roles) > 1:
             if st.session_state.get("second", COMPARE) not in roles:
@@ -121,7 +123,7 @@ def _second_box(model: str) -> tuple[str, str]:
                 on_change=_change_role,
                 args=(model,),
             )
-        role = _role() if len(roles) > 1 else COMPARE
+        role = _role()
         text = st.text_input(
             f"{role} (optional)",
             key="other",

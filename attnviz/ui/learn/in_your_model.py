@@ -17,7 +17,7 @@ from attnviz.ui import caches, markdown
 from attnviz.ui.controls import choose_token, one_of
 from attnviz.ui.models.known import usable
 
-_INSIDE = ("model", "own_kind", "own_part", "own_layer", "own_head", "own_query", "own_key")
+_INSIDE = ("model", "own_kind", "own_part", "own_layer", "own_head", "own_query", "own_key", "own_pair")
 
 KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 """What a visitor calls each kind of attention."""
@@ -79,23 +79,23 @@ def choose_head(blocks: Sequence[Block]) -> tuple[Block, int]:
     """Draw the choice of one of these layers and of a head; the head counts from 0."""
     layer_column, head_column = st.columns(2)
     with layer_column:
-        layers = [str(block.layer + 1) for block in blocks]
-        layer = _kept("Layer of this model", "own_layer", layers)
+        numbers = [str(block.layer + 1) for block in blocks]
+        layer = _kept("Layer of this model", "own_layer", numbers)
     with head_column:
         heads = [str(head + 1) for head in range(len(blocks[0].query))]
         head = _kept("Head of this model", "own_head", heads)
-    return blocks[layers.index(layer)], heads.index(head)
+    return blocks[numbers.index(layer)], heads.index(head)
 
 
 def choose_pair(block: Block, trace: Trace) -> tuple[int, int]:
     """Draw the choice of a query and of a key that it may look at; both count from 0."""
     queries, keys = groups(block, trace)
-    read = trace.model, trace.text
+    sentence = trace.model, trace.text
     query_column, key_column = st.columns(2)
     with query_column:
-        query = _token("own_query", "Token that looks (query)", queries, "it", read)
+        query = _token("own_query", "Token that looks (query)", queries, "it", sentence)
     with key_column:
-        key = _token("own_key", "Token that is looked at (key)", keys, "dog", read)
+        key = _token("own_key", "Token that is looked at (key)", keys, "dog", sentence)
     return query, key
 
 
@@ -136,8 +136,8 @@ def _kept(label: str, key: str, options: Sequence[str]) -> str:
     return str(st.selectbox(label, options, key=key, bind="query-params"))
 
 
-def _token(key: str, label: str, groups: Sequence[Group], word: str, sentences: object) -> int:
+def _token(key: str, label: str, groups: Sequence[Group], word: str, sentence: object) -> int:
     options = [f"{group.number} {group.label}" for group in groups]
     named = [place for place, group in enumerate(groups) if group.label.strip(_WORD_MARKS) == word]
     begin = named[0] if named else len(groups) // 2
-    return options.index(choose_token(key, label, options, options[begin], sentences))
+    return options.index(choose_token(key, label, options, options[begin], sentence))

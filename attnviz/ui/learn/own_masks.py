@@ -87,10 +87,14 @@ def _in_words(entry: Entry, own: OwnMask) -> str:
         means = f"{who} sees itself, {shape.before} before it and {shape.after} after it"
     else:
         called, means = "a mask of its own", "see the picture for who may look at whom"
-    said = f"**{kind}{where}: {called}.** {means[0].upper()}{means[1:]}."
+    said = f"**{_as_a_sentence(kind + where)}: {called}.** {_as_a_sentence(means)}."
     if shape.closed:
         said += f" {shape.closed:,} of {rows * columns:,} cells are closed."
     return said
+
+
+def _as_a_sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:

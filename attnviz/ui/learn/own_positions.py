@@ -289,6 +289,22 @@ def _score_by_distance(trace: Trace, ways: list[Turns]) -> None:
         "The curve takes the model's own two vectors and turns the key on, by the model's own rates: the "
         "score at every other distance, the words being the same."
     )
+    _angle(turns, query, markdown.code(name_of(query, names)))
+
+
+def _angle(turns: Turns, place: int, word: str) -> None:
+    """Draw the choice of a pair, and by how much it is turned where a word stands."""
+    pairs = len(turns.frequencies)
+    if st.session_state.get("own_pair", 1) > pairs:
+        st.session_state["own_pair"] = pairs
+    pair = int(st.number_input("Pair of this model", 1, pairs, 1, key="own_pair", bind="query-params")) - 1
+    first, second = (int(number) + 1 for number in turns.pairs[pair])
+    [angles] = turns.angles(np.array([place]))
+    st.markdown(
+        f"Pair {pair + 1}, numbers {first} and {second} of {turns.d_head}, turns by "
+        f"**{turns.frequencies[pair]:.4g}** radians a place: at position {place}, where {word} stands, by "
+        f"{place} · {turns.frequencies[pair]:.4g} = **{angles[pair]:.4g}**."
+    )
 
 
 # What is added to the scores

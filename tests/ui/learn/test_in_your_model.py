@@ -117,7 +117,13 @@ def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Op
     found, trace = read(name)
     labels = [token.text for token in trace.blocks[1].query_tokens]
     query, key = labels.index("not"), labels.index("dog")
-    link = {"own_layer": "2", "own_head": "3", "own_query": f"{query + 1} not", "own_key": f"{key + 1} dog"}
+    link = {
+        "own_pair": "2",
+        "own_layer": "2",
+        "own_head": "3",
+        "own_query": f"{query + 1} not",
+        "own_key": f"{key + 1} dog",
+    }
     app = visit_lesson("positions", link, in_your_model="true", model=name)
     assert not app.warning
     told, shown = said(app), charts(app)
@@ -132,6 +138,10 @@ def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Op
     [curve] = shown["The score by distance"]["lines"]
     here = curve["x"].index(key - query)
     assert curve["y"][here] == pytest.approx(float(block.scores[2, query, key]), abs=1e-4)
+    turns = next(turns for turns in rates if 1 in turns.layers)
+    angle = query * turns.frequencies[1]
+    assert f"Pair 2, numbers 2 and {4 if family == 'gpt_neox' else 7} of 10, turns by" in told
+    assert f"{query} · {turns.frequencies[1]:.4g} = **{angle:.4g}**" in told
     assert max(curve["x"]) == (64 if family == "modernbert" else 0)
 
 
@@ -181,10 +191,10 @@ def test_a_link_cannot_name_a_model_that_is_not_here(visit_lesson: VisitLesson) 
 @pytest.mark.parametrize(
     ("family", "expected"),
     [
-        ("bert", ["**layers 1–2: no mask.**"]),
-        ("gpt2", ["**layers 1–2: causal.**"]),
-        ("mistral", ["**layers 1–2: causal, with a window of 5.**"]),
-        ("modernbert", ["**layers 1, 3: no mask.**", "**layer 2: a window of 7.**"]),
+        ("bert", ["**Layers 1–2: no mask.**"]),
+        ("gpt2", ["**Layers 1–2: causal.**"]),
+        ("mistral", ["**Layers 1–2: causal, with a window of 5.**"]),
+        ("modernbert", ["**Layers 1, 3: no mask.**", "**Layer 2: a window of 7.**"]),
         (
             "bart",
             [
@@ -202,7 +212,7 @@ def test_every_mask_in_words(
     told = said(app)
     for mask in expected:
         assert mask in told
-    assert len(re.findall(r"layers? [\d–, ]+: [^*]*\.\*\*", told)) == len(expected)
+    assert len(re.findall(r"[Ll]ayers? [\d–, ]+: [^*]*\.\*\*", told)) == len(expected)
     assert any("under it" in heading.value for heading in app.subheader)
 
 
