@@ -2,7 +2,7 @@
 #   docker build -t attnviz .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -p 8501:8501 attnviz
 # With models of your own, from which visitors choose (without ATTNVIZ_MODELS they may open any folder in it):
-#   docker run … -v /srv/models:/models:ro -e ATTNVIZ_MODELS="minilm, my-bert=/models/bert" attnviz
+#   docker run … -v "$PWD/models:/models:ro" -e ATTNVIZ_MODELS="minilm, my-bert=/models/bert" attnviz
 # With models of the Hugging Face hub, kept in a volume:
 #   docker run … -v models:/hub -e HF_HOME=/hub -e HF_HUB_OFFLINE=0 attnviz
 FROM python:3.11-slim-bookworm

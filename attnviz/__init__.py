@@ -107,8 +107,11 @@ def trace(
         ModelFilesDamaged: its files are missing or changed.
         ModelNotSupported: its attention cannot be shown exactly, or it cannot read or write like that.
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
+        TypeError: an argument is of another type, such as a list of texts.
     """
     given = Given(text, second, target, writing)
+    if isinstance(edits, str) or not all(isinstance(edit, str) for edit in edits):
+        raise TypeError(f"edits must be a list of str, not {edits!r:.40}.")
     if not edits:
         return loading.trace(_name(model), given)
     translator = loading.load_translator(_name(model))
@@ -127,13 +130,16 @@ def predictions(
     """What a model expects in a text: the next token in each place, or what was masked there.
 
     Args:
-        text, model, second, target, writing: as `trace` takes them.
+        text, model, second, target, writing: as `trace` takes them. A model like BERT expects something where
+            its masked token is typed: "The [MASK] slept." for BERT, "The <mask> slept." for RoBERTa;
+            `python -m attnviz models NAME` tells which one it is.
 
     Returns:
-        A prediction for each place; none if the model has no head for predictions.
+        A prediction for each place. There are none if no masked token was typed, nor if the model expects
+        nothing: "minilm" was saved without a head for predictions, and so were models that sort texts.
 
     Raises:
-        AttnvizError: as `trace` does.
+        AttnvizError, TypeError: as `trace` does.
     """
     return loading.predictions(_name(model), Given(text, second, target, writing))
 
@@ -150,7 +156,15 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
         UnreadablePicture: it is no picture, or too large.
         AttnvizError: the model cannot be shown, or sees no pictures.
         OSError: the file cannot be opened.
+        TypeError: it is neither a file nor a picture.
     """
+    from PIL import Image
+
+    if not isinstance(picture, str | Path | bytes | Image.Image):
+        raise TypeError(
+            "The picture must be the name of a file, the bytes of one or a picture of Pillow's, not "
+            f"{type(picture).__name__}."
+        )
     taken = Path(picture) if isinstance(picture, str) else picture
     called = name or (taken.name if isinstance(taken, Path) else "picture")
     return loading.look(_name(model), taken, called)
@@ -158,4 +172,8 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
 
 def _name(model: str | Path) -> str:
     """A path is a folder, whatever models are called like it."""
+    if not isinstance(model, str | Path):
+        raise TypeError(
+            f'The model must be a name, a folder or a Hugging Face id, such as "minilm", not {model!r:.40}.'
+        )
     return str(model.absolute()) if isinstance(model, Path) else model

@@ -13,7 +13,7 @@ import numpy as np
 from attnviz.analysis.shown import Shown
 from attnviz.analysis.table import numbered
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Block, Kind, Token, Trace
+from attnviz.trace import Block, Kind, Token, Trace, checked_trace, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +39,13 @@ def tokens_table(trace: Trace) -> pd.DataFrame:
         sentence: 1, or 2 in the second sentence of a pair.
         special: True if the tokenizer added it.
         written: True if a decoder wrote it on.
+
+    Raises:
+        TypeError: it is no trace.
     """
     import pandas as pd
 
+    checked_trace(trace)
     rows = [
         {
             "token": label,
@@ -73,12 +77,13 @@ def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFra
 
     Raises:
         InvalidTrace: the model has no such attention, layer or head.
+        TypeError: it is no trace, or a number is no whole one.
     """
     import pandas as pd
 
-    block = trace.block(kind, layer)
+    block = checked_trace(trace).block(kind, layer)
     heads = len(block.query)
-    if not 0 <= head < heads:
+    if not 0 <= whole(head, "head") < heads:
         raise InvalidTrace(f"{trace.model} has heads 0 to {heads - 1}, not {head}.")
     queries, keys = (_labels(shown) for shown in shown_tokens(trace, block))
     return pd.DataFrame(
@@ -101,9 +106,11 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
 
     Raises:
         InvalidTrace: the model has no such attention, or more than `MOST_LINKS` weights.
+        TypeError: it is no trace.
     """
     import pandas as pd
 
+    checked_trace(trace)
     blocks = trace.of_kind(kind) if kind else trace.blocks
     sizes = [len(block.query) * block.mask.size for block in blocks]
     if sum(sizes) > MOST_LINKS:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from os import PathLike
-from typing import IO, Literal, TypeVar
+from typing import IO, Literal, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +143,9 @@ class Block:
                 "Leave at least one cell open in every row."
             )
 
+    def __repr__(self) -> str:
+        return f"<attnviz.Block: {self.kind}, layer {self.layer}, {_sizes(self)}>"
+
     @property
     def scores(self) -> Floats:
         """[head, query, key]: query·key × scale (+ bias), before the mask."""
@@ -165,6 +169,9 @@ class Block:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
     """One forward pass of one model over one text (two, for an encoder–decoder).
+
+    A trace equals itself only: `==` of two that hold the same numbers is False. Compare their arrays, as in
+    `numpy.array_equal(one.stack("encoder"), other.stack("encoder"))`.
 
     Attributes:
         model: the catalogue name, folder or Hugging Face id that was asked for.
@@ -196,6 +203,11 @@ class Trace:
         if self.written < 0:
             raise InvalidTrace(f"A model cannot have written {self.written} tokens.")
 
+    def __repr__(self) -> str:
+        kinds = Counter(block.kind for block in self.blocks)
+        told = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
+        return f"<attnviz.Trace of {self.model!r}: {'; '.join(told)}>"
+
     def of_kind(self, kind: Kind) -> tuple[Block, ...]:
         """The blocks of one kind, by layer.
 
@@ -213,10 +225,12 @@ class Trace:
 
         Raises:
             InvalidTrace: the model has no such layer.
+            TypeError: `layer` is no whole number.
         """
         blocks = self.of_kind(kind)
+        wanted = whole(layer, "layer")
         for block in blocks:
-            if block.layer == layer:
+            if block.layer == wanted:
                 return block
         raise InvalidTrace(f"{self.model} has {kind} layers 0 to {blocks[-1].layer}, not {layer}.")
 
@@ -228,7 +242,8 @@ class Trace:
         """Write everything to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
 
         Args:
-            file: a path, taken as it is (no ".npz" is added), or a binary file open for writing.
+            file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
+                there already is written over, as by `numpy.savez`.
 
         Raises:
             InvalidTrace: the trace is too large for a file.
@@ -252,6 +267,35 @@ class Trace:
         from attnviz import trace_file
 
         return trace_file.read(file)
+
+
+def _sizes(block: Block) -> str:
+    return f"{len(block.query)} heads, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
+
+
+def checked_trace(found: object) -> Trace:
+    """What was given, if it is a trace.
+
+    Raises:
+        TypeError: it is something else; of a file's name the message says how to load it.
+    """
+    if isinstance(found, Trace):
+        return found
+    if isinstance(found, str | PathLike):
+        raise TypeError(f"A trace is needed, not the name of its file. Load it first: Trace.load({found!r}).")
+    raise TypeError(f"A trace is needed, as attnviz.trace(…) returns one, not {type(found).__name__}.")
+
+
+def whole(number: SupportsIndex, name: str) -> int:
+    """A whole number, of numpy's too.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    try:
+        return index(number)
+    except TypeError as error:
+        raise TypeError(f"{name} must be a whole number, not {number!r:.30}.") from error
 
 
 def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int, ...]:

@@ -61,7 +61,8 @@ def write(trace: Trace, file: File) -> None:
 
     Args:
         trace: what to write.
-        file: a path, taken as it is (no ".npz" is added), or a binary file open for writing.
+        file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is there
+            already is written over.
 
     Raises:
         InvalidTrace: the trace is too large.
@@ -220,10 +221,10 @@ def _checked_length(opened: IO[bytes]) -> int:
     size = struct.calcsize(_END)
     opened.seek(max(length - size - _LOCATOR.size, 0))
     ending = opened.read(size + _LOCATOR.size)
-    signature, *_, directory, _, comment = struct.unpack(_END, ending[-size:])
+    signature, *_, directory, _, comment = struct.unpack(_END, ending[-size:].rjust(size, b"\0"))
     if signature != b"PK\x05\x06" or comment or ending.startswith(b"PK\x06\x07"):
         raise InvalidTrace(
-            "This file is not a trace that attnviz wrote, or it is damaged: it ends otherwise."
+            "This file is not a trace that attnviz wrote: it is no NPZ file, or it was changed or cut off."
         )
     if directory > MOST_DIRECTORY_BYTES:
         raise InvalidTrace(

@@ -20,6 +20,8 @@ import attnviz
 from attnviz import __main__ as command_line
 from attnviz.capture import allowed, catalogue
 from attnviz.commands import measure as measuring
+from attnviz.commands.placing import in_units
+from attnviz.commands.trace import summary
 from attnviz.translation import measures, training
 from attnviz.translation.training import Settings
 from attnviz.translation.translator import Sizes, Translator
@@ -90,7 +92,8 @@ def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
     assert np.array_equal(kept.stack("encoder"), fresh.stack("encoder"))
     first, last = said.splitlines()
     assert first.startswith("encoder: 15 tokens, 6 layers × 12 heads; strongest links: ")
-    assert re.fullmatch(rf"Written: {tmp_path}/tired\.npz \(\d\.\d MB\)", last)
+    size = (tmp_path / "tired.npz").stat().st_size
+    assert last == f"Written: {tmp_path}/tired.npz ({size / 1e6:.1f} MB)"
     links = attnviz.links_table(fresh)
     words = "query not in ['1:[CLS]', '15:[SEP]'] and key not in ['1:[CLS]', '15:[SEP]'] and query != key"
     strongest = links.astype({"query": str, "key": str}).query(words).nlargest(1, "weight").iloc[0]
@@ -104,7 +107,9 @@ def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
 def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
     said = say("trace", "The dog was tired.", "--model", "translator")
     assert f"translator's decoder read: {attnviz.trace('The dog was tired.', 'translator').target}\n" in said
-    assert [line.partition(":")[0] for line in said.splitlines()[1:]] == ["encoder", "decoder", "cross"]
+    _, *kinds, last = said.splitlines()
+    assert [line.partition(":")[0] for line in kinds] == ["encoder", "decoder", "cross"]
+    assert last == "Nothing was kept: --out FILE.npz keeps every number."
     assert "decoder read: Le chat" in say(
         "trace", "The dog was tired.", "--model", "translator", "--target", "Le chat"
     )
@@ -143,6 +148,29 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
 
 
+def test_a_decoder_that_wrote_nothing_is_told() -> None:
+    trace = attnviz.trace("The dog was tired.", "translator")
+    silent = replace(trace, target="", blocks=trace.of_kind("encoder"))
+    assert summary(silent).startswith("translator's decoder wrote nothing, and read its first token only\n")
+
+
+def test_white_space_that_was_written_is_told(tmp_path: Path) -> None:
+    trace = attnviz.trace(SENTENCE, tiny("gpt2", tmp_path / "gpt2"))
+    spaces = replace(trace, text=f"{SENTENCE[: trace.blocks[0].query_tokens[-2].end]} \n", written=1)
+    assert "wrote: white space only\n" in summary(spaces)
+
+
+def test_a_file_is_no_text_but_comes_through_the_pipe(
+    say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("story.txt").write_text("A dog.", "utf-8")
+    assert "“story.txt” is a file" in refuse("trace", "story.txt")
+    assert "encoder: " in say("trace", "story.tx")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"story.txt")))
+    assert "encoder: " in say("trace", "-")
+
+
 @pytest.mark.parametrize("ending", ["", "\n"])
 def test_a_text_may_come_through_the_pipe(
     say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
@@ -179,6 +207,10 @@ def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
         (["trace", "a dog", "--model", "translator", "--second", "a cat"], "translator"),
         (["trace", "a dog", "--out", "nowhere/x.npz"], "There is no folder nowhere"),
         (["trace", "a dog", "--out", "."], "is a folder"),
+        (["trace", "a dog", "--out", "-"], "the name of a file, such as attention.npz"),
+        (["trace", "a dog", "--out", "dog.TXT"], "ends in .npz. Choose dog.npz, or say --force"),
+        (["trace", "a dog", "--temperature", "0"], "--temperature says how to write on: it needs --write"),
+        (["trace", "a dog", "--top-k", "3"], "--top-k says"),
         (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
     ],
 )
@@ -217,9 +249,10 @@ def test_models_are_listed_with_what_is_known_of_them(say: Say) -> None:
     ("family", "facts"),
     [
         ("gpt2", ["attention   decoder", "layers      2", "heads       3", "expects     the next token"]),
-        ("bert", ["attention   encoder", "reads       one text, or a pair", "expects     masked tokens"]),
+        ("bert", ["attention   encoder", "reads       one text, or a pair", "typed as [MASK]"]),
+        ("roberta", ["typed as <mask>"]),
         ("bart", ["attention   encoder, decoder, cross", "layers      3 + 2"]),
-        ("vit", ["reads       a picture"]),
+        ("vit", ["reads       a picture", "expects     nothing"]),
     ],
 )
 def test_a_model_is_described_before_it_is_loaded(
@@ -229,7 +262,19 @@ def test_a_model_is_described_before_it_is_loaded(
     monkeypatch.setattr("attnviz.capture.loading.load", pytest.fail)
     said = say("models", folder)
     for fact in [*facts, f"family      {family}", f"files       {folder}"]:
-        assert f"  {fact}" in said
+        assert f" {fact}" in said
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(999, "999 bytes"), (1_000, "1 kB"), (999_499, "999 kB"), (999_500, "1.0 MB")]
+)
+def test_a_size_is_told_in_units_that_fit(size: int, told: str) -> None:
+    assert in_units(size) == told
+
+
+def test_another_ending_can_be_forced(say: Say, tmp_path: Path) -> None:
+    say("trace", "A dog.", "--out", tmp_path / "dog.txt", "--force")
+    assert attnviz.Trace.load(tmp_path / "dog.txt").text == "A dog."
 
 
 def test_a_model_that_is_refused_is_told_why(refuse: Say, tmp_path: Path) -> None:

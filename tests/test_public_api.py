@@ -1,7 +1,9 @@
 import doctest
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,6 +187,42 @@ def test_an_unknown_model_is_answered_with_the_known_ones() -> None:
         attnviz.UnknownModel, match=r"Did you mean minilm\? These come with attnviz: minilm, minilm-scratch"
     ):
         attnviz.trace("a dog", model="minlm")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"text": None}, r"The text must be one str, not None \(NoneType\)"),
+        ({"text": 5}, r"The text must be one str, not 5 \(int\)"),
+        ({"text": ["a", "b"]}, r"must be one str, not \['a', 'b'\] \(list\)"),
+        ({"model": None}, "The model must be a name, a folder or a Hugging Face id"),
+        ({"second": 5}, "second must be a str or None, not 5"),
+        ({"target": 5}, "target must be a str or None, not 5"),
+        ({"writing": 20}, r"writing must be a Writing, as in Writing\(20\), not 20"),
+    ],
+)
+@pytest.mark.parametrize("ask", [attnviz.trace, attnviz.predictions])
+def test_what_is_of_another_type_is_told_what_is_needed(
+    ask: Callable[..., object], arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TypeError, match=said):
+        ask(**({"text": "A dog.", "model": "minilm"} | arguments))
+
+
+@pytest.mark.parametrize("edits", ["encoder 2-1", [5]])
+def test_edits_are_a_list_of_texts(edits: Any) -> None:
+    with pytest.raises(TypeError, match="edits must be a list of str"):
+        attnviz.trace("A dog.", "translator", edits=edits)
+
+
+@pytest.mark.parametrize("picture", [None, 5, ["ramp.png"]])
+def test_a_picture_is_a_file_or_a_picture(picture: Any) -> None:
+    with pytest.raises(TypeError, match="The picture must be the name of a file"):
+        attnviz.look(picture, "minilm")
+
+
+def test_a_model_that_expects_nothing_predicts_nothing() -> None:
+    assert attnviz.predictions("The [MASK] slept.", "minilm") == ()
 
 
 def test_a_second_text_is_refused_by_a_model_that_reads_one() -> None:

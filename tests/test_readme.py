@@ -1,11 +1,17 @@
 """The README keeps its word."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+from attnviz.capture import catalogue, config, given
+from attnviz.report.contents import MOST_WEIGHTS
+from tests.test_architecture import STEPS
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 
 
 def test_the_python_example_gives_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -13,3 +19,31 @@ def test_the_python_example_gives_what_it_says(tmp_path: Path, monkeypatch: pyte
     results = doctest.testfile(str(README), module_relative=False, encoding="utf-8")
     assert results.attempted > 0
     assert results.failed == 0
+
+
+def test_the_limits_are_those_that_are_kept() -> None:
+    limits = " ".join(README.read_text("utf-8").partition("## Limits")[2].partition("\n## ")[0].split())
+    minilm = catalogue.entry("minilm")
+    assert f"which is {minilm.token_limit} tokens for the bundled one" in limits
+    assert f"at most {config.MOST_TOKENS:,}" in limits
+    assert f"writes at most {given.MOST_WRITTEN} tokens" in limits
+    assert f"{MOST_WEIGHTS:,} weights" in limits
+    for heads, whose in ((minilm.layers * minilm.heads, "with the bundled model"), (12 * 12, "with GPT-2")):
+        assert f"{int((MOST_WEIGHTS / heads) ** 0.5)} {whose}" in limits.replace("tokens ", "")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_the_arrows_are_those_that_are_kept(name: str) -> None:
+    [chain] = re.findall(r"`(app → [^`]+)`", (ROOT / name).read_text("utf-8"))
+    rows = [row.split(" | ") for row in " ".join(chain.split()).split(" → ")]
+    steps = [{STEPS[part] for part in row} for row in rows]
+    assert steps == [{step} for step in range(len(rows) - 1, -1, -1)]
+    assert {part for row in rows for part in row} == STEPS.keys() - {"attnviz", "__main__"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_part_is_told(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    for part in STEPS.keys() - {"attnviz", "__main__", "app", "pages"}:
+        there = f"{part}/" if (ROOT / "attnviz" / part).is_dir() else f"{part}.py"
+        assert re.search(rf"[ /]{there}[ `]", text), part

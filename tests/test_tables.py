@@ -1,5 +1,6 @@
 """Tokens and weights as pandas tables: every number where its labels say."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,21 @@ def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
 def test_a_head_that_is_not_there_is_refused(both: Trace, asked: Any, said: str) -> None:
     with pytest.raises(InvalidTrace, match=said):
         attnviz.weights_table(both, *asked)
+
+
+def test_a_head_is_a_whole_number(both: Trace) -> None:
+    with pytest.raises(TypeError, match="head must be a whole number, not '1'"):
+        attnviz.weights_table(both, "encoder", 0, "1")  # type: ignore[arg-type]  # this is what must fail
+    with pytest.raises(TypeError, match="head must be a whole number, not '1'"):
+        attnviz.show(both, head="1")  # type: ignore[arg-type]  # this is what must fail
+
+
+@pytest.mark.parametrize("ask", [attnviz.links_table, attnviz.tokens_table, attnviz.show])
+def test_a_files_name_is_no_trace(ask: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=r"Load it first: Trace\.load\('t\.npz'\)"):
+        ask("t.npz")
+    with pytest.raises(TypeError, match="not list"):
+        ask([])
 
 
 def test_cross_attention_alone_knows_both_texts(both: Trace) -> None:

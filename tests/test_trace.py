@@ -256,6 +256,22 @@ def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
         trace().block("cross", layer=-1)
 
 
+@pytest.mark.parametrize("layer", ["1", 1.0, None])
+def test_a_layer_is_a_whole_number(layer: Any) -> None:
+    with pytest.raises(TypeError, match=f"layer must be a whole number, not {layer!r}"):
+        trace().block("cross", layer)
+    assert trace().block("cross", np.int64(1)).layer == 1  # type: ignore[arg-type]  # numpy's counts as one
+
+
+def test_a_trace_and_a_block_are_told_in_one_line() -> None:
+    assert repr(trace()) == (
+        f"<attnviz.Trace of 'm': cross 2 × {HEADS} heads, {QUERIES} × {KEYS} tokens; "
+        f"encoder 1 × {HEADS} heads, {QUERIES} × {QUERIES} tokens>"
+    )
+    assert repr(block()) == f"<attnviz.Block: cross, layer 1, {HEADS} heads, {QUERIES} × {KEYS} tokens>"
+    assert "\n" not in repr(replace(trace(), model="two\nlines"))
+
+
 def test_a_model_cannot_have_written_less_than_nothing() -> None:
     with pytest.raises(InvalidTrace, match="written -1 tokens"):
         Trace(model="m", text="t", blocks=(block(1),), written=-1)

@@ -267,6 +267,12 @@ def test_foreign_files_are_refused(content: bytes) -> None:
         read(content)
 
 
+@pytest.mark.parametrize("content", [b"", b"my thesis", b"a text that is longer than 22 bytes are"])
+def test_what_is_no_archive_at_all_is_told_without_internals(content: bytes) -> None:
+    with pytest.raises(InvalidTrace, match=r"attnviz wrote: it is no NPZ file, .* cut off\.$"):
+        read(content)
+
+
 @pytest.mark.parametrize(
     "array",
     [
@@ -495,7 +501,7 @@ def test_an_archive_that_ends_otherwise_is_refused(ending: bytes) -> None:
     else:
         content = content[:-22] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + content[-22:]
     assert zipfile.is_zipfile(io.BytesIO(content))
-    with pytest.raises(InvalidTrace, match="ends otherwise"):
+    with pytest.raises(InvalidTrace, match="changed or cut off"):
         read(content)
 
 

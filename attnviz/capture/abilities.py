@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnviz.capture.given import Given
+from attnviz.capture.given import Given, as_given
 from attnviz.errors import ModelNotSupported, quoted
 
 
@@ -21,7 +21,7 @@ def understood(
     Raises:
         ModelNotSupported: it cannot do what is asked; the message says what it does.
     """
-    asked = Given(given) if isinstance(given, str) else given
+    asked = as_given(given)
     if asked.second is not None and not pairs:
         raise ModelNotSupported(
             f"{quoted(name)} reads one text, not two sentences together. Leave the second one out."

@@ -125,12 +125,15 @@ def shards(index: Path, name: str) -> tuple[str, ...]:
     return tuple(sorted(files))
 
 
-def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | ModelNotSupported:
+def without_weights(
+    files: Iterable[str], name: str, facts: Facts | None = None
+) -> ModelFilesDamaged | ModelNotSupported:
     """What to say of a model among whose files there are no safetensors.
 
     Args:
         files: the names of those that there are.
         name: what the message calls the model.
+        facts: what its config says, where that was read.
     """
     ends = {Path(file).suffix.lower() for file in files}
     if _ADAPTER in files:
@@ -141,9 +144,8 @@ def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | Mode
     if ends & set(_PICKLES):
         return ModelNotSupported(
             f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
-            "reads none. If you trust it, convert it once, in Python: "
-            "model = AutoModel.from_pretrained(…); model.save_pretrained(folder). "
-            "Or look for a version with model.safetensors."
+            f"reads none. Look for a version with {WEIGHTS}. Or, if you trust this one, convert it once in "
+            f"Python, from the old folder or id to a new folder: {conversion(facts)}"
         )
     others = sorted(_OF_OTHERS[end] for end in ends & set(_OF_OTHERS))
     if others:
@@ -154,6 +156,31 @@ def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | Mode
     return ModelFilesDamaged(
         f"There are no weights in {quoted(name)}: no {WEIGHTS}. Save the model there with save_pretrained."
     )
+
+
+def conversion(facts: Facts | None) -> str:
+    """Python code that saves the model `old` in the folder `new` with all that it needs, its head too.
+
+    Args:
+        facts: what its config says; None: the code itself asks the config.
+    """
+    save = "{}.from_pretrained(old).save_pretrained(new)"
+    if facts is None:
+        begin = "import transformers; kind = transformers.AutoConfig.from_pretrained(old).architectures[0]"
+        names = ["getattr(transformers, kind)", "transformers.AutoTokenizer"]
+    else:
+        names = [_auto_class(facts), "AutoImageProcessor" if facts.sees else "AutoTokenizer"]
+        begin = f"from transformers import {', '.join(names)}"
+    return "; ".join([begin, *(save.format(name) for name in names)])
+
+
+def _auto_class(facts: Facts) -> str:
+    """The class of transformers that reads a model together with the head with which it was saved."""
+    if facts.expects is None:
+        return "AutoModel"
+    if facts.expects == "masked":
+        return "AutoModelForMaskedLM"
+    return "AutoModelForSeq2SeqLM" if facts.layers else "AutoModelForCausalLM"
 
 
 def check_tokenizer(files: Iterable[str], name: str) -> None:
@@ -182,7 +209,7 @@ def _known(folder: Path, name: str, stamped: str) -> Entry:
             "Choose the folder that save_pretrained has written."
         )
     facts = config.facts(folder, name)
-    parameters = _parameters(folder, files, name)
+    parameters = _parameters(folder, files, name, facts)
     pairs = False
     if not facts.sees:
         check_tokenizer(files, name)
@@ -190,14 +217,14 @@ def _known(folder: Path, name: str, stamped: str) -> Entry:
     return described(name, Path(name).name or name, facts, parameters, pairs, Folder(folder, stamped))
 
 
-def _parameters(folder: Path, files: set[str], name: str) -> int:
+def _parameters(folder: Path, files: set[str], name: str, facts: Facts) -> int:
     """How many numbers the model has learned, from the headers of its weights."""
     if WEIGHTS in files:
         weights: tuple[str, ...] = (WEIGHTS,)
     elif SHARDS in files:
         weights = shards(folder / SHARDS, name)
     else:
-        raise without_weights(files, name)
+        raise without_weights(files, name, facts)
     counted = 0
     for file in weights:
         if file not in files:

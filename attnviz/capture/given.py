@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass
 
 from attnviz.errors import AttnvizError
@@ -71,6 +72,9 @@ class Given:
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads (an encoder–decoder without a target takes the
             likeliest token each time).
+
+    Raises:
+        TypeError: something is of another type; the message says what is needed.
     """
 
     text: str
@@ -78,10 +82,23 @@ class Given:
     target: str | None = None
     writing: Writing | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise TypeError(f"The text must be one str, not {_told(self.text)}.")
+        for name in ("second", "target"):
+            if not isinstance(getattr(self, name), str | None):
+                raise TypeError(f"{name} must be a str or None, not {_told(getattr(self, name))}.")
+        if not isinstance(self.writing, Writing | None):
+            raise TypeError(f"writing must be a Writing, as in Writing(20), not {_told(self.writing)}.")
+
 
 def as_given(given: str | Given) -> Given:
     """A text alone is read as it is."""
     return Given(given) if isinstance(given, str) else given
+
+
+def _told(found: object) -> str:
+    return f"{reprlib.repr(found)} ({type(found).__name__})"
 
 
 def _real(number: object) -> bool:

@@ -1,6 +1,10 @@
 """Only one at a time may import the large libraries for the first time."""
 
 import threading
+import warnings
+
+# transformers' progress bars ask for a part of Jupyter that few have; here no such bar is drawn.
+warnings.filterwarnings("ignore", message="IProgress not found")
 
 gate = threading.RLock()
 """Hold this around any first import of torch or transformers, and nothing slow besides.

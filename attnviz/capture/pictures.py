@@ -143,7 +143,9 @@ def _of_a_bearable_size(picture: Image.Image) -> Image.Image:
 def _processor(folder: Path, name: str) -> ViTImageProcessorPil:
     """How the model's pictures are prepared: transformers' own, which needs no torchvision."""
     try:
-        processor: ViTImageProcessorPil = ViTImageProcessorPil.from_pretrained(folder, local_files_only=True)
+        processor: ViTImageProcessorPil = ViTImageProcessorPil.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
     except (OSError, ValueError, TypeError) as error:
         raise ModelFilesDamaged(
             f"preprocessor_config.json of {quoted(name)} cannot be read. Save or download it again."

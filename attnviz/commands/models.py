@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from attnviz.analysis.shown import visible_text
 from attnviz.capture import catalogue, headers, models
 from attnviz.capture.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
+from attnviz.capture.text import reader
+from attnviz.commands.placing import in_units
 
 _WIDTH = 100  # characters of a line
 
@@ -33,7 +35,8 @@ def run_models(arguments: argparse.Namespace) -> None:
     if arguments.model is None:
         sys.stdout.write(table([catalogue.entry(name) for name in catalogue.names()]))
         sys.stdout.write(
-            "\nAny other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
+            "\nEXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
+            "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
         )
     else:
         sys.stdout.write(described(models.entry(arguments.model)))
@@ -65,7 +68,7 @@ def described(entry: Entry) -> str:
         "d_head": f"{entry.d_head:,}",
         "parameters": f"{_parameters(entry):,}",
         "reads": _reads(entry),
-        "expects": _expects(entry),
+        "expects": f"{_expects(entry)}{_asked_by(entry)}",
         "files": _files(entry),
     }
     lines = [
@@ -97,6 +100,17 @@ def _expects(entry: Entry) -> str:
     return {"next": "the next token", "masked": "masked tokens", None: "nothing"}[entry.expects]
 
 
+def _asked_by(entry: Entry) -> str:
+    """How it is asked for what it expects: what its masked token is, if its tokenizer is on this machine."""
+    match entry:
+        case Entry(expects="masked", origin=Folder(folder=folder, stamp=stamp)):
+            mask = reader(folder, entry.token_limit, stamp).mask
+            return f", typed as {mask}" if mask else ""
+        case Entry(expects=None):
+            return ", so predictions() gives none"
+    return ""
+
+
 def _reads(entry: Entry) -> str:
     if entry.sees:
         return f"a picture, as {entry.token_limit:,} tokens"
@@ -106,7 +120,7 @@ def _reads(entry: Entry) -> str:
 def _files(entry: Entry) -> str:
     match entry.origin:
         case Hub(repository=repository, size=size):
-            return f"{repository} on the Hugging Face hub; {size / 1e6:,.0f} MB to download"
+            return f"{repository} on the Hugging Face hub; {in_units(size)} to download"
         case Downloaded(repository=repository, folder=folder):
             return f"{folder}, downloaded from {repository}"
         case Folder(folder=folder):

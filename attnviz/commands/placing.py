@@ -8,18 +8,27 @@ from pathlib import Path
 from attnviz.errors import AttnvizError
 
 
-def check_place(out: Path, force: bool, ours: Callable[[Path], bool], what: str) -> None:
+def check_place(out: Path, force: bool, ours: Callable[[Path], bool], what: str, suffix: str) -> None:
     """Whether a file may be written there: one of the same sort may be replaced, and no other.
 
     Args:
         out: the file to write.
-        force: replace whatever lies there.
+        force: replace whatever lies there, and call it whatever is asked.
         ours: tells whether an existing file is of the same sort.
         what: that sort, as a person calls it: "trace of this attnviz".
+        suffix: how such a file's name ends, if it has an ending.
 
     Raises:
-        AttnvizError: there is no such folder, or something else lies there that would be lost.
+        AttnvizError: there is no such folder, the name ends like one of another sort, or something else lies
+            there that would be lost.
     """
+    if str(out) == "-":
+        raise AttnvizError(f"--out needs the name of a file, such as attention{suffix}.")
+    if out.suffix.lower() not in ("", suffix) and not force:
+        raise AttnvizError(
+            f"{out} would be a {what}, whose name ends in {suffix}. Choose {out.with_suffix(suffix)}, or say "
+            "--force."
+        )
     if not out.parent.is_dir():
         raise AttnvizError(f"There is no folder {out.parent}. Make it first, or choose another --out.")
     if out.is_dir():
@@ -28,3 +37,15 @@ def check_place(out: Path, force: bool, ours: Callable[[Path], bool], what: str)
         raise AttnvizError(
             f"{out} is there already and is no {what}. Choose another --out, or say --force to write over it."
         )
+
+
+def written(out: Path) -> str:
+    """The line that says what was written, and how much it is."""
+    return f"Written: {out} ({in_units(out.stat().st_size)})\n"
+
+
+def in_units(size: int) -> str:
+    """A number of bytes as a person reads it: 700 bytes, 12 kB, 3.4 MB."""
+    if size < 1_000:
+        return f"{size} bytes"
+    return f"{size / 1e3:,.0f} kB" if size < 999_500 else f"{size / 1e6:,.1f} MB"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from attnviz.capture import loading
 from attnviz.capture.given import Given, Writing
 from attnviz.commands.telling import progress
-from attnviz.errors import UnreadableText
+from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.trace import Trace
 
 STDIN = "-"
 """Typed for a text that comes through the pipe."""
+
+_DRAWING = ("temperature", "top_k", "top_p", "seed")  # settings that mean nothing where nothing is written
 
 
 def add_reading(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -41,29 +44,25 @@ def add_reading(command: argparse.ArgumentParser, *, needed: bool = True) -> Non
         "writing", "Models like GPT-2 write on, token by token; --seed makes it repeatable."
     )
     writing.add_argument("--write", type=int, metavar="N", help="write up to N tokens")
-    defaults = Writing(tokens=0)
     writing.add_argument(
         "--temperature",
         type=float,
-        default=defaults.temperature,
         metavar="T",
         help="0 takes the likeliest token each time, 1 draws as the model says, more is wilder (0)",
     )
     writing.add_argument(
         "--top-k",
         type=int,
-        default=defaults.top_k,
         metavar="K",
         help="draw among the K likeliest; 0: among all (0)",
     )
     writing.add_argument(
         "--top-p",
         type=float,
-        default=defaults.top_p,
         metavar="P",
         help="draw among the likeliest that together have the probability P (1)",
     )
-    writing.add_argument("--seed", type=int, default=defaults.seed, help="of the random numbers (0)")
+    writing.add_argument("--seed", type=int, metavar="N", help="of the random numbers (0)")
 
 
 def read(arguments: argparse.Namespace) -> Trace:
@@ -72,7 +71,7 @@ def read(arguments: argparse.Namespace) -> Trace:
     For a model that sees pictures the text is the name of a file.
 
     Raises:
-        AttnvizError: the model or the text cannot be used; the message says why.
+        AttnvizError: the model or the text cannot be used, or the text is a file's name.
         OSError: there is no such picture.
     """
     given = _given(arguments)
@@ -81,6 +80,11 @@ def read(arguments: argparse.Namespace) -> Trace:
     if entry.sees:
         picture = Path(given.text)
         return loading.look(arguments.model, picture, picture.name)
+    if arguments.text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
+        raise AttnvizError(
+            f"{quoted(given.text)} is a file, and {quoted(arguments.model)} reads what is typed. Type the "
+            f"text itself, or send it through the pipe: {STDIN} reads from there."
+        )
     return loading.trace(arguments.model, given)
 
 
@@ -89,16 +93,18 @@ def _given(arguments: argparse.Namespace) -> Given:
         text=_piped() if arguments.text == STDIN else arguments.text,
         second=arguments.second,
         target=arguments.target,
-        writing=None
-        if arguments.write is None
-        else Writing(
-            tokens=arguments.write,
-            temperature=arguments.temperature,
-            top_k=arguments.top_k,
-            top_p=arguments.top_p,
-            seed=arguments.seed,
-        ),
+        writing=_writing(arguments),
     )
+
+
+def _writing(arguments: argparse.Namespace) -> Writing | None:
+    drawing = {name: value for name in _DRAWING if (value := getattr(arguments, name)) is not None}
+    if arguments.write is not None:
+        return Writing(arguments.write, **drawing)
+    for name in drawing:
+        option = f"--{name.replace('_', '-')}"
+        raise AttnvizError(f"{option} says how to write on: it needs --write, and how many tokens.")
+    return None
 
 
 def _piped() -> str:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from attnviz.commands.placing import check_place
+from attnviz.commands.placing import check_place, written
 from attnviz.commands.reading import add_reading, read
 from attnviz.errors import AttnvizError
 from attnviz.report.page import MARK, Opening, report
@@ -20,8 +20,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command = commands.add_parser(
         "report",
         help="write one HTML file with all heads, to open without a network, to mail or to print",
-        description="Write one HTML file with the attention of every head: small pictures of all of them, each "
-        "one as lines and as a matrix, every number. Any browser opens it, with no network.",
+        description="Write one HTML file with the attention of every head: small pictures of all of them, "
+        "each one as lines and as a matrix, every number. Any browser opens it, with no network.",
         epilog='example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
     )
     add_reading(command, needed=False)
@@ -48,10 +48,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_report(arguments: argparse.Namespace) -> None:
     """Read, and write the page."""
     out: Path = arguments.out
-    check_place(out, arguments.force, is_page, "page of attnviz")
+    check_place(out, arguments.force, is_page, "page of attnviz", ".html")
     if (arguments.text is None) == (not arguments.trace):
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
-    traces = [Trace.load(file) for file in arguments.trace] or [read(arguments)]
+    traces = [_loaded(file) for file in arguments.trace] or [read(arguments)]
     opening = Opening(
         kind=arguments.kind,
         layer=arguments.layer - 1,
@@ -61,7 +61,15 @@ def run_report(arguments: argparse.Namespace) -> None:
         hide_special=arguments.hide,
     )
     out.write_text(report(traces, opening), "utf-8")
-    sys.stdout.write(f"Written: {out} ({out.stat().st_size / 1e6:.1f} MB)\n")
+    sys.stdout.write(written(out))
+
+
+def _loaded(file: Path) -> Trace:
+    """The trace in a file; of several files, an error says which one is bad."""
+    try:
+        return Trace.load(file)
+    except AttnvizError as error:
+        raise AttnvizError(f"{file}: {error}") from error
 
 
 def is_page(file: Path) -> bool:

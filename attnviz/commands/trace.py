@@ -9,7 +9,7 @@ from pathlib import Path
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.strongest import strongest
-from attnviz.commands.placing import check_place
+from attnviz.commands.placing import check_place, written
 from attnviz.commands.reading import add_reading, read
 from attnviz.errors import InvalidTrace
 from attnviz.tables import shown_tokens
@@ -37,12 +37,14 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_trace(arguments: argparse.Namespace) -> None:
     """Trace, tell, and write."""
     if arguments.out is not None:
-        check_place(arguments.out, arguments.force, is_trace, "trace of this attnviz")
+        check_place(arguments.out, arguments.force, is_trace, "trace of this attnviz", ".npz")
     trace = read(arguments)
     sys.stdout.write(summary(trace))
     if arguments.out is not None:
         trace.save(arguments.out)
-        sys.stdout.write(f"Written: {arguments.out} ({arguments.out.stat().st_size / 1e6:.1f} MB)\n")
+        sys.stdout.write(written(arguments.out))
+    else:
+        sys.stdout.write("Nothing was kept: --out FILE.npz keeps every number.\n")
 
 
 def is_trace(file: Path) -> bool:
@@ -60,9 +62,11 @@ def summary(trace: Trace) -> str:
     if trace.written:
         *_, last = trace.of_kind("decoder")[0].query_tokens[: -trace.written]
         text = trace.text if trace.target is None else trace.target
-        lines.append(f"{trace.model} wrote: {text[last.end :].strip()}")
-    elif trace.target is not None:
+        lines.append(f"{trace.model} wrote: {text[last.end :].strip() or 'white space only'}")
+    elif trace.target:
         lines.append(f"{trace.model}'s decoder read: {trace.target}")
+    elif trace.target is not None:
+        lines.append(f"{trace.model}'s decoder wrote nothing, and read its first token only")
     lines += [_summary(trace, kind) for kind in dict.fromkeys(block.kind for block in trace.blocks)]
     return "".join(f"{visible_text(line)}\n" for line in lines)
 

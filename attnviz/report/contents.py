@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.shown import Shown, left_share, shown_weights
+from attnviz.analysis.shown import Shown, left_share, only, shown_weights
 from attnviz.errors import AttnvizError
 from attnviz.report import fixed_point
-from attnviz.report.fixed_point import Rescaled
-from attnviz.trace import Kind, Trace
+from attnviz.report.fixed_point import Codes
+from attnviz.trace import Floats, Kind, Token, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 MOST_WEIGHTS = 5_000_000
@@ -30,7 +31,7 @@ class Contents:
 
     Attributes:
         readings: plain JSON values, one for each trace.
-        numbers: gzip of the weights and divisors, in the places that the readings name.
+        numbers: gzip of the weights and what rows are divided by, in the places that the readings name.
     """
 
     readings: list[Facts]
@@ -100,6 +101,7 @@ def _reading(trace: Trace, numbers: _Numbers) -> Facts:
         "model": named(trace.model),
         "names_kinds": trace.target is not None,
         "texts": _texts(trace),
+        "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
         "kinds": [_kind(trace, kind, numbers) for kind in kinds_of(trace)],
     }
@@ -107,14 +109,26 @@ def _reading(trace: Trace, numbers: _Numbers) -> Facts:
 
 def _texts(trace: Trace) -> list[Facts]:
     """Every text that was read: what was typed of it, and what the model wrote itself."""
-    texts = [text for text in (trace.text, trace.second, trace.target) if text is not None]
+    given = {"": trace.text, "read together with": trace.second, "the decoder reads": trace.target}
+    texts = [text for text in given.values() if text is not None]
+    names = [name for name, text in given.items() if text is not None]
     typed = [len(text) for text in texts]
     writer = next((block for block in trace.blocks if block.kind != "encoder"), None)
     if writer and trace.written:
         tokens = writer.query_tokens[-trace.written :]
         # A special token stands nowhere in the text.
         typed[-1] = next((token.start for token in tokens if not token.special), typed[-1])
-    return [{"typed": text[:end], "written": text[end:]} for text, end in zip(texts, typed, strict=True)]
+    return [
+        {"name": name, "typed": text[:end], "written": text[end:]}
+        for name, text, end in zip(names, texts, typed, strict=True)
+    ]
+
+
+def _sees(tokens: Sequence[Token]) -> bool:
+    """Whether these are the patches of a picture: named "row,column", they stand for no characters."""
+    patches = [token for token in tokens if not token.special]
+    named = all(re.fullmatch(r"[1-9]\d*,[1-9]\d*", token.text) for token in patches)
+    return bool(patches) and named and not any(token.end for token in patches)
 
 
 def _kind(trace: Trace, kind: Kind, numbers: _Numbers) -> Facts:
@@ -128,39 +142,51 @@ def _kind(trace: Trace, kind: Kind, numbers: _Numbers) -> Facts:
         hidden = plain
     ways = {"plain": plain} if not any(side.hides for side in hidden) else {"plain": plain, "hidden": hidden}
     weights = {name: shown_weights(stack, *way) for name, way in ways.items()}
-    left = {name: left_share(stack, *way) for name, way in ways.items()}
-    # What the browser divides by; a row of which nothing is left stays 0.
-    divisors = {name: np.where(shares > 0, shares, np.float32(1)) for name, shares in left.items()}
-    codes = [
-        fixed_point.codes(
-            block.weights,
-            block.mask,
-            [
-                Rescaled(way[0].visible, way[-1].visible, divisors[name][at], weights[name][at])
-                for name, way in ways.items()
-                if name != "plain"
-            ],
-        )
-        for at, block in enumerate(blocks)
-    ]
+    codes = np.stack([fixed_point.codes(block.weights, block.mask) for block in blocks])
     return {
         "kind": kind,
         "layers": [block.layer + 1 for block in blocks],
         "heads": stack.shape[1],
         "size": stack.shape[2:],
-        "weights": numbers.add(fixed_point.planes(np.stack(codes))),
+        "weights": numbers.add(fixed_point.planes(codes)),
         "ways": {
             name: {
                 "queries": shown_tokens(way[0].groups),
                 "keys": shown_tokens(way[-1].groups),
                 "rows": way[0].visible,
                 "columns": way[-1].visible,
-                "divisors": numbers.add(divisors[name].astype("<f4").tobytes()) if name != "plain" else None,
+                "rescaled": None
+                if name == "plain"
+                else _rescaled(
+                    only(codes, way[0].visible, way[-1].visible),
+                    left_share(stack, *way),
+                    weights[name],
+                    numbers,
+                ),
                 "facts": [f"on average {fact}" for fact in describe(weights[name], *way)],
                 "explanation": _explanation(way),
             }
             for name, way in ways.items()
         },
+    }
+
+
+def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: _Numbers) -> Facts:
+    """What the browser divides each row by, and codes of their own for the rows where that is not enough.
+
+    Args:
+        codes: [layer, head, shown query, shown key], of the model's weights.
+        left: [layer, head, shown query], how much of each row is left.
+        weights: [layer, head, shown query, shown key], what must be printed.
+        numbers: where the bytes go.
+    """
+    lost = fixed_point.lost(codes, left, weights)
+    own = fixed_point.codes(weights[lost], codes[lost] != fixed_point.MASKED)
+    return {
+        "left": numbers.add(left.astype("<f4").tobytes()),
+        "lost": numbers.add(np.flatnonzero(lost).astype("<u4").tobytes()),
+        "count": len(own),
+        "own": numbers.add(fixed_point.planes(own)),
     }
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.trace import Floats, Mask
 
 Codes = NDArray[np.uint32]
-Indices = tuple[int, ...]
 
 ONE = 2**24 - 2
 """The code of the weight 1."""
@@ -23,45 +19,42 @@ PRINTED = (100, 1000)
 """A share is printed in whole percent and in tenths of a percent."""
 
 
-class Rescaled(NamedTuple):
-    """Another way in which the same weights are shown: some rows and columns, each row divided by a number.
-
-    Attributes:
-        queries, keys: the rows and the columns.
-        divisors: [head, shown query], what the browser divides by.
-        weights: [head, shown query, shown key], what it must print.
-    """
-
-    queries: Indices
-    keys: Indices
-    divisors: Floats
-    weights: Floats
-
-
-def codes(weights: Floats, mask: Mask, others: Iterable[Rescaled] = ()) -> Codes:
+def codes(weights: Floats, mask: Mask) -> Codes:
     """Each weight as round(weight · ONE), or its other neighbour where only that one prints the same digits.
 
     A code is less than 1/ONE from the weight. A printed number changes only where it is rounded from half
     way between two, so one of the two codes around a weight prints as the weight itself does.
 
     Args:
-        weights: [head, query, key], the model's.
-        mask: [query, key], True where a query may look.
-        others: the other ways in which they are shown; in these, too, the digits agree.
+        weights: [..., query, key]: the model's, or such as a picture makes of them.
+        mask: True where a query may look; of the same shape, or [query, key] for all.
 
     Returns:
-        uint32 [head, query, key], 0 to `ONE`, or `MASKED`.
+        uint32 [..., query, key], 0 to `ONE`, or `MASKED`.
     """
     exact = weights.astype(np.float64) * ONE
     nearest = np.rint(exact)
     other = np.where(nearest > exact, nearest - 1, nearest + 1)
-    wrong = _differs(nearest / ONE, weights)
-    for view in others:
-        cells = np.s_[:, np.array(view.queries)[:, None], np.array(view.keys)]
-        wrong[cells] |= _differs(nearest[cells] / ONE / view.divisors[..., None], view.weights)
-    found = np.where(wrong, other, nearest).astype(np.uint32)
-    found[:, ~mask] = MASKED
+    found = np.where(_differs(nearest / ONE, weights), other, nearest).astype(np.uint32)
+    found[~np.broadcast_to(mask, found.shape)] = MASKED
     return found
+
+
+def lost(kept: Codes, left: Floats, weights: Floats) -> Mask:
+    """The rows that cannot be rescaled from their codes: another digit than their own would be printed.
+
+    Dividing by what is left of a row makes the rounding of its codes larger, of a millionth a million times.
+
+    Args:
+        kept: [..., query, key], the codes of what is left of each row.
+        left: [..., query], what its rest is divided by.
+        weights: [..., query, key], what must be printed.
+
+    Returns:
+        [..., query], True where the row needs codes of its own.
+    """
+    wrong = _differs(kept / ONE / np.where(left > 0, left, 1)[..., None].astype(np.float64), weights)
+    return np.asarray((wrong & (kept != MASKED)).any(axis=-1))
 
 
 def planes(every: Codes) -> bytes:

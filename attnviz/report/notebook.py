@@ -6,13 +6,13 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from attnviz.errors import AttnvizError
 from attnviz.report.contents import contents, named
-from attnviz.report.page import Opening, Part, kind_opened, page
+from attnviz.report.page import Opening, Part, Theme, kind_opened, page
 from attnviz.report.page import View as Style
-from attnviz.trace import Block, Kind, Trace
+from attnviz.trace import Block, Kind, Trace, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
 
@@ -55,7 +55,7 @@ class Figure:
         return f"<attnviz: {self.title}>"
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file that any browser opens."""
+        """Write the page to a file that any browser opens, over what is there already."""
         Path(path).write_text(self.page, "utf-8")
 
 
@@ -69,6 +69,7 @@ def show(
     view: View | None = None,
     hide_special: bool = False,
     height: int | None = None,
+    theme: Theme = "light",
 ) -> Figure:
     """A figure of a trace, to point at and to click.
 
@@ -86,17 +87,23 @@ def show(
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: leave out the tokens that the tokenizer added.
         height: of the figure, in CSS pixels; None: what its pictures need.
+        theme: "light", "dark", or "auto": as the reader's machine is set up. A figure cannot see whether the
+            notebook around it is dark; most are light, also on a dark machine.
 
     Raises:
-        AttnvizError: there is no such view, or the text is too long for a figure.
+        AttnvizError: there is no such view or theme, or the text is too long for a figure.
         InvalidTrace: the trace has no such kind, layer, head or token.
+        TypeError: it is no trace, or a number is no whole one.
     """
+    checked_trace(trace)
     if view is not None and view not in VIEWS:
         raise AttnvizError(
             f"There is no view {view!r}; there are {', '.join(VIEWS)}, or None for everything."
         )
+    if theme not in get_args(Theme):
+        raise AttnvizError(f"There is no theme {theme!r}; there are {', '.join(get_args(Theme))}.")
     style: Style = "matrix" if view == "matrix" else "lines"
-    opening = Opening(0, kind, layer, head, query, style, hide_special)
+    opening = Opening(0, kind, whole(layer, "layer"), whole(head, "head"), query, style, hide_special)
     kind = kind_opened([trace], opening)
     if view in (None, "atlas"):
         shown = contents([trace])
@@ -104,7 +111,7 @@ def show(
         # A notebook keeps each of its figures: this one needs one layer's heads only.
         shown = contents([replace(trace, blocks=(trace.block(kind, layer),))])
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
-    drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None)
+    drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
     what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
     return Figure(drawn, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}")
 

@@ -20,13 +20,14 @@ from attnviz.widgets import code
 
 View = Literal["lines", "matrix"]
 Part = Literal["atlas", "head"]
+Theme = Literal["light", "dark", "auto"]
 
 _HERE = Path(__file__).parent
 _FOLDERS = (_HERE, code.FOLDER)
 _PARTS = {
     "atlas": ("shared", *code.ATLAS, "atlas"),
     "head_view": ("shared", *code.HEAD_VIEW, "head_view"),
-    "report": ("shared", "report"),
+    "report": ("shared", "palette", "report"),
 }
 MARK = '<meta name="generator" content="attnviz">'
 """What every page has in its head, and no other file."""
@@ -103,6 +104,7 @@ def page(
     show: Sequence[Part],
     *,
     choose_view: bool = True,
+    theme: Theme = "auto",
 ) -> str:
     """The page around some contents.
 
@@ -111,12 +113,14 @@ def page(
         opening: what it shows first.
         show: "atlas", "head" or both.
         choose_view: whether lines can be changed for a matrix, and back.
+        theme: light, dark, or as the reader's machine is set up; paper is always light.
     """
     facts = {
         "readings": held.readings,
         "one": ONE,
         "masked": MASKED,
         "show": list(show),
+        "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
         "open": {  # numbers may be numpy's, which JSON does not know
             "text": int(opening.trace) + 1,
@@ -151,7 +155,7 @@ def page(
             '<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
+            f'<meta name="color-scheme" content="{"light dark" if theme == "auto" else theme}">',
             MARK,
             "<title>Attention</title>",
             f"<style>{style}</style>",

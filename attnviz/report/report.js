@@ -4,6 +4,8 @@ const LARGEST_TABLE = 20; // columns; above, each token's row is told in words
 const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
 const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
 const STRONG = 0.2; // shares from here on stand out in a table
+const LITTLE = 0.01; // where less of a row is left than this, the picture warns
+const UNTOLD = 1e-6; // a smaller share is told as smaller than this
 
 /** The bytes in a base64 text that gzip made smaller. */
 async function unpacked(text) {
@@ -17,38 +19,51 @@ async function unpacked(text) {
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
   /**
-   * @param bytes of all weights: planes of lowest, middle and highest bytes, and divisors as float32
+   * @param bytes of all weights: planes of lowest, middle and highest bytes; of a way that rescales, also what
+   *   is left of each row, as float32, and the rows whose own codes stand in planes behind, as uint32
    * @param kind, way of `report/contents.py`
    * @param one, masked the codes of the weight 1 and of a masked cell
    */
   constructor(bytes, kind, way, { one, masked }) {
     Object.assign(this, { bytes, kind, way, one, masked });
-    const { rows, columns, divisors } = way;
+    const { rows, columns, rescaled } = way;
     this.count = kind.layers.length * kind.heads * kind.size[0] * kind.size[1];
     this.cells = rows.length * columns.length;
-    const length = 4 * kind.layers.length * kind.heads * rows.length;
-    // A copy: float32 needs an aligned start.
-    this.divisors = divisors === null ? null : new Float32Array(bytes.slice(divisors, divisors + length).buffer);
+    if (rescaled === null) return;
+    // A copy: numbers of four bytes need an aligned start.
+    const copy = (from, count) => bytes.slice(from, from + 4 * count).buffer;
+    this.left = new Float32Array(copy(rescaled.left, kind.layers.length * kind.heads * rows.length));
+    this.own = new Map([...new Uint32Array(copy(rescaled.lost, rescaled.count))].map((row, at) => [row, at]));
   }
 
   /** Calls back with each weight of `count` pictures from `first`, as layers and heads follow; NaN if masked. */
   each(first, count, tell) {
-    const { bytes, kind, way, divisors, one, masked } = this;
-    const low = kind.weights;
-    const [middle, high] = [low + this.count, low + 2 * this.count];
+    const { kind, way, left, own } = this;
+    const { rows, columns, rescaled } = way;
     const [queries, keys] = kind.size;
     let to = 0;
     for (let picture = first; picture < first + count; picture++) {
-      way.rows.forEach((row, i) => {
-        const start = (picture * queries + row) * keys;
-        const divisor = divisors?.[picture * way.rows.length + i] ?? 1;
-        for (const column of way.columns) {
-          const at = start + column;
-          const code = bytes[low + at] | (bytes[middle + at] << 8) | (bytes[high + at] << 16);
-          tell(to++, code === masked ? NaN : code / one / divisor);
+      rows.forEach((row, i) => {
+        const place = picture * rows.length + i;
+        const lost = own?.get(place);
+        if (lost !== undefined) {
+          const start = lost * columns.length;
+          columns.forEach((_, j) => tell(to++, this.weight(rescaled.own, rescaled.count * columns.length, start + j)));
+          return;
         }
+        const start = (picture * queries + row) * keys;
+        const divisor = left?.[place] || 1; // a row of which nothing is left stays 0
+        for (const column of columns) tell(to++, this.weight(kind.weights, this.count, start + column) / divisor);
       });
     }
+  }
+
+  /** The weight at a place in the planes that start at `low`, each of `length` bytes. */
+  weight(low, length, at) {
+    const { bytes, one, masked } = this;
+    const place = low + at;
+    const code = bytes[place] | (bytes[place + length] << 8) | (bytes[place + 2 * length] << 16);
+    return code === masked ? NaN : code / one;
   }
 
   get shape() {
@@ -76,9 +91,11 @@ class Weights {
     this.each(layers.indexOf(layer) * heads, heads, (at, weight) => {
       values[at] = weight;
     });
+    const first = layers.indexOf(layer) * heads * this.way.rows.length;
     return {
       facts: { heads: Array.from({ length: heads }, (_, head) => [layer, head + 1]) },
       arrays: { values: { shape: this.shape, values } },
+      left: this.left?.subarray(first, first + heads * this.way.rows.length), // of each head's rows
     };
   }
 }
@@ -117,9 +134,23 @@ const KINDS = {
   cross: ["Cross-attention", "The second text reads the first."],
 };
 
+/** "only 0.0012 %", of a share that is near 0. */
+function leftOver(share) {
+  if (share === 0) return "nothing";
+  const digits = { maximumSignificantDigits: 2 };
+  const percent = (100 * Math.max(share, UNTOLD)).toLocaleString("en", digits);
+  return share < UNTOLD ? `less than ${percent} %` : `only ${percent} %`;
+}
+
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 const whole = ({ typed, written }) => typed + written;
+
+/** Says to the style sheet whether the page is dark. */
+function colour(theme) {
+  const dark = theme === "dark" || (theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+}
 
 class Report {
   constructor(facts, bytes) {
@@ -133,8 +164,13 @@ class Report {
       this.follow();
       this.render();
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.render());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      colour(this.facts.theme);
+      this.render();
+    });
     window.addEventListener("beforeprint", () => this.print());
+    // A browser's tools can show the paper without printing.
+    matchMedia("print").addEventListener("change", ({ matches }) => matches && this.print());
   }
 
   // The page ---------------------------------------------------------------------------------------------
@@ -201,7 +237,8 @@ class Report {
     const within = `${(100 / this.facts.one).toFixed(6)} %`;
     const texts = [
       "Each token shares out 100 % of its attention among those it may look at: a line, or a cell, is a share.",
-      `Every share is the model’s own. The file holds it to within ${within}; each digit shown is the model’s.`,
+      `Every share is the model’s own. The file holds it to within ${within}; each digit shown is the model’s, ` +
+        "also where rows are rescaled.",
       "Made with attnviz.",
     ];
     return texts.map((text) => element("p", { text }));
@@ -282,7 +319,7 @@ class Report {
     this.settle();
     this.describe();
     const { state, kind, way } = this;
-    const texts = this.facts.readings.map(({ texts: [first] }, at) => [at + 1, shortened(whole(first), LONG_TEXT)]);
+    const texts = this.titles.map((title, at) => [at + 1, title]);
     this.options.text.show(texts, state.text);
     const kinds = this.reading.kinds.map((one) => [one.kind, KINDS[one.kind][0]]);
     this.options.kind.show(kinds, state.kind);
@@ -293,7 +330,7 @@ class Report {
     this.hideLabel.hidden = !kind.ways.hidden;
     const pixels = this.published("pixels", (weights) => weights.pixels());
     if (this.widgets.atlas) {
-      this.allHeads.textContent = `All ${kind.layers.length * kind.heads} heads at a glance`;
+      this.allHeads.textContent = this.allName;
       this.widgets.atlas.update({
         pixels,
         layers: kind.layers.length,
@@ -308,26 +345,59 @@ class Report {
     const shown = (places, token) => (places.includes(token - 1) ? places.indexOf(token - 1) : null);
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
+    const exact = this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
+    const queries = this.warned(way.queries, allData().get(exact));
+    const little = `less than ${written(LITTLE, "percent", 0)} of its attention goes to what is shown`;
+    const warns = queries.some(({ aside }) => aside);
+    const warning = warns ? `; * hardly anything is left of this row: ${little}` : "";
     this.widgets.head_view.update({
       pixels,
-      exact: this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer)),
+      exact,
       view: state.view,
       layer: state.layer,
       heads: state.heads,
       heads_total: kind.heads,
-      query_tokens: way.queries,
+      query_tokens: queries,
       key_tokens: way.keys,
       query,
       key: query === null ? null : shown(way.columns, state.key),
-      heading: "",
+      heading: this.headName,
       kind: "sequential",
       unit: "percent",
-      note: `one colour scale for all heads; ${way.explanation}`,
+      note: `one colour scale for all heads; ${way.explanation}${warning}`,
       caption: this.caption,
       filename: this.filename,
     });
     this.summary.textContent = `All numbers of ${this.headName}`;
     this.tabulate();
+    if (matchMedia("print").matches) this.print();
+  }
+
+  /** The rows' tokens, marked where hardly anything is left of the row in one of the open heads. */
+  warned(queries, { left }) {
+    if (!left) return queries;
+    return queries.map((query, row) => {
+      const shares = this.state.heads.map((head) => left[(head - 1) * queries.length + row]);
+      const little = Math.min(...shares);
+      if (little >= LITTLE) return query;
+      const where = shares.length > 1 ? `in head ${this.state.heads[shares.indexOf(little)]} ` : "";
+      const aside = `${where}${leftOver(little)} of this row is left`;
+      return { ...query, label: `${query.label} *`, title: `${query.title}; ${aside}`, aside };
+    });
+  }
+
+  /** What the switch between the texts says: of equal ones, also what read them. */
+  get titles() {
+    const { readings } = this.facts;
+    const told = readings.map(({ texts: [first] }) => whole(first));
+    const once = (names, at) => names.filter((name) => name === names[at]).length === 1;
+    const full = readings.map(({ model }, at) => `${told[at]} · ${model}`);
+    return readings.map(({ model }, at) => {
+      const text = shortened(told[at], LONG_TEXT);
+      if (once(told, at)) return text;
+      const title = new Set(told).size === 1 ? model : `${text} · ${model}`;
+      return once(full, at) ? title : `${title} (${at + 1})`;
+    });
   }
 
   /** Arrays for the widgets, made when they are first asked for; returns their name. */
@@ -340,7 +410,7 @@ class Report {
 
   /** Title, texts, and what read them. */
   describe() {
-    const { texts, model, edits } = this.reading;
+    const { texts, model, edits, sees } = this.reading;
     const { layers, heads, size } = this.kind;
     const quoted = ({ typed, written }) => [
       "“",
@@ -349,24 +419,37 @@ class Report {
     ];
     const long = texts.some((text) => whole(text).length > LONG_TEXT);
     this.title.replaceChildren(...(long ? [`“${shortened(whole(texts[0]), LONG_TEXT)}”`] : quoted(texts[0])));
-    const paragraphs = texts.slice(long ? 0 : 1).filter(whole).map((text) => element("p", {}, ...quoted(text)));
+    const role = ({ name }) => name && element("span", { class: "role", text: `${name} ` });
+    const named = (text) => element("p", {}, role(text), ...quoted(text));
+    const paragraphs = texts.slice(long ? 0 : 1).filter(whole).map(named);
     this.texts.replaceChildren(
       ...(long ? [element("details", {}, element("summary", { text: "The whole text" }), ...paragraphs)] : paragraphs),
     );
     const wrote = texts.some(({ written }) => written) ? ["the underlined words are the model’s own"] : [];
     const [queries, keys] = size;
     const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
+    const seen = sees
+      ? ["patches of a picture, named row,column from the top left; the picture itself is not in this file"]
+      : [];
     const changed = edits.length ? [`changed while it ran: ${edits.join("; ")}`] : [];
     const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
-    const facts = [model, ...all, count, ...wrote, ...changed];
+    const facts = [model, ...all, count, ...seen, ...wrote, ...changed];
     this.about.textContent = facts.join(" · ");
     document.title = `${this.headName} of ${shortened(model, 60)}: ${shortened(whole(texts[0]), 60)}`;
   }
 
   get headName() {
     const { layer, heads } = this.state;
-    const kind = this.reading.names_kinds ? `${KINDS[this.state.kind][0]} · ` : "";
-    return `${kind}Layer ${layer} · ${heads.length > 1 ? "Heads" : "Head"} ${heads.join(", ")}`;
+    return `${this.kindTitle}Layer ${layer} · ${heads.length > 1 ? "Heads" : "Head"} ${heads.join(", ")}`;
+  }
+
+  get allName() {
+    return `${this.kindTitle}All ${this.kind.layers.length * this.kind.heads} heads at a glance`;
+  }
+
+  /** "Encoder · ", where the model has more than one kind of attention. */
+  get kindTitle() {
+    return this.reading.names_kinds ? `${KINDS[this.state.kind][0]} · ` : "";
   }
 
   /** "encoder ", where the model has more than one kind of attention. */
@@ -399,7 +482,8 @@ class Report {
   /** Every number of the open heads: as tables, or of many tokens what each of them looks at most. */
   tables() {
     const view = this.widgets.head_view;
-    const { queries, keys } = this.way;
+    const { keys } = this.way;
+    const queries = view.data.query_tokens;
     if (keys.length > LARGEST_TABLE) {
       const rows = queries.map((_, at) => element("li", {}, ...view.rowSentence(at)));
       return [element("p", { text: "What each token looks at most:" }), element("ul", {}, ...rows)];
@@ -407,9 +491,11 @@ class Report {
     return this.state.heads.map((head, which) => {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
-      const title = `Layer ${this.state.layer} · Head ${head}`;
-      const caption = `${title}, in percent: rows look, columns are looked at${masked}`;
-      const name = (scope, { label }) => element("th", { scope }, element("bdi", { text: label }));
+      const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
+      const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is left" : "";
+      const caption = `${title}, in percent: rows look, columns are looked at${masked}${little}`;
+      const name = (scope, token) =>
+        element("th", { scope, title: token.title }, element("bdi", { text: token.label }));
       const rows = queries.map((query, at) =>
         element("tr", {}, name("row", query), ...numbers[at].map((value) => this.cell(value))),
       );
@@ -429,13 +515,55 @@ class Report {
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 
-  /** The open head, its numbers and its caption, on white. */
+  /** The open head, its numbers and its caption, and all heads in small, on white. */
   print() {
     const view = this.widgets.head_view;
     if (!view) return;
     for (const details of this.texts.querySelectorAll("details")) details.open = true;
     const picture = new DOMParser().parseFromString(view.svg(), "image/svg+xml").documentElement;
-    this.paper.replaceChildren(document.importNode(picture, true), ...this.tables());
+    const one = element("div", { class: "open" }, document.importNode(picture, true), ...this.tables());
+    this.paper.replaceChildren(one, ...this.overview());
+  }
+
+  /** Every head in small, the open ones framed; nothing where the page does not show them. */
+  overview() {
+    const { atlas } = this.widgets;
+    const pictures = atlas?.pictures();
+    if (!pictures) return [];
+    const { layers, heads } = this.kind;
+    const theme = Theme.forFiles();
+    const [count, rows, columns] = pictures.shape;
+    const [cell, edge] = [Math.min(40, 700 / heads), 26];
+    const svg = drawing("svg", { viewBox: `0 0 ${edge + heads * cell} ${edge + layers.length * cell}` });
+    svg.style.maxWidth = `${(edge + heads * cell) / 4}mm`;
+    const write = (text, x, y) => {
+      const place = { x, y, "font-size": 11, "text-anchor": "middle", "dominant-baseline": "central" };
+      const label = drawing("text", { ...place, fill: css(theme.muted) });
+      label.textContent = text;
+      svg.append(label);
+    };
+    for (let head = 0; head < heads; head++) write(head + 1, edge + (head + 0.5) * cell, edge / 2);
+    layers.forEach((layer, at) => write(`L${layer}`, edge / 2, edge + (at + 0.5) * cell));
+    const open = new Set(this.state.heads.map((head) => atlas.number(layers.indexOf(this.state.layer) + 1, head)));
+    for (let at = 0; at < count; at++) {
+      const values = pictures.values.subarray(at * rows * columns, (at + 1) * rows * columns);
+      const image = levelsImage(values, rows, columns, theme.pixels("sequential")).toDataURL("image/png");
+      const place = {
+        x: edge + (pictures.places[at] % heads) * cell + 1.5,
+        y: edge + Math.floor(pictures.places[at] / heads) * cell + 1.5,
+        width: cell - 3,
+        height: cell - 3,
+      };
+      const chosen = open.has(pictures.places[at]);
+      const frame = { fill: "none", stroke: css(chosen ? theme.text : theme.grid), "stroke-width": chosen ? 2 : 0.5 };
+      svg.append(
+        drawing("image", { ...place, href: image, preserveAspectRatio: "none", class: "pixels" }),
+        drawing("rect", { ...place, ...frame }),
+      );
+    }
+    const hint = "Rows of pictures are layers, columns heads; what is framed stands above in full.";
+    const parts = [element("h2", { text: this.allName }), svg, element("p", { class: "hint", text: hint })];
+    return [element("div", { class: "overview" }, ...parts)];
   }
 }
 
@@ -445,6 +573,7 @@ export default async function () {
     return;
   }
   const facts = JSON.parse(document.getElementById("facts").textContent);
+  colour(facts.theme);
   const bytes = await unpacked(document.getElementById("numbers").textContent);
   new Report(facts, bytes);
   document.documentElement.dataset.drawn = performance.now();

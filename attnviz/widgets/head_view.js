@@ -150,7 +150,7 @@ class HeadView {
       return rows.length > 1 ? `head ${number} ${text}` : text;
     });
     const pair = [this.token("query", query), " → ", this.token("key", key)];
-    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", ")];
+    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), ...this.aside(query)];
   }
 
   /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
@@ -168,7 +168,13 @@ class HeadView {
         parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
         parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key") : ["…"]));
       });
-    return parts;
+    return [...parts, ...this.aside(query)];
+  }
+
+  /** What must be said of a row's numbers, if anything: " (only 0.001 % of this row is left)". */
+  aside(query) {
+    const { aside } = this.data.query_tokens[query];
+    return aside ? [` (${aside})`] : [];
   }
 
   /** "dog is looked at most by it 66.4 %, …", in the first of the heads. */

@@ -36,9 +36,12 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
   const last = many ? Math.min(rows, Math.ceil((top + height) / row)) : rows;
   const all = query === null && key === null;
   const cells = [];
+  let total = 0; // a masked cell is no line
   for (const head of shown) {
     const add = (i, j) => {
       const level = head.values[i * columns + j];
+      if (level === 255) return;
+      total += 1;
       const strong = strength[level];
       if (strong > 0.004) cells.push({ head, i, j, level, strong });
     };
@@ -60,7 +63,6 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
   }
   const most =
     all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow);
-  const total = shown.length * (query !== null ? columns : key !== null ? rows : (last - first) * columns);
   cells.sort((a, b) => a.strong - b.strong); // the strongest on top
   const kept = all || many ? cells.slice(-most) : cells;
   const middle = (at) => (at + 0.5) * row - top;

@@ -50,7 +50,7 @@ def test_the_page_and_its_copied_link_work_by_name_without_https(pupil: Explore)
     assert page.evaluate("isSecureContext") is False
     pupil.open_head(6, 12)
     expect(page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
-    assert "layer=6" in page.url
+    expect(page).to_have_url(re.compile(re.escape("layer=6")))
 
     # Where the browser forbids copying, the link is shown for copying by hand.
     page.evaluate("document.execCommand = () => false")

@@ -104,7 +104,7 @@ def test_a_walk_by_keyboard_on_a_fresh_server(
     step.press("Enter")
     expect(part(page, "came_out")).to_be_visible()
     wait_idle(page)
-    assert "stage_in_block=7" in page.url
+    expect(page).to_have_url(re.compile(re.escape("stage_in_block=7")))
     check_facts(page, vectors, STEPS)
     assert value(page, "firing") == (vectors["activated"] > 0).sum()
     expect(page.get_by_text("Layer 5, step 7.")).to_be_visible()

@@ -1,5 +1,6 @@
 """The page on cross-attention in a browser: its numbers are those of transformers' own BERT and numpy."""
 
+import re
 from collections.abc import Callable
 from typing import cast
 
@@ -51,7 +52,7 @@ def test_a_reader_is_picked_by_keyboard_and_the_numbers_are_right(
     explore.queries.nth(10).press("Enter")
     wait_idle(page)
     check_told(page, READER, SOURCE, 6, 10)
-    assert "reads=11+street" in page.url
+    expect(page).to_have_url(re.compile(re.escape("reads=11+street")))
     printed = dict(explore.rows(explore.keys))
     row = weights(READER, SOURCE, 6)[10]
     assert printed["road"] == f"{100 * row.max():.0f} %"

@@ -1,5 +1,6 @@
 """The page on long distances in a browser: the LSTM writes what numpy makes of the same weights."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_a_sentence_is_stretched_by_keyboard_and_the_lstms_words_are_right(
         seen.append(len(words))
         assert french(page, "LSTM, no attention") == lstm.translate(words)
     assert seen == sorted(set(seen))
-    assert "clauses=4" in page.url
+    expect(page).to_have_url(re.compile(re.escape("clauses=4")))
     keeps = page.get_by_label("LSTM, no attention", exact=True).locator("[data-part=keeps]")
     expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
 

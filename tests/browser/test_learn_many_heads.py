@@ -97,7 +97,7 @@ def test_a_link_on_a_fresh_server_and_the_number_of_heads_by_keyboard(
     expect(rows(page)).to_have_count(1)
     wait_idle(page)
     shows(page, by_hand(layer=3, heads=1))
-    assert "heads_of_384=1" in page.url
+    expect(page).to_have_url(re.compile(re.escape("heads_of_384=1")))
     expect(page.get_by_text("The model was trained with 12 heads.")).to_be_visible()
 
 
@@ -136,7 +136,7 @@ def test_a_head_is_picked_by_mouse_and_by_keyboard(page: Page, server: Server) -
     page.keyboard.press("Enter")
     expect(number).to_have_value("4")
     wait_idle(page)
-    assert "head=4" in page.url
+    expect(page).to_have_url(re.compile(re.escape("head=4")))
     expect(rows(page).nth(3)).to_be_focused()
     expect(page.get_by_text(re.compile("^In head 4 of 12"))).to_be_visible()
 

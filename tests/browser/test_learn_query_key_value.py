@@ -68,8 +68,8 @@ def test_six_steps_by_keyboard_on_a_fresh_server_end_at_the_models_output(
     for number in range(2, 7):
         page.keyboard.press("ArrowRight")
         step(page, number)
+    expect(page).to_have_url(re.compile("step=6"))
     wait_idle(page)
-    assert "step=6" in page.url
     read = forward(OPENING.text)
     for part, expected in (
         ("dot_products-cell", read.dot_products[LAYER, HEAD, IT]),
@@ -88,8 +88,8 @@ def test_six_steps_by_keyboard_on_a_fresh_server_end_at_the_models_output(
     page.locator('.walk [data-move="-1"]').focus()
     page.keyboard.press("ArrowLeft")
     step(page, 5)
+    expect(page).to_have_url(re.compile("step=5"))
     wait_idle(page)
-    assert "step=5" in page.url
 
 
 @pytest.mark.parametrize("text", [OPENING.text, LONG], ids=["short", "long"])

@@ -88,7 +88,7 @@ def test_a_training_is_slid_through_by_keyboard_and_the_numbers_are_the_stored_o
     slider.press("End")
     wait_idle(page)
     check(page, arrays, -1)
-    assert f"step={steps[-1]}" in page.url
+    expect(page).to_have_url(re.compile(re.escape(f"step={steps[-1]}")))
 
 
 def test_a_short_training_is_watched_by_all_and_runs_to_its_end(page: Page, server: Server) -> None:

@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.analysis.picture import sequential
-from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.analysis.shown import Shown, left_share, shown_weights
 from attnviz.report.notebook import show
 from attnviz.report.page import Opening, report
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe
-from tests.report.held import weights_in
-from tests.report.made import TARGET, TEXT, encoder, translator
+from tests.report.held import facts_of, weights_in
+from tests.report.made import TARGET, TEXT, block, encoder, tokens, translator
 
 FIRST = Opening(layer=1, head=2, query=2)
 Open = Callable[..., Page]
@@ -168,6 +168,79 @@ def test_the_page_is_accessible(open_file: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_rows_of_which_little_is_left_warn_of_it(open_file: Open) -> None:
+    trace = encoder(sink=14)
+    shown = Shown(trace.blocks[0].query_tokens, TEXT, hide_special=True)
+    left = left_share(trace.stack("encoder"), shown)[1, 2]
+    assert (left < 0.01).tolist() == [False, False, False, False, True]
+    page = open_file(report(trace, FIRST), "#layer=2&head=3&query=6&hide=1")
+    expect(page.locator(".queries .label")).to_have_text(["the", "dog", "saw", "the", "cat *"])
+    told = f"(only {float(100 * left[4]):.2g} % of this row is left)"
+    expect(page.locator(".words")).to_contain_text(told)
+    expect(page.locator(".note")).to_contain_text("* hardly anything is left of this row")
+    way = facts_of(report(trace))["readings"][0]["kinds"][0]["ways"]["hidden"]
+    assert way["rescaled"]["count"] > 0  # some rows have codes of their own
+    for layer, head in np.ndindex(2, 3):
+        page = open_file(report(trace, Opening(layer=layer, head=head, query=5, hide_special=True)))
+        weights = shown_weights(trace.stack("encoder"), shown)[layer, head]
+        assert numbers(page) == [[tenths(share) for share in row] for row in weights]
+    page.locator(".queries button").first.click()
+    expect(page.locator(".words")).not_to_contain_text("is left")
+    page.get_by_text("Hide special tokens").click()
+    expect(page.locator(".queries .label").nth(5)).to_have_text("cat")
+    expect(page.locator(".note")).not_to_contain_text("*")
+
+
+def test_masked_cells_are_no_lines(open_file: Open) -> None:
+    read = tokens(" ".join(f"w{n}" for n in range(37)))
+    backwards = np.tri(37, dtype=np.bool_)
+    made = block("decoder", 0, read, read, sharp=0.1, mask=backwards)
+    page = open_file(report(Trace(model="made", text=" ".join(t.text for t in read), blocks=(made,))))
+    expect(page.locator(".words")).to_contain_text(f"strongest of {backwards.sum()} lines.")
+
+
+def test_equal_texts_are_told_by_what_read_them(open_file: Open) -> None:
+    page = open_file(
+        report([encoder(model="one"), encoder(model="two"), encoder("a b"), encoder(model="two")])
+    )
+    switch = page.get_by_role("group", name="Text")
+    titles = [f"{TEXT} · one", f"{TEXT} · two (2)", "a b", f"{TEXT} · two (4)"]
+    expect(switch.locator("span")).to_have_text(titles)
+    page = open_file(report([encoder(model="one"), encoder(model="two")]))
+    expect(page.get_by_role("group", name="Text").locator("span")).to_have_text(["one", "two"])
+
+
+def test_the_other_text_is_called_what_it_is(open_file: Open) -> None:
+    page = open_file(report(translator()))
+    expect(page.locator(".texts")).to_have_text(f"the decoder reads “{TARGET}”")
+
+
+@pytest.mark.parametrize("colour_scheme", ["dark"])
+@pytest.mark.parametrize(
+    ("theme", "ground"), [("light", "255, 255, 255"), ("dark", "15, 16, 22"), ("auto", "15, 16, 22")]
+)
+def test_a_figure_is_as_dark_as_asked(open_file: Open, theme: Any, ground: str) -> None:
+    page = open_file(show(encoder(), theme=theme).page)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({ground})"
+
+
+def test_on_paper_a_kind_of_attention_is_named(open_file: Open) -> None:
+    page = open_file(report(translator(), Opening(kind="cross")))
+    page.emulate_media(media="print")  # without an event before printing
+    paper = page.locator(".paper")
+    expect(paper.locator("svg text").first).to_have_text("Cross-attention · Layer 1 · Head 1")
+    expect(paper.locator("caption")).to_contain_text("Cross-attention · Layer 1 · Head 1, in percent")
+    expect(paper.locator("h2")).to_have_text("Cross-attention · All 6 heads at a glance")
+    expect(paper.locator(".overview image")).to_have_count(6)
+
+
+def test_on_paper_without_any_event_the_page_itself_stands(open_file: Open) -> None:
+    page = open_file(report(encoder()))
+    page.emulate_media(media="print")
+    page.locator(".paper").evaluate("paper => paper.replaceChildren()")
+    expect(page.locator(".parts")).to_be_visible()
+
+
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Open) -> None:
     trace = encoder()
@@ -176,9 +249,9 @@ def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Ope
     page.emulate_media(media="print")
     expect(page.locator(".parts")).to_be_hidden()
     paper = page.locator(".paper")
-    expect(paper.locator("svg")).to_be_visible()
+    expect(paper.locator(".open svg")).to_be_visible()
     expect(paper.locator("svg text").first).to_have_text("Layer 2 · Head 3")
-    expect(paper.locator("svg")).to_contain_text(f"“{TEXT}” · made · head 2-3 · weights")
+    expect(paper.locator(".open svg")).to_contain_text(f"“{TEXT}” · made · head 2-3 · weights")
     rows = [row.locator("td").all_text_contents() for row in paper.locator("tbody tr").all()]
     assert rows == [[tenths(share) for share in row] for row in trace.stack("encoder")[1, 2]]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

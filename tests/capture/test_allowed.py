@@ -5,7 +5,7 @@ import pytest
 from attnviz.capture import allowed, catalogue
 from attnviz.errors import UnknownModel, WrongSetting
 
-LIST = "minilm, my-bert=/srv/models/bert, /srv/models/gpt, openai-community/gpt2, short=owner/name@v1"
+LIST = "minilm, my-bert=/models/bert, /models/gpt, openai-community/gpt2, short=owner/name@v1"
 NAMES = ("minilm", "my-bert", "gpt", "openai-community/gpt2", "short")
 
 
@@ -48,8 +48,8 @@ def test_with_a_list_visitors_choose_from_it(monkeypatch: pytest.MonkeyPatch) ->
         allowed.check(name)
     assert [allowed.target(name) for name in NAMES] == [
         "minilm",
-        "/srv/models/bert",
-        "/srv/models/gpt",
+        "/models/bert",
+        "/models/gpt",
         "openai-community/gpt2",
         "owner/name@v1",
     ]
@@ -77,10 +77,10 @@ def test_the_lessons_keep_their_models_and_visitors_cannot_choose_them(
     [
         (",", "names no model"),
         ("a=", "Model 1 of ATTNVIZ_MODELS"),
-        ("minilm, =/srv/secret", "Model 2 of ATTNVIZ_MODELS"),
-        ("<b>=/srv/secret", "Model 1"),
-        ("/srv/one/bert, /srv/two/bert", "two models that are called “bert”"),
-        ("minilm=/srv/secret", "“minilm” is a model that comes with attnviz"),
+        ("minilm, =/secret", "Model 2 of ATTNVIZ_MODELS"),
+        ("<b>=/secret", "Model 1"),
+        ("/one/bert, /two/bert", "two models that are called “bert”"),
+        ("minilm=/secret", "“minilm” is a model that comes with attnviz"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused_without_its_paths(

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModel, AutoModelForCausalLM
 
+import attnviz
 from attnviz.capture import config, folder, limits
 from attnviz.capture.catalogue import MINILM, Folder
 from attnviz.errors import (
@@ -18,6 +20,7 @@ from attnviz.errors import (
     ModelTooLarge,
     UnknownModel,
 )
+from tests.capture.tiny import SENTENCE
 
 # family: encoder layers, decoder layers, heads, d_model, d_head, token limit, pairs, expects
 SIZES: dict[str, tuple[Any, ...]] = {
@@ -236,15 +239,47 @@ def test_weights_in_a_pickle(pickle: str, bert: Path) -> None:
     refused(bert, ModelNotSupported, "a pickle", "convert it once", "save_pretrained")
 
 
-def test_the_way_to_convert_a_pickle_works(bert: Path, tmp_path: Path) -> None:
-    weights = load_file(bert / "model.safetensors")
-    (bert / "model.safetensors").unlink()
-    torch.save(weights, bert / "pytorch_model.bin")
-    message = refused(bert, ModelNotSupported, "AutoModel.from_pretrained", "save_pretrained")
-    assert "AutoModel" in message
-    AutoModel.from_pretrained(bert, local_files_only=True).save_pretrained(tmp_path / "converted")
-    AutoTokenizer.from_pretrained(bert, local_files_only=True).save_pretrained(tmp_path / "converted")
-    assert folder.entry(tmp_path / "converted", "converted").layers == 2
+@pytest.mark.parametrize(
+    ("family", "saved_by"),
+    [
+        ("bert", "AutoModelForMaskedLM"),
+        ("gpt2", "AutoModelForCausalLM"),
+        ("t5", "AutoModelForSeq2SeqLM"),
+        ("vit", "AutoImageProcessor"),
+    ],
+)
+def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
+    family: str, saved_by: str, folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    whole = folder_of(family)
+    old, new = Path(shutil.copytree(whole, tmp_path / "old")), tmp_path / "new"
+    torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")
+    (old / "model.safetensors").unlink()
+    code = refused(old, ModelNotSupported, f"{saved_by}.from_pretrained(old)").rpartition("new folder: ")[2]
+    exec(code, {"old": old, "new": new})  # noqa: S102 - our own advice
+    assert_same_model(new, whole)
+
+
+def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    message = str(folder.without_weights(["pytorch_model.bin"], "owner/name"))
+    code = message.rpartition("new folder: ")[2]
+    exec(code, {"old": folder_of("gpt2"), "new": tmp_path / "new"})  # noqa: S102 - our own advice
+    assert_same_model(tmp_path / "new", folder_of("gpt2"))
+
+
+def assert_same_model(folder: Path, other: Path) -> None:
+    """Both see the same picture, or read the same text, with the same weights and the same predictions."""
+    if (folder / "preprocessor_config.json").exists():
+        one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
+    else:
+        text = f"{SENTENCE} [MASK]"
+        one, two = (attnviz.trace(text, each) for each in (folder, other))
+        expected = attnviz.predictions(text, folder)
+        assert expected
+        assert expected == attnviz.predictions(text, other)
+    assert [block.weights.tolist() for block in one.blocks] == [b.weights.tolist() for b in two.blocks]
 
 
 @pytest.mark.parametrize(("file", "other"), [("model.gguf", "llama.cpp"), ("tf_model.h5", "TensorFlow")])
@@ -285,7 +320,7 @@ def test_a_missing_part(bert: Path) -> None:
         {},
         {"a": 3},
         {"a": "../other/model.safetensors"},
-        {"a": "/srv/model.safetensors"},
+        {"a": "/other/model.safetensors"},
         {"a": "pytorch_model.bin"},
         {"a": ".safetensors"},
     ],

@@ -30,7 +30,7 @@ def a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
         ("./minilm", "folder"),
         (".", "folder"),
         ("~/models/bert", "folder"),
-        ("/srv/models/bert", "folder"),
+        ("/models/bert", "folder"),
         ("models/mine/bert", "folder"),
         ("bert/", "folder"),
         ("models\\bert", "folder"),

@@ -7,9 +7,13 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.report.fixed_point import MASKED, ONE
 from attnviz.trace import Kind
+
+Bytes = NDArray[np.uint8]
+Shares = NDArray[np.float64]
 
 
 class Elements(HTMLParser):
@@ -53,20 +57,28 @@ def numbers_of(page: str) -> bytes:
     return gzip.decompress(base64.b64decode(packed))
 
 
-def weights_in(page: str, kind: Kind, way: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def weights_in(page: str, kind: Kind, way: str) -> Shares:
     """What the browser computes from a page, [layer, head, shown query, shown key]; NaN where masked."""
     data = np.frombuffer(numbers_of(page), np.uint8)
     [reading] = facts_of(page)["readings"]
     [held] = [one for one in reading["kinds"] if one["kind"] == kind]
     shape = (len(held["layers"]), held["heads"], *held["size"])
-    count = int(np.prod(shape))
-    low, middle, high = data[held["weights"] :][: 3 * count].reshape(3, count).astype(np.int64)
-    coded = (low + (middle << 8) + (high << 16)).reshape(shape)
-    shares = np.where(coded == MASKED, np.nan, coded / ONE)
+    shares = _decoded(data[held["weights"] :], shape)
     told = held["ways"][way]
     shares = shares[:, :, told["rows"]][..., told["columns"]]
-    if told["divisors"] is None:
+    if (rescaled := told["rescaled"]) is None:
         return shares
-    length = int(np.prod(shares.shape[:-1]))
-    divisors = data[told["divisors"] :][: 4 * length].copy().view("<f4").reshape(shares.shape[:-1])
-    return np.asarray(shares / divisors[..., None])
+    rows = int(np.prod(shares.shape[:-1]))
+    left = data[rescaled["left"] :][: 4 * rows].copy().view("<f4").astype(np.float64)
+    lost = data[rescaled["lost"] :][: 4 * rescaled["count"]].copy().view("<u4")
+    shown = (shares.reshape(rows, -1) / np.where(left > 0, left, 1)[:, None]).reshape(rows, -1)
+    shown[lost] = _decoded(data[rescaled["own"] :], (len(lost), shares.shape[-1]))
+    return shown.reshape(shares.shape)
+
+
+def _decoded(data: Bytes, shape: tuple[int, ...]) -> Shares:
+    """Weights from their planes; NaN where masked."""
+    count = int(np.prod(shape))
+    low, middle, high = data[: 3 * count].reshape(3, count).astype(np.int64)
+    coded = (low + (middle << 8) + (high << 16)).reshape(shape)
+    return np.where(coded == MASKED, np.nan, coded / ONE)

@@ -27,32 +27,42 @@ def block(
     *,
     heads: int = HEADS,
     sharp: float = 2.0,
+    sink: float = 0.0,
     mask: Mask | None = None,
 ) -> Block:
-    """Attention of random queries and keys; the larger `sharp`, the more unequal its weights."""
+    """Attention of random queries and keys; the larger `sharp`, the more unequal its weights.
+
+    Each row looks at special tokens more than the row before it, the last one by a score of `sink` more.
+    """
     random = np.random.default_rng([layer, len(queries), len(keys), heads])
 
     def made(count: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
         return random.standard_normal((heads, count, D_HEAD)).astype(np.float32)
 
+    query, key = sharp * made(len(queries)), made(len(keys))
+    if sink:
+        query[..., 0] = sink * D_HEAD**0.5 * np.linspace(0, 1, len(queries)) ** 3
+        key[..., 0] = [token.special for token in keys]
     everywhere = np.ones((len(queries), len(keys)), np.bool_)
     return Block(
         kind=kind,
         layer=layer,
         query_tokens=queries,
         key_tokens=keys,
-        query=sharp * made(len(queries)),
-        key=made(len(keys)),
+        query=query,
+        key=key,
         value=made(len(keys)),
         mask=everywhere if mask is None else mask,
         scale=D_HEAD**-0.5,
     )
 
 
-def encoder(text: str = TEXT, *, layers: int = LAYERS, heads: int = HEADS, model: str = "made") -> Trace:
+def encoder(
+    text: str = TEXT, *, layers: int = LAYERS, heads: int = HEADS, sink: float = 0.0, model: str = "made"
+) -> Trace:
     """A trace like BERT's."""
     read = tokens(text, before="[CLS]", after="[SEP]")
-    blocks = [block("encoder", layer, read, read, heads=heads) for layer in range(layers)]
+    blocks = [block("encoder", layer, read, read, heads=heads, sink=sink) for layer in range(layers)]
     return Trace(model=model, text=text, blocks=tuple(blocks))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.__main__ import main
+from attnviz.commands.placing import written
 from attnviz.report.page import Opening, report
 from tests.report.made import encoder, translator
 
@@ -30,7 +31,7 @@ def test_saved_traces_become_one_page(
     assert run("--trace", *saved, "--out", out, *opened) == 0
     opening = Opening(kind="cross", layer=1, head=2, query=0, view="matrix", hide_special=True)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
-    assert capsys.readouterr().out == f"Written: {out} ({out.stat().st_size / 1e6:.1f} MB)\n"
+    assert capsys.readouterr().out == written(out)
     assert run("--trace", saved[0], "--out", out) == 0  # a page may be written over
     assert out.read_text("utf-8") == report(translator())
 
@@ -60,6 +61,15 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     assert not Path("page.html").exists()
 
 
+def test_of_several_files_the_bad_one_is_named(
+    saved: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.npz"
+    bad.write_bytes(b"no trace")
+    assert run("--trace", saved[0], bad, "--out", tmp_path / "page.html") == 2
+    assert f"{bad}: This file is not a trace" in capsys.readouterr().err
+
+
 def test_another_file_is_not_written_over(
     saved: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,8 +78,12 @@ def test_another_file_is_not_written_over(
     assert run("--trace", saved[0], "--out", letter) == 2
     assert run("--trace", saved[0], "--out", tmp_path) == 2
     assert run("--trace", saved[0], "--out", tmp_path / "nowhere" / "page.html") == 2
+    assert run("--trace", saved[0], "--out", tmp_path / "page.npz") == 2
+    assert not (tmp_path / "page.npz").exists()
     assert letter.read_text("utf-8") == "<p>Dear Ada"
     said = capsys.readouterr().err
-    assert all(why in said for why in ("is no page of attnviz", "is a folder", "There is no folder"))
+    assert all(
+        why in said for why in ("is no page of attnviz", "is a folder", "There is no folder", "ends in .html")
+    )
     assert run("--trace", saved[0], "--out", letter, "--force") == 0
     assert letter.read_text("utf-8") == report(translator())

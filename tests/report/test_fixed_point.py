@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.report.fixed_point import MASKED, ONE, PRINTED, Rescaled, codes, planes, printed
+from attnviz.analysis.shown import rescaled
+from attnviz.report.fixed_point import MASKED, ONE, PRINTED, codes, lost, planes, printed
 
 FREE = np.ones((1, 1), np.bool_)
 SHARES = st.floats(0, 1, width=32)
@@ -56,18 +57,26 @@ def test_zero_and_one_are_exact_and_masked_is_no_weight() -> None:
     assert codes(weights, mask).tolist() == [[[0, ONE, MASKED]]]
 
 
-def test_rescaled_weights_print_the_same_too() -> None:
-    random = np.random.default_rng(0)
-    weights = random.dirichlet(np.full(23, 0.1), (5, 23)).astype(np.float32)
-    queries, keys = tuple(range(1, 22)), tuple(range(3, 20))
-    kept = weights[:, 1:22, 3:20]
-    left = kept.sum(-1)
-    rescaled = kept / left[..., None]
-    found = codes(weights, np.ones((23, 23), np.bool_), [Rescaled(queries, keys, left, rescaled)])
-    shown = found[:, 1:22, 3:20] / ONE / left[..., None]
-    for parts in PRINTED:
-        np.testing.assert_array_equal(printed(shown, parts), printed(rescaled, parts))
-        np.testing.assert_array_equal(printed(found / ONE, parts), printed(weights, parts))
+@given(st.lists(SHARES, min_size=2, max_size=7), st.integers(0, 40))
+def test_a_row_of_which_little_is_left_is_lost_unless_it_prints_the_same(
+    row: list[float], smaller: int
+) -> None:
+    kept = np.array([[row]], np.float32) / np.float32(len(row) * 2.0**smaller)
+    expected, left = rescaled(kept), kept.sum(-1)
+    coded = codes(kept, np.ones_like(kept, np.bool_))
+    shown = coded / ONE / np.where(left > 0, left, 1)[..., None].astype(np.float64)
+    same = all((printed(shown, parts) == printed(expected, parts)).all() for parts in PRINTED)
+    assert lost(coded, left, expected).tolist() == [[not same]]
+    own = codes(expected, np.ones_like(kept, np.bool_)) / ONE
+    for share, weight in zip(own.ravel().tolist(), expected.ravel().tolist(), strict=True):
+        for parts in PRINTED:
+            assert as_printed(share, parts) == as_printed(weight, parts)
+
+
+def test_a_masked_cell_makes_no_row_a_lost_one() -> None:
+    kept = np.array([[[0.25, 0.0]]], np.float32)
+    coded = codes(kept, np.array([[True, False]]))
+    assert not lost(coded, np.full((1, 1), 0.25, np.float32), np.array([[[1.0, 0.0]]], np.float32)).any()
 
 
 def test_planes_hold_the_lowest_bytes_first() -> None:

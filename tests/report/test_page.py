@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.analysis.shown import Shown, left_share, shown_weights
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.report import contents as module
 from attnviz.report.fixed_point import PRINTED, printed
@@ -37,7 +37,7 @@ def test_no_text_breaks_out_of_the_page(text: str) -> None:
     expected = "html meta meta meta meta meta title style noscript main script script script"
     assert " ".join(tags) == expected
     [reading] = facts_of(page)["readings"]
-    assert reading["texts"] == [{"typed": text, "written": ""}]
+    assert reading["texts"] == [{"name": "", "typed": text, "written": ""}]
     assert reading["model"] == text
     assert page.isascii() or text not in page
 
@@ -77,9 +77,10 @@ def test_the_same_trace_gives_the_same_page() -> None:
     assert report(translator()) == report(translator())
 
 
+@pytest.mark.parametrize("sink", [0, 10])
 @pytest.mark.parametrize(("size", "most"), [(16, 1_000_000), (128, 4_000_000)])
-def test_a_page_of_72_heads_is_small(size: int, most: int) -> None:
-    trace = encoder(" ".join(f"word{n}" for n in range(size - 2)), layers=6, heads=12)
+def test_a_page_of_72_heads_is_small(size: int, most: int, sink: float) -> None:
+    trace = encoder(" ".join(f"word{n}" for n in range(size - 2)), layers=6, heads=12, sink=sink)
     assert len(report(trace).encode()) <= most
 
 
@@ -100,6 +101,33 @@ def test_every_number_in_a_page_prints_as_the_trace_s(kind: Kind, hide: bool) ->
         np.testing.assert_array_equal(
             printed(found[..., allowed], parts), printed(expected[..., allowed], parts)
         )
+
+
+@pytest.mark.parametrize("words", [19, 61])
+def test_every_number_of_rows_of_which_little_is_left_prints_as_the_trace_s(words: int) -> None:
+    trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
+    shown = Shown(trace.blocks[0].query_tokens, trace.text, hide_special=True)
+    left = left_share(trace.stack("encoder"), shown)
+    assert left.max() > 0.1
+    assert left.min() == 0  # float32 has no smaller number
+    assert ((left > 1e-8) & (left < 1e-4)).any()
+    expected = shown_weights(trace.stack("encoder"), shown)
+    page = report(trace)
+    found = weights_in(page, "encoder", "hidden")
+    for parts in PRINTED:
+        np.testing.assert_array_equal(printed(found, parts), printed(expected, parts))
+    rescaled = facts_of(page)["readings"][0]["kinds"][0]["ways"]["hidden"]["rescaled"]
+    assert 0 < rescaled["count"] < left.size
+
+
+def test_a_picture_s_patches_are_told() -> None:
+    [whole, *words, _] = encoder().blocks[0].query_tokens
+    places = ["1,1", "1,2", "2,1", "2,2"]
+    patches = [replace(word, text=place, start=0, end=0) for word, place in zip(words, places, strict=False)]
+    seen = (whole, *patches)
+    trace = Trace(model="vit", text="cat.png", blocks=(block("encoder", 0, seen, seen),))
+    assert facts_of(report([trace, encoder()]))["readings"][0]["sees"]
+    assert not facts_of(report([trace, encoder("1,1 1,2")]))["readings"][1]["sees"]
 
 
 def test_what_was_hidden_is_told() -> None:
@@ -125,8 +153,8 @@ def test_a_text_with_nothing_to_hide_is_shown_in_one_way() -> None:
 
 def test_what_a_model_wrote_is_told_from_what_was_typed() -> None:
     assert facts_of(report(translator()))["readings"][0]["texts"] == [
-        {"typed": TEXT, "written": ""},
-        {"typed": "le ", "written": "chien vit"},
+        {"name": "", "typed": TEXT, "written": ""},
+        {"name": "the decoder reads", "typed": "le ", "written": "chien vit"},
     ]
 
 
@@ -184,6 +212,17 @@ def test_a_figure_holds_what_it_shows(view: Any) -> None:
     assert repr(figure) == (
         "<attnviz: All heads of made>" if view == "atlas" else "<attnviz: Layer 2, head 3 of made>"
     )
+
+
+def test_a_figure_is_light_unless_asked_otherwise() -> None:
+    for theme, told in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
+        drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]
+        assert facts_of(drawn)["theme"] == theme
+        assert f'<meta name="color-scheme" content="{told}">' in drawn
+    assert show(encoder()).page == show(encoder(), theme="light").page
+    assert facts_of(report(encoder()))["theme"] == "auto"
+    with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
+        show(encoder(), theme="pink")  # type: ignore[arg-type]
 
 
 def test_a_figure_without_a_view_of_that_name() -> None:
