@@ -18,7 +18,7 @@ import sys
 import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -307,10 +307,10 @@ def compare(report: Report, folder: Path, tokens: int) -> None:
     ratio("time: Plotly once plotly.js has been read / attnviz", picture_only, total[atlas_page])
 
 
-def main(lengths: Sequence[int] = LENGTHS) -> None:
-    """Measure everything and print it."""
+def measure(title: str, lengths: Sequence[int], compare: Callable[[Report, Path, int], None]) -> None:
+    """Compare pages of these lengths, in a folder with all that they load, and print it all."""
     with launched() as browser:
-        report = Report("All heads at a glance", browser.version)
+        report = Report(title, browser.version)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fetch_libraries(folder)
@@ -322,4 +322,4 @@ def main(lengths: Sequence[int] = LENGTHS) -> None:
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or LENGTHS)
+    measure("All heads at a glance", [int(argument) for argument in sys.argv[1:]] or LENGTHS, compare)

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from attnviz.capture import loading
 from attnviz.report import page
-from benchmarks.all_heads import LONGEST_MS, ON_SCREEN, Rival, bertviz, draw, fetch_libraries
-from benchmarks.browser import launched
+from benchmarks.all_heads import LONGEST_MS, ON_SCREEN, Rival, bertviz, draw, measure
 from benchmarks.report import Report
 from benchmarks.texts import text_of
 
@@ -64,19 +61,5 @@ def compare(report: Report, folder: Path, tokens: int) -> None:
     report.row("time: BertViz / attnviz", f"{medians[theirs] / medians[ours]:.1f} ×")
 
 
-def main(lengths: Sequence[int] = tuple(LIMITS)) -> None:
-    """Measure everything and print it."""
-    with launched() as browser:
-        report = Report("A report as one file", browser.version)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        fetch_libraries(folder)
-        (folder / "favicon.ico").touch()
-        (folder / "empty.html").write_text("<!doctype html><canvas></canvas><p>Empty", "utf-8")
-        for tokens in lengths:
-            compare(report, folder, tokens)
-    report.end()
-
-
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or tuple(LIMITS))
+    measure("A report as one file", [int(argument) for argument in sys.argv[1:]] or tuple(LIMITS), compare)
