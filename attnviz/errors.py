@@ -22,12 +22,13 @@ class TextTooLong(AttnvizError):
         limit: how many the model can read.
     """
 
-    def __init__(self, tokens: int, limit: int) -> None:
+    def __init__(self, tokens: int, limit: int, *, together: bool = False) -> None:
         self.tokens = tokens
         self.limit = limit
+        these, them = ("The two texts together have", "them") if together else ("This text has", "it")
         super().__init__(
-            f"This text has {tokens:,} tokens; the model reads at most {limit:,}. "
-            f"Shorten it by {tokens - limit:,} tokens or more and try again."
+            f"{these} {tokens:,} tokens; the model reads at most {limit:,}. "
+            f"Shorten {them} by {tokens - limit:,} tokens or more and try again."
         )
 
 

@@ -77,3 +77,4 @@ with notices:
     attention.warn(read)
     links.draw(choices.parameters())
     model_choice.offer_asked(choices.parameters())
+choices.drop_unused()

@@ -13,23 +13,26 @@ st.markdown(
     "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a text; "
     "[CLS] stands for the whole picture. Click a patch to see where it looks."
 )
-seen = choosing.choose()
+chosen = choosing.choose()
 notices = st.container()
 with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
     narrow, wide = st.columns([5, 7], gap="medium")
 with narrow.container(border=True):
-    layers, heads = seen.weights.shape[:2]
-    st.header(f"All {layers * heads} heads at a glance", anchor=False)
     overview = st.container()
-    layer, head = choosing.choose_head(seen)
-    query = choosing.choose_patch(seen)
+    # Drawn even while there is no picture: the choices would be forgotten, and the address would not know.
+    layer, head = choosing.choose_head(chosen)
+    query = choosing.choose_patch(chosen)
+given = links.given(choosing.PARAMETERS)
+with notices:
+    links.draw(given)
+    seen = choosing.see(chosen)
 send_code()
+if seen is None:
+    st.stop()
 with overview:
+    st.header(f"All {chosen.entry.layers * chosen.entry.heads} heads at a glance", anchor=False)
     pixels = looking.all_heads(seen, layer, head, query)
 with wide.container(border=True):
     st.header(f"Layer {layer} · Head {head}", anchor=False)
     looking.one_head(seen, pixels, layer, head, query)
-    given = links.given(choosing.PARAMETERS)
-    saving.draw(seen.trace, given)
-with notices:
-    links.draw(given)
+    saving.draw(seen.trace, given, chosen.own)

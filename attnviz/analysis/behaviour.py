@@ -192,7 +192,9 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
             told.append(f"{named[strongest[here]][0]} ({percent(float(best[here]))})")
         else:
             how = "spreads widely" if even[here] >= _WIDE else "looks at no fixed place"
-            told.append(f"{how} (like {equal[here]:.0f} of {of_all[here]:.0f} tokens sharing equally)")
+            # Where a mask closes cells, a row has fewer tokens to look at than the picture has columns.
+            reach = "" if round(float(of_all[here])) == weights.shape[-1] else " within reach"
+            told.append(f"{how} (like {equal[here]:.0f} of {of_all[here]:.0f} tokens{reach} sharing equally)")
     return tuple(told)
 
 

@@ -27,6 +27,8 @@ def head_table(
     second: str | None = None,
     target: str | None = None,
     attention: str | None = None,
+    written: str | None = None,
+    drawn: str | None = None,
 ) -> str:
     """CSV: comment lines that begin with '#', a header, then one row per query.
 
@@ -48,16 +50,20 @@ def head_table(
         second: the sentence that was read together with `text`.
         target: the second text of an encoder–decoder.
         attention: "encoder", "decoder" or "cross", where the model has several kinds.
+        written: the end of the text, which the model wrote.
+        drawn: how it chose what it wrote: temperature, top k, top p, seed.
     """
     # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
     texts = (
         ("text", text),
+        ("its end as the model wrote it", written),
         ("read together with", second),
         ("second text", target),
         ("minus the same for the text", compared_with),
     )
     facts = [
         *((name, f"“{visible_text(typed)}”") for name, typed in texts if typed is not None),
+        *([("written with", drawn)] if drawn else []),
         ("model", visible_text(model)),
         *([("attention", attention)] if attention else []),
         ("layer (from 1)", str(layer + 1)),

@@ -134,6 +134,7 @@ class Entry:
         decoder_layers: how many the decoder has; 0: there is no decoder.
         heads, d_model, d_head: the sizes of every layer.
         token_limit: the most tokens it reads, special tokens included.
+        window: how many tokens at most each one sees in every layer, itself included; None: all it may.
         parameters: how many numbers it has learned; None where nobody counted.
         pairs: whether it reads two sentences together, like BERT.
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
@@ -152,6 +153,7 @@ class Entry:
     d_model: int
     d_head: int
     token_limit: int
+    window: int | None = None
     parameters: int | None = None
     pairs: bool = False
     expects: Expects | None = None

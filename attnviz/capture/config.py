@@ -51,6 +51,7 @@ class Facts:
     """What a config says, in the words of `catalogue.Entry`.
 
     Attributes:
+        window: of a decoder whose layers all look back equally far: `sliding_window`.
         joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
     """
 
@@ -61,6 +62,7 @@ class Facts:
     d_model: int
     d_head: int
     token_limit: int
+    window: int | None
     expects: Expects | None
     sees: bool
     joins: bool
@@ -135,6 +137,7 @@ def facts(folder: Path, name: str) -> Facts:
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
         token_limit=_patches(config, name) if sees else _token_limit(config, folder, name),
+        window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         sees=sees,
         joins=not (decoder_layers or sees),
@@ -209,6 +212,12 @@ def _token_limit(config: PreTrainedConfig, folder: Path, name: str) -> int:
     tokenizer = folder / "tokenizer_config.json"
     told = read_json(tokenizer, name).get("model_max_length") if tokenizer.is_file() else None
     return int(min(told, MOST_TOKENS)) if isinstance(told, int | float) and told >= 1 else MOST_TOKENS
+
+
+def _window(config: PreTrainedConfig) -> int | None:
+    window = getattr(config, "sliding_window", None)
+    kinds = set(getattr(config, "layer_types", None) or ("sliding_attention",))
+    return window if type(window) is int and window > 0 and kinds == {"sliding_attention"} else None
 
 
 def _patches(config: PreTrainedConfig, name: str) -> int:

@@ -102,6 +102,7 @@ def described(
         d_model=facts.d_model,
         d_head=facts.d_head,
         token_limit=facts.token_limit,
+        window=facts.window,
         parameters=parameters,
         pairs=pairs,
         expects=facts.expects,

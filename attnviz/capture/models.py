@@ -15,6 +15,7 @@ from attnviz.errors import UnknownModel, quoted
 KindOfName = Literal["catalogue", "folder", "id", "unknown"]
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
+_WEB = re.compile(r"https?://", re.IGNORECASE)
 
 # What transformers' examples long called these models, before every id began with its owner.
 _MOVED = {
@@ -91,7 +92,7 @@ def _looks_like_a_path(name: str) -> bool:
 def _unknown(name: str) -> str:
     if _ADDRESS.match(name):
         tail = "/".join(part for part in name.rstrip("/").split("/")[-2:])
-        hint = f" Perhaps {tail}?" if hub.is_id(tail) else ""
+        hint = f" Perhaps {tail}?" if _WEB.match(name) and hub.is_id(tail) else ""
         return f"{quoted(name)} is an address. Type the model's id alone: owner/name.{hint}"
     if moved := _MOVED.get(name.strip()):
         return f"No model is called {quoted(name)} here. On the Hugging Face hub it is {moved}."

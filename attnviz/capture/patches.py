@@ -10,6 +10,9 @@ from pathlib import Path
 from attnviz.errors import ModelFilesDamaged, quoted
 from attnviz.trace import Token
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+"""What a picture may be."""
+
 WHOLE = "[CLS]"
 """The token that stands for the picture as a whole."""
 

@@ -19,13 +19,10 @@ from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
 from attnviz.capture.given import Given
 from attnviz.capture.network import open_network
-from attnviz.capture.patches import patch_tokens
+from attnviz.capture.patches import FORMATS, patch_tokens
 from attnviz.capture.predictions import Prediction
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.trace import Token, Trace
-
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-"""What a picture may be."""
 
 MOST_BYTES = 20_000_000
 MOST_PIXELS = 40_000_000

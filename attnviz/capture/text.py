@@ -105,7 +105,7 @@ class Reader:
             _check_characters(each)
         encoding = self._tokenizer.encode(*texts)
         if len(encoding) > self.token_limit:
-            raise TextTooLong(len(encoding), self.token_limit)
+            raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
         tokens = self._placed(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):

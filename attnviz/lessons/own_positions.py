@@ -20,7 +20,7 @@ from attnviz.transformer.positions import sinusoidal
 from attnviz.translation.reading import TOKEN_LIMIT
 
 REACH = 64
-"""How far apart two tokens are moved."""
+"""How far apart two tokens are moved, if nothing else is said."""
 
 
 def positions(name: str) -> Positions:
@@ -120,7 +120,7 @@ class Moved:
     scores: Floats
 
 
-def moved(block: Block, turns: Turns, head: int, query: int, key: int) -> Moved:
+def moved(block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH) -> Moved:
     """The score of a query and a key of a sentence, with the key turned on to every other distance.
 
     The model has turned both already; a turn by n places more is a turn by its own angles n times.
@@ -129,9 +129,10 @@ def moved(block: Block, turns: Turns, head: int, query: int, key: int) -> Moved:
         block: a layer of `turns.layers`.
         turns: how it turns.
         head, query, key: which of its scores, from 0.
+        reach: how far apart the two are moved at most; a model of few tokens can have them no farther.
     """
-    ahead = 0 if block.kind == "decoder" else REACH
-    distances = np.arange(-REACH, ahead + 1)
+    ahead = 0 if block.kind == "decoder" else reach
+    distances = np.arange(-reach, ahead + 1)
     keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
     there = turns.turned(keys, distances - (key - query))
     return Moved(distances, there @ block.query[head, query] * np.float32(block.scale))

@@ -36,11 +36,14 @@ def choose_token(key: str, label: str, options: Sequence[str], default: str, sen
         default: one of the options.
         sentences: while this stays the same, a token that changed its name is found again by its number.
     """
-    memory = f"{key} was chosen in"
+    memory, before = f"{key} was chosen in", f"{key} began at"
     chosen = st.session_state.get(key)
     if memory in st.session_state and chosen not in options:
         number = str(chosen).split(" ", 1)[0] if st.session_state[memory] == sentences else None
         same_place = [option for option in options if option.split(" ", 1)[0] == number]
         st.session_state[key] = same_place[0] if same_place else default
-    st.session_state[memory] = sentences
+    elif key in st.session_state and st.session_state.get(before, default) != default:
+        # The browser left the old default out of the link, and must now write what is chosen into it.
+        st.session_state[key] = chosen
+    st.session_state[memory], st.session_state[before] = sentences, default
     return st.selectbox(label, options, options.index(default), key=key, bind="query-params")

@@ -26,6 +26,7 @@ _STYLE = """
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
+  .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
 }
 </style>
 """

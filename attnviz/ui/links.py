@@ -1,5 +1,6 @@
 """What a link asked for, and a kind word where it could not be had."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -59,11 +60,23 @@ def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]])
     for name, values in asked.items():
         if name not in given:
             sentences.append(f"{_shown(name)} is not something a link can choose here; it was left out.")
-        elif set(values) != set(given[name]):
+        elif set(map(_same, values)) != set(map(_same, given[name])):
             taken = ", ".join(_shown(value) for value in given[name]) or "none"
             wanted = ", ".join(_shown(value) for value in values) or "nothing"
+            if len(values) > 1 and len(given[name]) == 1 and given[name][0] in values:
+                sentences.append(f"The link names {_shown(name)} more than once: it is {taken} now.")
+                continue
             sentences.append(f"{_shown(name)} cannot be {wanted} here, so it is {taken} now.")
     return sentences
+
+
+def _same(value: str) -> float | str:
+    """A number by its size, so that "1" is what "1.0" is; anything else as it is written."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return number if math.isfinite(number) else value
 
 
 def _shown(text: str, most: int = 60) -> str:

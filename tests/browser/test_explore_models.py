@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
 from attnviz.capture import catalogue
 from tests.browser.explore import Explore, assert_printed, eventually, strongest
 from tests.browser.server import Server, running
 from tests.browser.test_explore_numbers import check_lines, check_ranking
-from tests.browser.visit import DESKTOP, PHONE, Faults, axe
+from tests.browser.visit import DESKTOP, PHONE, Faults, axe, visit, wait_idle
 from tests.capture.tiny import tiny
 
 PROMPT = "The capital of France is"
@@ -89,6 +89,32 @@ def test_a_model_writes_on_and_is_followed_token_by_token(explore: Explore, fold
             assert taken.inner_text() == names[query + 1]
 
         eventually(holds)
+
+
+def test_a_link_opens_the_same_head_and_tokens(explore: Explore, context: BrowserContext) -> None:
+    page = explore.page
+
+    def shown() -> list[str]:
+        boxes = [page.get_by_role("spinbutton", name=name, exact=True) for name in ("Layer", "Head")]
+        return [*(box.input_value() for box in boxes), *page.locator("h3").all_inner_texts()]
+
+    explore.open(model="gpt2", text=PROMPT)
+    explore.type("Sentence", "A red dog and a red cat and a red")
+    explore.open_head(1, 1)
+    explore.pick(query=5)
+    before, address = (shown(), explore.sentence()), page.url
+    assert before[0][:2] == ["1", "1"], "what a widget begins with is in the link too"
+    page.reload()
+    wait_idle(page)
+    eventually(lambda: _same((shown(), explore.sentence()), before))
+    page = context.new_page()
+    visit(page, address)
+    other = Explore(page, explore.url)
+    eventually(lambda: _same((shown(), other.sentence()), before))
+
+
+def _same(now: object, before: object) -> None:
+    assert now == before
 
 
 def names_of(tokenizer: Any, number: int) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -86,11 +86,45 @@ def test_a_picture_of_ones_own(
     (tmp_path / "no.png").write_bytes(b"not a picture")
     (tmp_path / "yes.png").write_bytes(seeing.drawn("textures"))
     upload.set_input_files(tmp_path / "no.png")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("no picture")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("no.png: This is no picture")
     upload.set_input_files(tmp_path / "yes.png")
     weights = look(folder, "textures").block("encoder", 0).weights[0, 8]
     patch = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell").nth(2)
     expect(patch).to_have_accessible_name(f"row 1, column 3: {100 * weights[3]:.1f} %")
     wait_idle(page)
+    expect(page.get_by_text("and not your picture")).to_be_visible()
     assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_the_choices_stay_through_uploads_and_the_address_tells_them(
+    page: Page, server: Server, folder: Path, tmp_path: Path
+) -> None:
+    open_pictures(page, server, folder)
+    asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
+    visit(page, f"{server.url}/pictures?{urlencode(asked)}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The picture is not in the link")
+    files = {name: tmp_path / f"{name}.png" for name in ("twins", "boat", "no", "textures")}
+    for name, file in files.items():
+        file.write_bytes(b"no picture" if name == "no" else seeing.drawn(name))
+        page.locator("input[type=file]").set_input_files(file)
+        if name == "no":
+            expect(page.get_by_test_id("stAlert")).to_contain_text("no.png: This is no picture")
+        else:
+            [weight] = [100 * look(folder, name).block("encoder", 1).weights[1, 12, 1]]
+            patch = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell").first
+            expect(patch).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
+        wait_idle(page)
+        check_choices(page, asked)
+    page.get_by_role("gridcell", name="Layer 1, head 3:").click()
+    wait_idle(page)
+    check_choices(page, asked | {"layer": "1", "head": "3", "model": str(folder)})
+
+
+def check_choices(page: Page, expected: dict[str, str]) -> None:
+    """Inputs and address agree; what is first anyway may be missing in the address."""
+    for label in ("Layer", "Head"):
+        expect(page.get_by_role("spinbutton", name=label)).to_have_value(expected[label.lower()])
+    expect(page.get_by_role("combobox", name="Patch that looks")).to_have_value(expected["patch"])
+    told = dict(parse_qsl(urlsplit(page.url).query))
+    assert {"layer": "1", "head": "1"} | told == {"model": told.get("model", "")} | expected

@@ -83,6 +83,7 @@ def test_a_folder_that_is_there_is_found_by_its_plain_name(
         ),
         ("https://huggingface.co/owner/name/", "Perhaps owner/name?"),
         ("file:///srv/bert/", "is an address"),
+        ("file:///etc/passwd", "is an address"),
         ("./none", "There is no folder “./none”"),
         ("x" * 100_000, "…”"),
         ("\ud800", "“?”"),
@@ -93,6 +94,7 @@ def test_an_unknown_name_is_answered_with_what_helps(name: str, words: str) -> N
         models.entry(name)
     message = str(caught.value)
     assert words in message
+    assert ("Perhaps" in message) == name.startswith("https:")
     assert len(message) < 500
     assert message.encode()
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 import attnviz
 from attnviz.capture import pictures
-from attnviz.capture.patches import patch_tokens
+from attnviz.capture.patches import FORMATS, patch_tokens
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture
 
 
@@ -26,7 +26,7 @@ def plain() -> Image.Image:
     return Image.new("RGB", (31, 17), "green")
 
 
-@pytest.mark.parametrize("kind", pictures.FORMATS)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_a_file_its_bytes_and_the_picture_are_the_same(
     folder_of: Callable[[str], Path], tmp_path: Path, kind: str
 ) -> None:

@@ -242,7 +242,7 @@ def test_both_texts_of_an_encoder_decoder_are_linked(
     visit: Visit, opened: Callable[[str], str], typed: Trace, kind: Any
 ) -> None:
     app = visit(
-        model=opened("bart"), text=ENGLISH, other="a man went home", second="The decoder reads", kind=kind
+        model=opened("bart"), text=ENGLISH, target="a man went home", second="The decoder reads", kind=kind
     )
     clean(app)
     assert not app.warning
@@ -486,3 +486,53 @@ def test_a_model_whose_folder_has_changed_is_read_anew(visit: Visit, tmp_path: P
     caches.looked_up.clear()  # as half a minute does
     after = sent(visit(model=model, text=PROMPT), "candidates")
     assert before != after
+
+
+# What a link says and the page says back
+
+
+def test_a_number_is_the_same_however_it_is_written(visit: Visit, opened: Callable[[str], str]) -> None:
+    app = visit(model=opened("gpt2"), text=PROMPT, write="3", temperature="1", top_p="0.70")
+    clean(app)
+    assert not app.warning
+    plain = visit(model=opened("gpt2"), text=PROMPT, write="3", temperature="1")
+    assert all(len(row["numbers"]) == 1 for row in sent(plain, "candidates")["rows"]), "nothing is altered"
+
+
+def test_a_file_says_what_the_model_wrote_and_how(opened: Callable[[str], str]) -> None:
+    given = Given(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7))
+    model = opened("gpt2")
+    view = View(model, "decoder", given, None, "weights", "shared", hide=False, merge=False)
+    lines = csv_of(view, Heads(1, 1, ())).splitlines()
+    written = caches.trace(model, given).text.removeprefix(PROMPT)
+    assert any(
+        line.startswith("# its end as the model wrote it,") and written.strip() in line for line in lines
+    )
+    assert "# written with,temperature 0.8; top k 5; top p 0.9; seed 7" in lines
+
+
+def test_equal_words_of_a_pair_are_told_apart_where_a_weight_is_worked_out(visit: Visit) -> None:
+    app = visit(
+        text="The dog sees it.",
+        other="The dog ran.",
+        second="Read together with",
+        query="3 dog ᴬ",
+        key="9 dog ᴮ",
+    )
+    clean(app)
+    worked = sent(app, "arithmetic")
+    assert (worked["query_word"], worked["key_word"]) == ("dog ᴬ", "dog ᴮ")
+    assert [row["label"] for row in worked["row"] if row["label"].startswith("dog")] == ["dog ᴬ", "dog ᴮ"]
+
+
+def test_the_text_to_compare_with_and_the_decoders_text_are_two(
+    visit: Visit, opened: Callable[[str], str]
+) -> None:
+    app = visit(model=opened("bart"), text=ENGLISH, other="The cat did not cross the road .")
+    app.radio(key="second").set_value("The decoder reads").run()
+    app.text_input(key="target").set_value("a man went home").run()
+    app.radio(key="second").set_value("Compare with").run()
+    assert app.text_input(key="other").value == "The cat did not cross the road ."
+    app.radio(key="second").set_value("The decoder reads").run()
+    assert app.text_input(key="target").value == "a man went home"
+    clean(app)

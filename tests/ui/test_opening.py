@@ -1,5 +1,6 @@
 """Choosing a model and opening one's own: what visitors see, and what no link can do."""
 
+import json
 import re
 import threading
 import time
@@ -162,6 +163,22 @@ def test_an_opened_model_is_explored_with_its_own_numbers(visit: Visit, saved: P
     assert [cell["weight"] for cell in message["row"]] == pytest.approx(
         exact.weights[2, 3].tolist(), abs=1e-6
     )
+
+
+def test_a_paste_that_is_no_name_is_told_and_not_dropped(visit: Visit) -> None:
+    app = look(visit(), "word " * 400)
+    assert "1,999 characters, more than the 1,000" in app.error[0].value
+    assert app.text_input(key="own").value == "word " * 400
+
+
+@pytest.mark.parametrize("window", [5, 61])
+def test_the_facts_tell_how_far_a_token_looks_back(visit: Visit, tmp_path: Path, window: int) -> None:
+    folder = tiny("mistral", tmp_path / "mistral")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"sliding_window": window}))
+    told = words(look(visit(), folder))
+    assert "texts of up to 61 tokens" in told
+    assert ("each token sees itself and at most 4 before it" in told) == (window == 5)
 
 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:

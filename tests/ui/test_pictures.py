@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -103,6 +104,36 @@ def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(
     app.switch_page("pages/pictures.py").run()
     clean(app)
     assert app.selectbox(key="model").value == folder
+
+
+def test_explore_sends_a_link_with_a_model_that_sees_to_this_page(
+    visit: Visit, pictures: Open, folder: str
+) -> None:
+    clean(pictures())
+    app = visit(model=folder)
+    clean(app)
+    [there] = [link.proto for link in app.get("page_link") if "sees pictures" in link.proto.label]
+    assert there.page == "pictures"
+    assert there.query_string == urlencode({"model": folder})
+
+
+def test_a_link_to_a_picture_of_ones_own_says_that_it_is_not_in_the_link(pictures: Open) -> None:
+    app = pictures(picture="your own", layer="2", head="3", patch="row 3, column 4")
+    clean(app)
+    assert "The picture is not in the link" in app.info[0].value
+    assert [box.value for box in app.number_input] == [2, 3]
+    assert app.selectbox(key="patch").value == "row 3, column 4"
+
+
+def test_the_link_names_the_model(pictures: Open, folder: str, tmp_path: Path) -> None:
+    other = str(tiny("vit", tmp_path / "another"))
+    loading.open_model(other)
+    for name in (folder, other):
+        app = pictures(model=name)
+        clean(app)
+        message = sent(app, "copy_link")
+        assert message["always"] == ["model"]
+        assert urlencode({"model": name}) in message["query"]
 
 
 def test_a_server_may_offer_nothing_but_a_model_that_sees(

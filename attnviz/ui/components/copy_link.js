@@ -27,6 +27,10 @@ class CopyLink {
   update(data) {
     const bare = location.search === "" && location.pathname !== OPENED;
     if (bare && data?.query) history.replaceState(history.state, "", `?${data.query}`);
+    const [chosen, address] = [new URLSearchParams(data?.query), new URL(location.href)];
+    const missing = (data?.always ?? []).filter((name) => chosen.has(name) && !address.searchParams.has(name));
+    missing.forEach((name) => address.searchParams.set(name, chosen.get(name)));
+    if (missing.length) history.replaceState(history.state, "", address);
   }
 
   close() {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from attnviz.ui.components.component import component
@@ -10,7 +10,7 @@ from attnviz.ui.components.component import component
 _mount = component("copy_link")
 
 
-def copy_link(key: str, given: Mapping[str, list[str]], /) -> None:
+def copy_link(key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = ()) -> None:
     """Draws "Copy link": the browser's address, which holds every choice on the page, goes to the clipboard.
 
     Works on plain http in a classroom's network too, where browsers keep the clipboard shut to pages: it then
@@ -20,5 +20,7 @@ def copy_link(key: str, given: Mapping[str, list[str]], /) -> None:
         key: Streamlit's key of this widget.
         given: every choice on the page, as a link writes it. The address lacks them all where a visitor has
             come from another page of the app and has not changed anything yet.
+        always: choices that the address names even where the visitor left them as they were: elsewhere,
+            another may stand first.
     """
-    _mount(key=key, data={"query": urlencode(given, doseq=True)})
+    _mount(key=key, data={"query": urlencode(given, doseq=True), "always": list(always)})

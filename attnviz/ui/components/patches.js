@@ -1,5 +1,6 @@
 /* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
 
+const ORIGINAL = 112; // pixels of the longer side of the little picture
 const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
 class Patches {
@@ -123,8 +124,12 @@ class Patches {
     const [width, height] = [this.sheet.clientWidth, this.sheet.clientHeight];
     if (!width || !this.image.complete || !this.image.naturalWidth) return;
     const ratio = window.devicePixelRatio || 1;
-    this.copy(this.original, this.original.clientWidth * ratio);
-    const context = this.copy(this.canvas, width * ratio, "grayscale(1)");
+    const { naturalWidth, naturalHeight } = this.image;
+    const shape = naturalHeight / naturalWidth;
+    const side = Math.min(ORIGINAL, ORIGINAL / shape);
+    this.original.style.width = `${side}px`;
+    this.copy(this.original, side * ratio, shape);
+    const context = this.copy(this.canvas, width * ratio, rows / columns, "grayscale(1)");
     const high = weights ? Math.max(...weights.subarray(names.length)) : 0;
     const colour = this.theme.levels("sequential")[this.theme.dark ? 200 : 150];
     context.fillStyle = css(colour);
@@ -140,11 +145,11 @@ class Patches {
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
   }
 
-  /** The picture on a canvas of this many pixels in width; as the model saw it, which may stretch it. */
-  copy(canvas, width, filter = "none") {
-    const { rows, columns } = this.data;
+  /** The picture on a canvas of this many pixels in width and so many times that in height: the model's own
+   * shape of all pictures may stretch this one. */
+  copy(canvas, width, shape, filter = "none") {
     canvas.width = Math.round(width);
-    canvas.height = Math.round((width * rows) / columns);
+    canvas.height = Math.max(1, Math.round(width * shape));
     const context = canvas.getContext("2d");
     context.filter = filter;
     context.drawImage(this.image, 0, 0, canvas.width, canvas.height);

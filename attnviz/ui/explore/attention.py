@@ -54,7 +54,9 @@ def draw(read: Reading) -> None:
     else:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
         nothing = "" if read.trace.target else " It is empty: the model ended it at once."
-        st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}]")
+        first = read.trace.of_kind("decoder")[0].query_tokens[0]
+        start = f" {markdown.code(first.text)} only starts it." if first.special else ""
+        st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
 
 
 def warn(read: Reading) -> None:

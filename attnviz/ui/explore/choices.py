@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitAPIException
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
@@ -22,10 +24,24 @@ from attnviz.ui.explore.reading import Reading
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 _PARAMETERS = (
-    *("text", "second", "other", "model", "write", "temperature", "top_k", "top_p", "seed", "kind", "show"),
+    *(
+        "text",
+        "second",
+        "other",
+        "target",
+        "model",
+        "write",
+        "temperature",
+        "top_k",
+        "top_p",
+        "seed",
+        "kind",
+        "show",
+    ),
     *("between", "layer", "head", "also", "query", "key", "view", "stage", "scale", "hide", "merge", "find"),
 )
 _WHOSE = "whose heads were chosen"
+_FOUND_IN_THE_TEXT = ("text", "model", "layer", "head", "query")
 
 
 @dataclass(frozen=True)
@@ -166,7 +182,14 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """
     layers, heads = caches.values(view).shape[:2]
     known = introduction(view.model).head
-    begin = (min(known[0], layers), min(known[1], heads)) if known else (1, 1)
+    # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
+    # whoever opens the link gets this head, whatever text it was found in.
+    begin: tuple[int, int] | tuple[None, None] = (None, None)
+    if known is not None:
+        begin = (min(known[0], layers), min(known[1], heads))
+    for key, first in zip(("layer", "head"), begin, strict=True):
+        if st.session_state.get(key, 1) is None:
+            st.session_state[key] = first or 1  # the visitor or a link left it empty
     chosen = [st.session_state.get(key, 1) for key in ("layer", "head")]
     # Heads of another model mean nothing here; what a link asks for does.
     whose = view.model if known is None else known
@@ -174,10 +197,10 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     unasked = _WHOSE not in st.session_state and not (links.asked("layer") or links.asked("head"))
     st.session_state[_WHOSE] = whose
     if known is None and (moved or unasked):
-        layer, head = clearest()
-        open_heads(layer, [head])
+        opening = clearest()
+        open_heads(opening[0], [opening[1]])
     elif moved or chosen[0] > layers or chosen[1] > heads:
-        open_heads(begin[0], [begin[1]])
+        open_heads(begin[0] or 1, [begin[1] or 1])
     if "also" in st.session_state:
         st.session_state["also"] = [head for head in st.session_state["also"] if head <= heads]
     layer_column, head_column, also_column = st.columns([1, 1, 1.2])
@@ -189,6 +212,8 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
         also = st.multiselect(
             "Also show heads", list(range(1, heads + 1)), key="also", bind="query-params", placeholder="none"
         )
+    if layer is None or head is None:
+        st.rerun()
     return Heads(layer, head, tuple(h for h in also if h != head))
 
 
@@ -196,6 +221,20 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
     """Open these heads of a layer (from 1), from a picture or a button; the first one is worked out."""
     st.session_state["layer"], st.session_state["head"] = layer, heads[0]
     st.session_state["also"] = list(heads[1:])
+
+
+def always_named(model: str) -> tuple[str, ...]:
+    """What a link names even where nobody chose it: all that the page found for a model that nobody knows."""
+    return _FOUND_IN_THE_TEXT if introduction(model).head is None else ()
+
+
+def drop_unused() -> None:
+    """Take out of the address what it names and nothing on the page shows."""
+    for name in _PARAMETERS:
+        if name in st.query_params and name not in st.session_state:
+            # What a widget that has just gone left behind, Streamlit itself takes out.
+            with suppress(StreamlitAPIException):
+                del st.query_params[name]
 
 
 def parameters() -> dict[str, list[str]]:

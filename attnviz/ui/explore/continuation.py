@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.analysis.shown import visible_text
 from attnviz.trace import Token, Trace
-from attnviz.ui import caches
+from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.components.passage import passage
 from attnviz.ui.explore import attention, expected
@@ -50,14 +50,21 @@ def draw(view: View, tokens: Tokens) -> None:
         if place is not None:
             st.session_state["query"] = f"{shown.groups[place].number} {shown.groups[place].label}"
 
+    chosen = places.index(here) if here in places and here is not None else None
     passage(
         "passage",
         typed=typed,
         tokens=_pieces(chain[first:], text, len(typed)),
         written=view.given.target is None,
-        chosen=places.index(here) if here in places and here is not None else None,
+        chosen=chosen,
         on_pick=pick,
     )
+    if chosen is not None:
+        before = markdown.code(shown.groups[places[chosen] or 0].label)
+        st.markdown(
+            f":small[Below, the row of the token before it is open, {before}: with what that one has read, "
+            "the model chooses what comes next.]"
+        )
 
 
 def _shorter_than_asked(view: View, read: Trace) -> None:

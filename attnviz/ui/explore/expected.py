@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnviz.analysis.shown import visible_text
-from attnviz.capture.given import Given
+from attnviz.capture.given import Given, Writing
 from attnviz.capture.predictions import Candidate, Prediction
 from attnviz.errors import AttnvizError
 from attnviz.ui import caches, markdown
@@ -67,9 +67,14 @@ def _next(view: View, tokens: Tokens, given: Given, expected: Sequence[Predictio
         here.target is not None or prediction.position >= length - 1 - here.written
     )
     mark = "taken" if by_model else "in the text"
-    drawn = by_model and given.writing is not None and given.writing.temperature > 0
+    drawn = by_model and given.writing is not None and _alters(given.writing)
     st.markdown(f"{after} {_in_words(prediction, mark)}")
     _bars(f"expected {given == view.given}", f"What comes after {group.label}", prediction, mark, drawn)
+
+
+def _alters(writing: Writing) -> bool:
+    """Whether what is drawn by has other probabilities than the model's own."""
+    return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
 
 
 def _masked(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:

@@ -35,7 +35,7 @@ def choose_model() -> str:
 
 
 def offer_asked(given: Mapping[str, list[str]]) -> None:
-    """Draw a way to the model that a link asked for, while the page says that it is not on this server.
+    """Draw a way to the model that a link asked for, while the page says that it does not read here.
 
     A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
 
@@ -43,12 +43,21 @@ def offer_asked(given: Mapping[str, list[str]]) -> None:
         given: every parameter the page knows, as `links.draw` takes them.
     """
     name = " ".join(" ".join(links.asked("model")).split())
-    if not name or len(name) > _LONGEST_ASKED or not allowed.may_open() or name in allowed.names():
+    if not name or given.get("model") == [name] or not links.notices(given):
         return
-    if links.notices(given):
+    if any(entry.name == name and entry.sees for entry in usable()):
+        st.page_link(
+            "pages/pictures.py",
+            label=f"{markdown.code(name)} sees pictures, and reads no text. Show it a picture …",
+            icon=":material/image:",
+            query_params={"model": name},
+        )
+    elif allowed.may_open() and name not in allowed.names() and len(name) <= _LONGEST_ASKED:
         st.page_link(
             "pages/models.py",
             label=f"Open {markdown.code(name)} on this server …",
             icon=":material/memory:",
             query_params={"own": name},
         )
+    else:
+        st.page_link("pages/models.py", label="See which models there are …", icon=":material/deployed_code:")

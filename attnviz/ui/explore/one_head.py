@@ -10,6 +10,7 @@ import streamlit as st
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.analysis.shown import Shown
+from attnviz.analysis.window import window
 from attnviz.capture.given import Given
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import EVERYWHERE, WEIGHTS, View
@@ -37,6 +38,14 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> No
             st.markdown(in_words(view, heads, tokens.pair.query))
     else:
         _widget(view, heads, tokens, style, sent)
+    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
+    if view.kind != "cross" and (seen := window(block.mask)):
+        st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
+
+
+def _reach(before: int, after: int) -> str:
+    sides = [f"the {count} {side} it" for count, side in ((before, "before"), (after, "after")) if count]
+    return " and ".join(["itself only" if not sides else "itself", *sides])
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:

@@ -9,20 +9,21 @@ import streamlit as st
 
 from attnviz import trace_file
 from attnviz.analysis.table import head_table
+from attnviz.capture.given import Writing
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.components.copy_link import copy_link
 from attnviz.ui.explore import attention
-from attnviz.ui.explore.choices import Heads, parameters
+from attnviz.ui.explore.choices import Heads, always_named, parameters
 from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.explore.one_head import explanation, file_name
 
 
 def draw(view: View, heads: Heads, query: int | None) -> None:
     """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
-    copy_link("link", parameters())
+    copy_link("link", parameters(), always=always_named(view.model))
     with st.popover("Save"):
         st.download_button(
             f"CSV of head {heads.name}",
@@ -67,7 +68,8 @@ def csv_of(view: View, heads: Heads) -> str:
     """The shown numbers of the open head; spreadsheets know by the first character that it is UTF-8."""
     queries, keys = caches.groups(view)
     [numbers] = caches.readable(view, heads.layer, [heads.head])
-    read = caches.trace(view.model, view.changed or view.given)
+    given = view.changed or view.given
+    read = caches.trace(view.model, given)
     return "\ufeff" + head_table(
         numbers,
         queries,
@@ -82,7 +84,16 @@ def csv_of(view: View, heads: Heads) -> str:
         head=heads.head - 1,
         stage=view.stage,
         explanation=explanation(view),
+        written=read.text[len(given.text) :] if read.written and read.target is None else None,
+        drawn=_in_words(given.writing) if given.writing else None,
     )
+
+
+def _in_words(how: Writing) -> str:
+    """How the model chose the tokens that it wrote, to do it again."""
+    if not how.temperature:
+        return "the likeliest token each time"
+    return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
 
 
 def npz_of(view: View) -> bytes:

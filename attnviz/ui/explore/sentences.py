@@ -16,6 +16,7 @@ TOGETHER = "Read together with"
 DECODER = "The decoder reads"
 
 _EMPTIED = "the visitor emptied both boxes"
+_TYPED = "the visitor typed the second text"
 _PLACEHOLDERS = {
     COMPARE: "the same sentence with one word changed",
     TOGETHER: "a second sentence, read in one go with the first",
@@ -56,7 +57,9 @@ def choose() -> Sentences:
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
         st.session_state["text"], st.session_state["other"] = opening.text, opening.other
     with sentence:
-        text = st.text_input("Sentence", key="text", bind="query-params", on_change=_edited, args=(model,))
+        text = st.text_input(
+            "Sentence", key="text", bind="query-params", on_change=_edited, args=(model, "text")
+        )
     with comparison:
         role, other = _second_box(model)
     if _left_without_a_sentence(text, other):
@@ -124,44 +127,68 @@ def _second_box(model: str) -> tuple[str, str]:
                 args=(model,),
             )
         role = _role()
+        # What the decoder reads is another text than what the first is compared with: each has its own key,
+        # and waits while the other one is on show.
+        box, waiting = ("target", "other") if role == DECODER else ("other", "target")
+        st.session_state.pop(waiting, None)
+        if box not in st.session_state and _kept(box):
+            st.session_state[box] = _kept(box)
         text = st.text_input(
             f"{role} (optional)",
-            key="other",
+            key=box,
             bind="query-params",
             on_change=_edited,
-            args=(model,),
+            args=(model, box),
             placeholder=_PLACEHOLDERS[role],
             label_visibility="collapsed" if len(roles) > 1 else "visible",
         )
+        st.session_state[_memory(box)] = text
     return role, text
+
+
+def _memory(box: str) -> str:
+    return f"what stood in {box}"
+
+
+def _kept(box: str) -> str:
+    """What stands in a box, or stood there when it was on show last."""
+    return str(st.session_state.get(box, st.session_state.get(_memory(box), "")))
 
 
 def _change_role(model: str) -> None:
     """Open an example of the new kind if one of the other kind was open; what a visitor typed stays."""
-    texts = st.session_state["text"], st.session_state["other"]
-    role = _role()
-    if not any(example_of(model, *texts, together=together) for together in (False, True)):
+    together = _role() == TOGETHER
+    if _role() == DECODER or not example_of(model, st.session_state["text"], _kept("other"), not together):
         return
-    first = examples_of(model, together=role == TOGETHER)[0]
-    st.session_state["text"] = first.text
-    st.session_state["other"] = "" if role == DECODER else first.other
+    first = examples_of(model, together)[0]
+    st.session_state["text"], st.session_state["other"] = first.text, first.other
+    st.session_state[_TYPED] = False
 
 
 def _open_example(offered: tuple[Example, ...]) -> None:
     for example in offered:
         if example.name == st.session_state["example"]:
             st.session_state["text"] = example.text
-            st.session_state["other"] = "" if _role() == DECODER else example.other
+            if _role() != DECODER:
+                st.session_state["other"] = example.other
+                st.session_state[_TYPED] = False
 
 
-def _edited(model: str) -> None:
-    """Write both texts into the link; drop an example's second one if the first is no longer like it."""
-    text, other = st.session_state["text"], st.session_state["other"]
+def _edited(model: str, box: str) -> None:
+    """Write both texts into the link; drop an example's second one if the first is no longer like it.
+
+    What the visitor typed stays.
+    """
+    second = "target" if _role() == DECODER else "other"
+    text, other = st.session_state["text"], st.session_state[second]
+    if box == "other":
+        st.session_state[_TYPED] = True
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
-    if _role() == COMPARE and from_example and len(text.split()) != len(other.split()):
+    typed = st.session_state.get(_TYPED, False)
+    if _role() == COMPARE and from_example and not typed and len(text.split()) != len(other.split()):
         other = ""
-    st.session_state["text"], st.session_state["other"] = text, other
+    st.session_state["text"], st.session_state[second] = text, other
     st.session_state[_EMPTIED] = not text and not other
 
 

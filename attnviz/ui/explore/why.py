@@ -10,9 +10,9 @@ from attnviz.analysis.arithmetic import Why, why
 from attnviz.analysis.shown import Shown
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block
+from attnviz.trace import Block, Token
 from attnviz.ui import caches, markdown
-from attnviz.ui.caches import View
+from attnviz.ui.caches import SENTENCES, View
 from attnviz.ui.components.arithmetic import arithmetic
 from attnviz.ui.explore.choices import Heads
 from attnviz.ui.explore.linking import Pair, Tokens
@@ -49,8 +49,9 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Giv
 
     note = f"Head {heads.name}" + (f", in “{given.text}”" if view.changed else "")
     content = message(worked, block, keys) | {
-        "query_word": queries.labels[pair.query],
-        "key_word": keys.labels[pair.key],
+        "query_word": queries.labels[pair.query]
+        + _sign(queries, queries.tokens[queries.groups[pair.query].positions[0]]),
+        "key_word": keys.labels[pair.key] + _sign(keys, keys.tokens[keys.groups[pair.key].positions[0]]),
         "note": note,
     }
     arithmetic("why" if given == view.given else "why in the other sentence", content, on_pick=pick)
@@ -69,7 +70,7 @@ def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
     names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}
     row = [
         {
-            "label": names.get(position, token.text),
+            "label": names.get(position, token.text) + _sign(keys, token),
             "score": float(score),
             "exponential": float(exponential),
             "weight": float(exponential / worked.total),
@@ -81,8 +82,10 @@ def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
         )
     ]
     return {
-        "query_label": block.query_tokens[worked.query_position].text,
-        "key_label": block.key_tokens[worked.key_position].text,
+        "query_label": block.query_tokens[worked.query_position].text
+        + _sign(keys, block.query_tokens[worked.query_position]),
+        "key_label": block.key_tokens[worked.key_position].text
+        + _sign(keys, block.key_tokens[worked.key_position]),
         "query_vector": worked.query_vector.tolist(),
         "key_vector": worked.key_vector.tolist(),
         "products": worked.products.tolist(),
@@ -100,6 +103,11 @@ def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
         "last_steps": _last_steps(worked, keys),
         "result": float(worked.shown_weight),
     }
+
+
+def _sign(shown: Shown, token: Token) -> str:
+    """Of a pair of sentences, which one a token stands in: both may have the same word."""
+    return "" if shown.second is None else SENTENCES[token.sentence]
 
 
 def _last_steps(worked: Why, keys: Shown) -> list[list[Any]]:

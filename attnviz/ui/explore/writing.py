@@ -32,7 +32,7 @@ def choose(entry: Entry, typed: bool) -> Writing | None:
                 label_visibility="collapsed",
                 width=150,
             )
-            st.markdown("tokens", width="content")
+            st.markdown(f"tokens, at most {MOST_WRITTEN}", width="content")
         with st.popover("How it chooses"):
             temperature, top_k, top_p, seed = _how()
     if not tokens or (not continues and not temperature):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _SHOWN_TOKENS = 64
 _WHO: dict[Kind, str] = {
     "encoder": "each token of the text",
-    "decoder": "each token that its decoder reads or wrote",
-    "cross": "each token of the decoder, looking at the encoder's text,",
+    "decoder": "each token of the decoder’s text",
+    "cross": "each token of the decoder’s text, looking at the encoder’s,",
 }
 
 
@@ -112,23 +112,30 @@ def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:
     with mask_column:
         heading = f"The mask of {layers(own.layers)}"
         st.subheader(heading, anchor=False)
-        weights_picture(
-            "own mask",
-            np.where(open_cells, 0, np.nan).astype(np.float32),
-            *named,
-            layer=block.layer + 1,
-            heads=[head + 1],
-            heading=heading,
-            kind="diverging",
-            unit="score",
-            note=f"What is added to each score: 0 where a cell is open, −∞ where it is hatched.{seen}",
-            caption=heading,
-            filename="attnviz-own-mask",
-        )
+        if block.mask.all():
+            st.markdown(
+                f"There is nothing to draw: all {len(queries)} × {len(keys)} cells are open, and 0 is added "
+                "to each score."
+            )
+        else:
+            weights_picture(
+                "own mask",
+                np.where(open_cells, 0, np.nan).astype(np.float32),
+                *named,
+                layer=block.layer + 1,
+                heads=[head + 1],
+                heading=heading,
+                kind="diverging",
+                unit="score",
+                note=f"What is added to each score: 0 where a cell is open, −∞ where it is hatched.{seen}",
+                caption=heading,
+                filename="attnviz-own-mask",
+            )
     with weights_column:
         heading = f"The weights of head {block.layer + 1}-{head + 1} under it"
         st.subheader(heading, anchor=False)
         weights = block.weights[head]
+        closed = "" if block.mask.all() else "Hatched: closed, so exactly 0. "
         weights_picture(
             "own masked weights",
             np.where(open_cells, weights[None, :rows, :columns], np.nan).astype(np.float32),
@@ -136,7 +143,7 @@ def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:
             layer=block.layer + 1,
             heads=[head + 1],
             heading=heading,
-            note=f"Hatched: closed, so exactly 0. Each row shares 100 % among its open cells.{seen}",
+            note=f"{closed}Each row shares 100 % among its open cells.{seen}",
             caption=heading,
             filename="attnviz-own-weights",
         )

@@ -212,7 +212,7 @@ def _turns(entry: Entry, text: str, ways: list[Turns]) -> None:
             st.markdown(_rates_in_words(entry, turns, ways))
         _chart_of_rates(ways)
     with drawn:
-        _score_by_distance(trace, ways)
+        _score_by_distance(entry, trace, ways)
 
 
 def _rates_in_words(entry: Entry, turns: Turns, ways: list[Turns]) -> str:
@@ -259,15 +259,15 @@ def _chart_of_rates(ways: list[Turns]) -> None:
     st.caption("Read from the model's own frequencies. The pairs that turn slowly tell far places apart.")
 
 
-def _score_by_distance(trace: Trace, ways: list[Turns]) -> None:
-    from attnviz.lessons.own_positions import moved
+def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
+    from attnviz.lessons.own_positions import REACH, moved
 
     turning = sorted(layer for turns in ways for layer in turns.layers)
     kind = ways[0].part or trace.blocks[0].kind
     block, head = choose_head([block for block in trace.of_kind(kind) if block.layer in turning])
     query, key = choose_pair(block, trace)
     turns = next(turns for turns in ways if block.layer in turns.layers)
-    found = moved(block, turns, head, query, key)
+    found = moved(block, turns, head, query, key, min(REACH, entry.token_limit - 1))
     names, _ = groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
@@ -300,10 +300,11 @@ def _angle(turns: Turns, place: int, word: str) -> None:
     pair = int(st.number_input("Pair of this model", 1, pairs, 1, key="own_pair", bind="query-params")) - 1
     first, second = (int(number) + 1 for number in turns.pairs[pair])
     [angles] = turns.angles(np.array([place]))
+    rate = f"{turns.frequencies[pair]:.4g}"
     st.markdown(
         f"Pair {pair + 1}, numbers {first} and {second} of {turns.d_head}, turns by "
-        f"**{turns.frequencies[pair]:.4g}** radians a place: at position {place}, where {word} stands, by "
-        f"{place} · {turns.frequencies[pair]:.4g} = **{angles[pair]:.4g}**."
+        f"**{rate}** {'radian' if rate == '1' else 'radians'} a place: at position {place}, where {word} "
+        f"stands, by {place} · {rate} = **{angles[pair]:.4g}**."
     )
 
 
@@ -324,7 +325,7 @@ def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
             f"{slope:.4g} · 10 = **{slope * 10:.4g}**, in the softmax a factor {np.exp(-10 * slope):.3g}."
         )
         st.markdown(f"**All slopes:** {', '.join(f'{value:.4g}' for value in way.slopes)}.")
-        back = np.arange(_SHOWN_PLACES)
+        back = np.arange(min(_SHOWN_PLACES, entry.token_limit))
         _chart_of_biases(back, -way.slopes[:, None] * back, head, "distance back from the query to the key")
     with drawn:
         _added(trace, block, head)

@@ -78,7 +78,10 @@ def _size(entry: Entry) -> str:
 
 def _reads(entry: Entry) -> str:
     what = "a picture as" if entry.sees else "texts of up to"
-    return f"{what} {entry.token_limit:,} tokens"
+    said = f"{what} {entry.token_limit:,} tokens"
+    if entry.window is None or entry.window >= entry.token_limit:
+        return said
+    return f"{said}, where each token sees itself and at most {entry.window - 1:,} before it"
 
 
 def _origin(entry: Entry) -> str:

@@ -17,6 +17,7 @@ from attnviz.ui.opening import Opening
 PARAMETERS = ("own",)
 
 _LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
+_MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
 _EVERY_SECONDS = 1.0
 _SEEN = "what was seen of the visitor's own model"
 _MINE = "the opening that this visitor started"
@@ -53,7 +54,7 @@ def choose() -> None:
             "Folder or Hugging Face id",
             key="own",
             bind="query-params",
-            max_chars=_LONGEST,
+            max_chars=_MOST_SENT,
             placeholder="openai-community/gpt2",
             width=560,
         ).strip()
@@ -68,6 +69,12 @@ def choose() -> None:
 def _look(name: str) -> Seen:
     if not name:
         return Seen(name, problem="Type the folder of a model, or its id on Hugging Face.")
+    if len(name) > _LONGEST:
+        return Seen(
+            name,
+            problem=f"These are {len(name):,} characters, more than the {_LONGEST:,} that a name may have. "
+            "Type the folder of a model, or its id on Hugging Face.",
+        )
     try:
         return Seen(name, models.entry(name))
     except AttnvizError as error:

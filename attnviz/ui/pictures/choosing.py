@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.capture import allowed
-from attnviz.capture.patches import grid
+from attnviz.capture import allowed, loading
+from attnviz.capture.catalogue import Entry
+from attnviz.capture.patches import FORMATS, grid
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, Trace
+from attnviz.trace import Floats, Token, Trace
 from attnviz.ui import links, markdown
 from attnviz.ui.controls import one_of
+from attnviz.ui.models.known import known
 from attnviz.ui.pictures import seeing
 from attnviz.ui.pictures.samples import SAMPLES
 
@@ -19,32 +22,35 @@ PARAMETERS = ("model", "picture", "layer", "head", "patch")
 
 OWN = "your own"
 _MOST_MEGABYTES = 10
-_KINDS = ("png", "jpg", "jpeg")
+_KINDS = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+_ENDINGS = [kind.lower() for kind in FORMATS]  # Streamlit takes .jpg for .jpeg
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A picture as a model saw it.
+class Chosen:
+    """A model and a picture for it.
 
     Attributes:
-        model: its name.
-        file: the picture, as a file.
-        trace: the forward pass.
+        entry: of the model.
+        picture: what the trace calls the picture.
+        file: the picture, as a file; None while the visitor's own is missing.
+        called: what the visitor calls the file; "" for a picture of ours.
         rows, columns: of patches.
         extras: the names of the tokens that come before the patches.
     """
 
-    model: str
-    file: bytes
-    trace: Trace
+    entry: Entry
+    picture: str
+    file: bytes | None
+    called: str
     rows: int
     columns: int
     extras: tuple[str, ...]
 
     @property
-    def weights(self) -> Floats:
-        """[layer, head, query, key]."""
-        return seeing.weights(self.model, self.trace.text, self.file)
+    def own(self) -> bool:
+        """Whether the picture is the visitor's, and so in no link."""
+        return self.picture == OWN
 
     def name(self, token: int) -> str:
         """How a token is called: "[CLS]", "row 3, column 5"."""
@@ -59,8 +65,28 @@ class Seen:
         return [self.name(token) for token in range(len(self.extras) + self.rows * self.columns)]
 
 
-def choose() -> Seen:
-    """Draw the choice of model and picture; stop kindly while there is none."""
+@dataclass(frozen=True)
+class Seen:
+    """A picture as a model saw it.
+
+    Attributes:
+        chosen: the model and the picture.
+        file: the picture, as a file.
+        trace: the forward pass.
+    """
+
+    chosen: Chosen
+    file: bytes
+    trace: Trace
+
+    @property
+    def weights(self) -> Floats:
+        """[layer, head, query, key]."""
+        return seeing.weights(self.chosen.entry.name, self.trace.text, self.file)
+
+
+def choose() -> Chosen:
+    """Draw the choice of model and picture; stop kindly where no model can see."""
     names = seeing.names()
     if not names:
         links.forget()
@@ -69,56 +95,85 @@ def choose() -> Seen:
     with controls:
         picture = one_of("Picture", [*SAMPLES, OWN], next(iter(SAMPLES)), "picture")
     with beside:
-        if st.session_state.get("model") not in (*names, None):
-            st.session_state["model"] = names[0]  # one that reads texts, from another page
-        model = st.selectbox("Model", names, key="model", bind="query-params")
-    file = seeing.drawn(picture) if picture in SAMPLES else _uploaded(controls)
-    try:
-        trace = seeing.trace(model, picture, file)
-    except AttnvizError as error:
-        links.forget()
-        st.error(markdown.plain(str(error)), icon=":material/broken_image:")
-        st.stop()
-    tokens = trace.of_kind("encoder")[0].query_tokens
+        name = _choose_model(names)
+    entry, tokens = known(name), _tokens(name)
+    assert isinstance(entry, Entry)  # noqa: S101 - `seeing.names` has left out the others
+    file, called = (seeing.drawn(picture), "") if picture in SAMPLES else (None, "")
+    if picture == OWN:
+        with controls:
+            file, called = _uploaded()
     rows, columns = grid(tokens)
     extras = tuple(token.text for token in tokens if token.special)
-    return Seen(model, file, trace, rows, columns, extras)
+    return Chosen(entry, picture, file, called, rows, columns, extras)
 
 
-def choose_head(seen: Seen) -> tuple[int, int]:
+def choose_head(chosen: Chosen) -> tuple[int, int]:
     """Draw the choice of layer and head; return both, from 1."""
-    layers, heads = seen.weights.shape[:2]
-    for key, most in (("layer", layers), ("head", heads)):
+    for key, most in (("layer", chosen.entry.layers), ("head", chosen.entry.heads)):
         if st.session_state.get(key, 1) > most:
             st.session_state[key] = 1  # of a model that has more
     with st.container(horizontal=True):
-        layer = st.number_input("Layer", 1, layers, key="layer", bind="query-params", width=150)
-        head = st.number_input("Head", 1, heads, key="head", bind="query-params", width=150)
+        layer = st.number_input("Layer", 1, chosen.entry.layers, key="layer", bind="query-params", width=150)
+        head = st.number_input("Head", 1, chosen.entry.heads, key="head", bind="query-params", width=150)
     return layer, head
 
 
-def choose_patch(seen: Seen) -> int:
+def choose_patch(chosen: Chosen) -> int:
     """Draw the choice of the token that looks, first the patch in the middle; return its number, from 0."""
-    tokens = seen.tokens
-    middle = len(seen.extras) + seen.rows // 2 * seen.columns + seen.columns // 2
+    tokens = chosen.tokens
+    middle = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
     if st.session_state.get("patch") not in (*tokens, None):
         st.session_state["patch"] = tokens[middle]  # of a picture with more patches
-    chosen = st.selectbox("Patch that looks", tokens, middle, key="patch", bind="query-params", width=320)
-    return tokens.index(chosen)
+    asked = st.selectbox("Patch that looks", tokens, middle, key="patch", bind="query-params", width=320)
+    return tokens.index(asked)
 
 
-def _uploaded(place: st.delta_generator.DeltaGenerator) -> bytes:
-    with place:
-        upload = st.file_uploader(
-            "A picture of your own: PNG or JPEG",
-            _KINDS,
-            max_upload_size=_MOST_MEGABYTES,
-            help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-            "along: whoever opens yours chooses a picture of their own.",
-        )
-        if upload is None:
-            st.stop()
-    return upload.getvalue()
+def see(chosen: Chosen) -> Seen | None:
+    """Let the model look; without a picture that it can see, say what helps, and return None."""
+    if chosen.file is None:
+        if links.asked("picture") == [OWN]:
+            st.info(
+                "**The picture is not in the link.** It holds the model, the head and the patch. Upload "
+                "the picture here, and you see what the link shows.",
+                icon=":material/upload_file:",
+            )
+        return None
+    try:
+        trace = seeing.trace(chosen.entry.name, chosen.picture, chosen.file)
+    except AttnvizError as error:
+        about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
+        st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
+        return None
+    return Seen(chosen, chosen.file, trace)
+
+
+def _choose_model(names: Sequence[str]) -> str:
+    """Draw the choice of one of these models."""
+    if st.session_state.get("model") not in (*names, None):
+        st.session_state["model"] = names[0]  # one that reads texts, from another page
+    return st.selectbox("Model", names, key="model", bind="query-params")
+
+
+def _tokens(model: str) -> tuple[Token, ...]:
+    """What a model sees of any picture; stop kindly where its files have gone since."""
+    try:
+        return loading.tokens(model, "a picture")
+    except AttnvizError as error:
+        links.forget()
+        st.error(markdown.plain(str(error)), icon=":material/block:")
+        st.stop()
+
+
+def _uploaded() -> tuple[bytes | None, str]:
+    """Draw the box for a picture of the visitor's own; return the file and its name."""
+    upload = st.file_uploader(
+        f"A picture of your own: {_KINDS}",
+        _ENDINGS,
+        max_upload_size=_MOST_MEGABYTES,
+        help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
+        "along: whoever opens yours uploads a picture of their own.",
+    )
+    return (upload.getvalue(), upload.name) if upload else (None, "")
 
 
 def _nobody_sees() -> None:

@@ -13,13 +13,15 @@ from attnviz.ui.pictures import seeing
 from attnviz.ui.pictures.choosing import Seen
 
 _MOST = 3  # tokens named in the sentence
+_STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
 
 
 def all_heads(seen: Seen, layer: int, head: int, query: int) -> str:
     """Draw every head's look at the picture; return the name under which the browser knows the numbers."""
     layers, heads, _, tokens = seen.weights.shape
     rows = seen.weights[:, :, query].reshape(layers * heads, tokens)
-    small = seeing.looks(seen.weights, query, len(seen.extras), seen.rows).levels
+    chosen = seen.chosen
+    small = seeing.looks(seen.weights, query, len(chosen.extras), chosen.rows).levels
     pixels = publish(
         "looks of a patch",
         {"rows": rows, "thumbnails": small.reshape(layers * heads, *small.shape[2:])},
@@ -31,7 +33,7 @@ def all_heads(seen: Seen, layer: int, head: int, query: int) -> str:
         layers=layers,
         heads=heads,
         selected={"layer": layer, "heads": [head]},
-        facts=[f"looks most at {seen.name(int(row.argmax()))} ({_percent(row.max())})" for row in rows],
+        facts=[f"looks most at {chosen.name(int(row.argmax()))} ({_percent(row.max())})" for row in rows],
         on_pick=_open_head,
     )
     return pixels
@@ -39,7 +41,7 @@ def all_heads(seen: Seen, layer: int, head: int, query: int) -> str:
 
 def one_head(seen: Seen, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out."""
-    tokens = seen.tokens
+    chosen, tokens = seen.chosen, seen.chosen.tokens
 
     def pick(token: int) -> None:
         st.session_state["patch"] = tokens[token]
@@ -48,15 +50,21 @@ def one_head(seen: Seen, pixels: str, layer: int, head: int, query: int) -> None
         "patches",
         picture=seeing.seen(seen.file),
         pixels=pixels,
-        rows=seen.rows,
-        columns=seen.columns,
-        names=seen.extras,
+        rows=chosen.rows,
+        columns=chosen.columns,
+        names=chosen.extras,
         layer=layer,
         head=head,
         heads=seen.weights.shape[1],
         query=query,
         on_pick=pick,
     )
+    width, height = seeing.size(seen.file)
+    if abs(np.log(width / height * chosen.rows / chosen.columns)) > _STRETCHED:
+        st.markdown(
+            f":small[The model brings every picture, also this one of {width:,} × {height:,} pixels, to the "
+            "same shape. The large picture is stretched as the model sees it, the little one is not.]"
+        )
     st.markdown(in_words(seen, layer, head, query))
 
 
@@ -65,9 +73,9 @@ def in_words(seen: Seen, layer: int, head: int, query: int) -> str:
     row = seen.weights[layer - 1, head - 1, query]
     strongest = np.argsort(-row, kind="stable")[:_MOST]
     found = ", ".join(
-        f"*{markdown.plain(seen.name(int(token)))}* **{_percent(row[token])}**" for token in strongest
+        f"*{markdown.plain(seen.chosen.name(int(token)))}* **{_percent(row[token])}**" for token in strongest
     )
-    looks = f"In head {layer}-{head}, *{markdown.plain(seen.name(query))}* looks most at {found}."
+    looks = f"In head {layer}-{head}, *{markdown.plain(seen.chosen.name(query))}* looks most at {found}."
     return f"{looks} If it looked at all {len(row)} tokens alike, each would get {_percent(1 / len(row))}."
 
 

@@ -14,15 +14,16 @@ from attnviz.ui.components.copy_link import copy_link
 from attnviz.ui.explore.file_names import file_name_of
 
 
-def draw(trace: Trace, given: Mapping[str, list[str]]) -> None:
+def draw(trace: Trace, given: Mapping[str, list[str]], own: bool) -> None:
     """Draw the buttons.
 
     Args:
         trace: of the picture on show.
         given: what the link says.
+        own: whether the picture is the visitor's, which no link can hold.
     """
     with st.container(horizontal=True, vertical_alignment="center"):
-        copy_link("link", given)
+        copy_link("link", given, always=("model",))
         st.download_button(
             "All heads (NPZ)",
             lambda: npz_of(trace),
@@ -31,6 +32,11 @@ def draw(trace: Trace, given: Mapping[str, list[str]]) -> None:
             on_click="ignore",
             help="Every query, key, value, score and weight of this picture as the model computed them: for "
             "Python, attnviz.Trace.load or numpy.load.",
+        )
+    if own:
+        st.markdown(
+            ":small[The link holds the model, the head and the patch, and not your picture: whoever opens it "
+            "uploads one there.]"
         )
 
 

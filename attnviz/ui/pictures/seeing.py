@@ -37,7 +37,7 @@ def trace(model: str, name: str, file: bytes) -> Trace:
     Args:
         model: one of `names()`.
         name: what the trace calls the picture.
-        file: the picture, as a PNG or JPEG file.
+        file: the picture, as a file of one of `patches.FORMATS`.
 
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says what to do.
@@ -54,6 +54,14 @@ def seen(file: bytes) -> str:
     picture = pictures.upright(pictures.opened(file))
     picture.thumbnail((_SHOWN_SIDE, _SHOWN_SIDE))
     return f"data:image/png;base64,{base64.b64encode(_png(picture)).decode('ascii')}"
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def size(file: bytes) -> tuple[int, int]:
+    """(width, height) of a picture in pixels; it is one that `trace` could read."""
+    from attnviz.capture import pictures
+
+    return pictures.upright(pictures.opened(file)).size
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
