@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, syn
 
 from tests.browser import chromium
 from tests.browser.server import ROOT, Server, running
-from tests.browser.visit import DESKTOP, PHONE, Faults
+from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults
 
 FAILED = pytest.StashKey[bool]()
 
@@ -95,6 +95,7 @@ def context(
         has_touch=viewport == PHONE,
         permissions=["clipboard-read", "clipboard-write"],
     )
+    context.add_init_script(ANSWERS)
     faults.watch(context)
     yield context
     if faults.seen or request.node.stash.get(FAILED, False):

@@ -11,20 +11,38 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 IDLE_TIMEOUT_MS = 60_000
 
-# Streamlit shows its state on the page. An event needs a moment to reach the server, so it must hold a while.
+ANSWERS = """
+window.WebSocket = class extends WebSocket {
+    constructor(...address) {
+        super(...address);
+        this.addEventListener("message", () => { window.answered = performance.now() });
+    }
+    send(message) {
+        window.asked = performance.now();
+        super.send(message);
+    }
+};
+"""
+"""Runs in every page before its own code, and notes when the server was asked and when it answered."""
+
+# Streamlit shows its state on the page. What a visitor does becomes a message a moment later, so that state
+# must hold a while; and on a busy machine the server's first answer takes a while too, if one comes at all.
 _IDLE = """
 () => {
+    const now = performance.now();
+    const unanswered = window.asked > (window.answered ?? 0) && now - window.asked < 5000;
+    const codeIsMissing = document.querySelector('[data-testid^="stBidiComponent"]') && !window.attnvizCode;
     const app = document.querySelector('[data-testid="stApp"]');
     const busy = document.querySelector(
         '[data-testid="stSkeleton"], [data-testid="stSpinner"], [data-stale="true"]');
-    const idle = app && !busy && app.dataset.testScriptState === "notRunning"
+    const idle = app && !busy && !unanswered && !codeIsMissing && app.dataset.testScriptState === "notRunning"
         && app.dataset.testConnectionState === "CONNECTED";
     if (!idle) {
         window.idleSince = undefined;
         return false;
     }
-    window.idleSince ??= performance.now();
-    return performance.now() - window.idleSince > 200;
+    window.idleSince ??= now;
+    return now - window.idleSince > 200;
 }
 """
 
