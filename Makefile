@@ -21,7 +21,7 @@ app: $(VENV)/.app
 
 test: $(VENV)/.dev
 	@$(PYTHON) -m tests.browser.chromium
-	@$(PYTHON) -m pytest --numprocesses=4 --dist=worksteal $(ARGS)
+	@$(PYTHON) -m pytest --numprocesses=3 --dist=worksteal $(ARGS)
 
 check: $(VENV)/.dev
 	@$(VENV)/bin/ruff format --check .

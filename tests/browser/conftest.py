@@ -6,13 +6,16 @@ from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import ROOT, Server, running
 from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults
 
 FAILED = pytest.StashKey[bool]()
+
+# Playwright's own five seconds are few where three browsers and three servers share two cores.
+expect.set_options(timeout=30_000)
 
 
 @pytest.hookimpl(wrapper=True)
