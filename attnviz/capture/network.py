@@ -49,7 +49,7 @@ def open_network(folder: Path, name: str | None = None) -> PreTrainedModel:
         ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
     """
     name = name or folder.name
-    with _in_silence(), _in_our_words(folder, name):
+    with in_silence(), _in_our_words(folder, name):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         reason = families.refusal(config.model_type, config.to_dict())
         if reason is not None:
@@ -107,11 +107,11 @@ def _load(auto: Any, folder: Path, config: PreTrainedConfig) -> tuple[PreTrained
 
 
 @contextmanager
-def _in_silence() -> Iterator[None]:
+def in_silence() -> Iterator[None]:
     """Without progress bars and reports, which would stand in the middle of a server's log."""
     verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # and this too
     try:
         yield
     finally:

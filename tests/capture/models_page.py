@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from transformers.utils import logging
 
 from attnviz.capture import loading, models
 from attnviz.capture.checks import TOLERANCE
 from attnviz.capture.forward import attend_like_eager
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.network import in_silence
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
 from attnviz.errors import ModelNotSupported
@@ -160,7 +160,5 @@ def page(folder_of: Callable[[str], Path]) -> str:
 
 
 if __name__ == "__main__":
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    with tempfile.TemporaryDirectory() as root:
+    with in_silence(), tempfile.TemporaryDirectory() as root:
         FILE.write_text(page(lambda family: tiny(family, Path(root) / family)), "utf-8")

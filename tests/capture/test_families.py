@@ -189,7 +189,7 @@ def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(
     tokenizer = own_tokenizer(folder)
     ids = tokenizer(SENTENCE, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
-        generated = model.generate(  # type: ignore[operator]
+        generated = model.generate(  # type: ignore[operator]  # a mixin's, which torch types as a Tensor
             ids, attention_mask=torch.ones_like(ids), do_sample=False, num_beams=1, max_new_tokens=40
         )
     read = [token.id for token in trace.of_kind("decoder")[0].query_tokens]

@@ -92,7 +92,7 @@ def test_every_family_has_its_own_ways(network: Network, family: str, kinds: lis
 
 
 def test_no_family_is_forgotten() -> None:
-    asked = test_every_family_has_its_own_ways.pytestmark[0].args[1]  # type: ignore[attr-defined]
+    asked = test_every_family_has_its_own_ways.pytestmark[0].args[1]  # type: ignore[attr-defined]  # what pytest hangs on it
     assert sorted(family for family, _ in asked) == sorted(FAMILIES)
 
 
@@ -223,7 +223,7 @@ _SMALL = {"hidden_size": 6, "num_attention_heads": 1, "intermediate_size": 5}
 def built(family: str, **sizes: Any) -> PreTrainedModel:
     special = {"bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1}
     config = AutoConfig.for_model(family, vocab_size=11, **special, **sizes)
-    model: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]
+    model: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]  # untyped there
         config, attn_implementation=IMPLEMENTATION
     ).eval()
     return model

@@ -216,13 +216,13 @@ def test_a_figure_holds_what_it_shows(view: Any) -> None:
 
 def test_a_figure_is_light_unless_asked_otherwise() -> None:
     for theme, told in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
-        drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]
+        drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]  # a str for a Literal
         assert facts_of(drawn)["theme"] == theme
         assert f'<meta name="color-scheme" content="{told}">' in drawn
     assert show(encoder()).page == show(encoder(), theme="light").page
     assert facts_of(report(encoder()))["theme"] == "auto"
     with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
-        show(encoder(), theme="pink")  # type: ignore[arg-type]
+        show(encoder(), theme="pink")  # type: ignore[arg-type]  # this is what must fail
 
 
 def test_a_figure_without_a_view_of_that_name() -> None:
