@@ -19,6 +19,7 @@ STEPS = {
     "__main__": 7,  # the command line
     "commands": 6,
     "report": 5,
+    "heads": 4,
     "lessons": 4,
     "tables": 4,
     "widgets": 4,
@@ -44,6 +45,7 @@ DOORS = {
     "torch": {"transformer", "translation", "capture", "lessons", "commands"},
     "transformers": {"capture"},
     "huggingface_hub": {"capture"},
+    "ray": {"heads"},
 }
 
 

@@ -7,6 +7,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from attnviz.capture import allowed, limits
 from attnviz.errors import WrongSetting
+from attnviz.ui.heads.contents import TOOLS
 from attnviz.ui.learn.contents import LESSONS
 from attnviz.ui.pictures import seeing
 
@@ -35,13 +36,14 @@ _STYLE = """
 def pages() -> list[StreamlitPage]:
     """Every page; a page's file name is its address, and the first one lives at "/".
 
-    The menu leads to the lessons by way of their table of contents: of a menu with sections, Streamlit makes
-    a list on phones that screen readers cannot read. One lesson stands in the menu itself: many come for it
-    alone.
+    The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with
+    sections, Streamlit makes a list on phones that screen readers cannot read. One lesson stands in the menu
+    itself: many come for it alone.
     """
     return [
         st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
+        st.Page("pages/heads.py", title="Heads", icon=":material/psychology:"),
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:"),
         st.Page(
             "pages/pictures.py",
@@ -56,6 +58,7 @@ def pages() -> list[StreamlitPage]:
             for lesson in LESSONS
             if lesson.name != "translate"
         ),
+        *(st.Page(f"pages/{tool.name}.py", title=tool.title, visibility="hidden") for tool in TOOLS),
     ]
 
 

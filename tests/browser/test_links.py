@@ -68,7 +68,7 @@ def test_the_first_hit_on_a_fresh_server_has_the_whole_frame_and_its_choices(
         expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page).to_have_title(re.compile("attnviz|" + name, re.IGNORECASE))
     menu = page.get_by_role("navigation", name="App pages").get_by_role("link")
-    entries = ("Explore", "Learn", "Translate", "Models", "About")
+    entries = ("Explore", "Learn", "Heads", "Translate", "Models", "About")
     expect(menu).to_have_text([re.compile(entry) for entry in entries])
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)

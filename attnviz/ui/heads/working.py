@@ -1,0 +1,80 @@
+"""A long computation on a page: its progress, Stop and Go on, and what it has found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import streamlit as st
+
+from attnviz.heads.progress import Progress
+from attnviz.ui import markdown
+from attnviz.ui.work import Work
+
+Found = TypeVar("Found")
+
+_EVERY_SECONDS = 1.0
+
+
+def working(
+    work: Work[Found],
+    doing: str,
+    unit: str,
+    draw: Callable[[Progress[Found]], None],
+    *,
+    start: str = "",
+    key: str,
+) -> None:
+    """Draw how far a work is, the buttons that start and stop it, and what it has found so far.
+
+    While it runs, this part of the page is drawn anew every second and the rest is not. When it has ended,
+    the whole page is drawn once more.
+
+    Args:
+        work: as `ui.work.SERVER.find` returns it.
+        doing: what it does, as Markdown ("Reading the sentences").
+        unit: what it counts ("sentences").
+        draw: draws what was found so far.
+        start: what the button that begins it says; "": it begins by itself.
+        key: of the buttons.
+    """
+    if work.latest is None and work.state == "stopped" and not start:
+        work.start()
+    running = work.state in ("waiting", "running")
+    st.fragment(_draw, run_every=_EVERY_SECONDS if running else None)(
+        work, doing, unit, draw, start, key, running
+    )
+
+
+def _draw(
+    work: Work[Found],
+    doing: str,
+    unit: str,
+    draw: Callable[[Progress[Found]], None],
+    start: str,
+    key: str,
+    was_running: bool,
+) -> None:
+    work.watched()
+    state, latest = work.state, work.latest
+    if was_running and state not in ("waiting", "running"):
+        st.rerun()
+    if state == "refused":
+        st.error(markdown.plain(work.problem), icon=":material/block:")
+    if latest is None and state == "stopped":
+        st.button(start, key=f"{key} start", on_click=work.start, icon=":material/play_arrow:")
+    elif state != "finished":
+        with st.container(horizontal=True, vertical_alignment="center"):
+            done, total = (latest.done, latest.total) if latest else (0, 0)
+            told = f"{doing}: {done:,} of {total:,} {unit}" if latest else f"{doing} …"
+            if state == "waiting":
+                told = f"{doing}: waiting until another computation on this server is done"
+            elif state == "stopped":
+                told = f"Stopped after {done:,} of {total:,} {unit}. What was found stays."
+            st.progress(done / total if total else 0.0, text=told)
+            if state in ("waiting", "running"):
+                st.button("Stop", key=f"{key} stop", on_click=work.stop, icon=":material/stop:")
+            elif state == "stopped":
+                st.button("Go on", key=f"{key} go on", on_click=work.start, icon=":material/play_arrow:")
+    if latest is not None:
+        draw(latest)

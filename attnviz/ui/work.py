@@ -1,0 +1,171 @@
+"""Long computations behind a page: each shows how far it is, can be stopped, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Generic, Literal, TypeVar
+
+from attnviz.errors import AttnvizError
+from attnviz.heads.progress import Progress
+
+Found = TypeVar("Found")
+
+State = Literal["waiting", "running", "stopped", "finished", "refused"]
+
+PATIENCE_SECONDS = 10.0
+"""How long a work goes on after the last sign of life of a page that shows it."""
+
+MOST_WORKS = 8
+"""How many works a server keeps, with what they found; the one that was not asked for longest goes first."""
+
+_UNFORESEEN = (
+    "This could not be computed, for a reason that attnviz did not foresee. "
+    "The log of this server has the details."
+)
+
+_one_at_a_time = threading.Lock()
+
+
+class Work(Generic[Found]):
+    """One long computation, as far as it has come; several threads may ask it.
+
+    What it has found stays when it is stopped, and when nobody watches any more. Works of one server run one
+    at a time, so that the server's other visitors are not kept waiting.
+
+    Args:
+        steps: begins the computation.
+        patience: after how many seconds without `watched` it stops.
+    """
+
+    def __init__(
+        self, steps: Callable[[], Iterator[Progress[Found]]], patience: float = PATIENCE_SECONDS
+    ) -> None:
+        self.latest: Progress[Found] | None = None
+        self.problem = ""
+        self._steps = steps
+        self._patience = patience
+        self._iterator: Iterator[Progress[Found]] | None = None
+        self._state: State = "stopped"
+        self._wanted = False
+        self._watched = time.monotonic()
+        self._spent = 0.0
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> State:
+        """Whether it runs, and if not, why; "refused": `problem` tells."""
+        with self._lock:
+            return self._state
+
+    @property
+    def seconds(self) -> float:
+        """How long it has computed, without the time in which it was stopped."""
+        return self._spent
+
+    def start(self) -> None:
+        """Begin, or go on where it stopped; nothing if it runs, or is finished."""
+        with self._lock:
+            self._watched = time.monotonic()
+            if self._state == "finished":
+                return
+            self._wanted = True
+            if self._thread is None or not self._thread.is_alive():
+                self._state = "waiting"
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the present step; what was found stays."""
+        with self._lock:
+            self._wanted = False
+
+    def watched(self) -> None:
+        """A page that shows it is still open."""
+        self._watched = time.monotonic()
+
+    def wait(self, seconds: float) -> State:
+        """Its state when it has ended or stopped, or after so many seconds."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return self.state
+
+    def _goes_on(self) -> bool:
+        with self._lock:
+            if time.monotonic() - self._watched > self._patience:
+                self._wanted = False
+            if not self._wanted:
+                self._state = "stopped"
+                self._thread = None  # whoever starts it again starts another
+            return self._wanted
+
+    def _run(self) -> None:
+        while not _one_at_a_time.acquire(timeout=0.2):
+            if not self._goes_on():
+                return
+        try:
+            self._work()
+        finally:
+            _one_at_a_time.release()
+
+    def _work(self) -> None:
+        while self._goes_on():
+            with self._lock:
+                self._state = "running"
+            began = time.monotonic()
+            try:
+                self._iterator = self._iterator or self._steps()
+                step = next(self._iterator, None)
+            except AttnvizError as error:
+                self._end("refused", str(error))
+                return
+            except Exception:
+                logging.getLogger(__name__).exception("A long computation failed.")
+                self._end("refused", _UNFORESEEN)
+                return
+            finally:
+                self._spent += time.monotonic() - began
+            if step is None:
+                self._end("finished")
+                return
+            self.latest = step
+
+    def _end(self, state: State, problem: str = "") -> None:
+        with self._lock:
+            self._state, self.problem = state, problem
+            self._iterator = None
+
+
+class Works:
+    """The works of one server: who asks for one that somebody else has begun gets that very work."""
+
+    def __init__(self, most: int = MOST_WORKS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._works: OrderedDict[Hashable, Work[Any]] = OrderedDict()
+
+    def find(self, key: Hashable, steps: Callable[[], Iterator[Progress[Found]]]) -> Work[Found]:
+        """The work of this key; it begins only when it is started.
+
+        Args:
+            key: what is computed, with every choice that alters it; hashable, and short (of a long text, its
+                hash).
+            steps: begins the computation.
+        """
+        with self._lock:
+            work = self._works.get(key)
+            if work is None or work.state == "refused":
+                work = self._works[key] = Work(steps)
+            self._works.move_to_end(key)
+            while len(self._works) > self._most:
+                self._works.popitem(last=False)[1].stop()
+            return work
+
+
+SERVER = Works()
+"""This server's."""
