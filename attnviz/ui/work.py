@@ -16,6 +16,9 @@ Found = TypeVar("Found")
 
 State = Literal["waiting", "running", "stopped", "finished", "refused"]
 
+RUNNING: tuple[State, ...] = ("waiting", "running")
+"""The states of a work that will find more without being asked again."""
+
 PATIENCE_SECONDS = 10.0
 """How long a work goes on after the last sign of life of a page that shows it."""
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.heads.progress import Progress
 from attnviz.ui import markdown
-from attnviz.ui.work import Work
+from attnviz.ui.work import RUNNING, State, Work
 
 Found = TypeVar("Found")
 
@@ -40,7 +40,7 @@ def working(
     """
     if work.latest is None and work.state == "stopped" and not start:
         work.start()
-    running = work.state in ("waiting", "running")
+    running = work.state in RUNNING
     st.fragment(_draw, run_every=_EVERY_SECONDS if running else None)(
         work, doing, unit, draw, start, key, running
     )
@@ -57,24 +57,31 @@ def _draw(
 ) -> None:
     work.watched()
     state, latest = work.state, work.latest
-    if was_running and state not in ("waiting", "running"):
-        st.rerun()
+    if (state in RUNNING) != was_running:
+        st.rerun()  # whether this part is drawn every second is settled where the whole page is drawn
     if state == "refused":
         st.error(markdown.plain(work.problem), icon=":material/block:")
-    if latest is None and state == "stopped":
+    elif state == "stopped" and latest is None:
         st.button(start, key=f"{key} start", on_click=work.start, icon=":material/play_arrow:")
     elif state != "finished":
-        with st.container(horizontal=True, vertical_alignment="center"):
-            done, total = (latest.done, latest.total) if latest else (0, 0)
-            told = f"{doing}: {done:,} of {total:,} {unit}" if latest else f"{doing} …"
-            if state == "waiting":
-                told = f"{doing}: waiting until another computation on this server is done"
-            elif state == "stopped":
-                told = f"Stopped after {done:,} of {total:,} {unit}. What was found stays."
-            st.progress(done / total if total else 0.0, text=told)
-            if state in ("waiting", "running"):
-                st.button("Stop", key=f"{key} stop", on_click=work.stop, icon=":material/stop:")
-            elif state == "stopped":
-                st.button("Go on", key=f"{key} go on", on_click=work.start, icon=":material/play_arrow:")
+        _progress(work, state, latest, doing, unit, key)
     if latest is not None:
         draw(latest)
+
+
+def _progress(
+    work: Work[Found], state: State, latest: Progress[Found] | None, doing: str, unit: str, key: str
+) -> None:
+    """Draw the bar, what it means, and the button that stops the work or lets it go on."""
+    done, total = (latest.done, latest.total) if latest else (0, 0)
+    told = f"{doing}: {done:,} of {total:,} {unit}" if latest else f"{doing} …"
+    if state == "waiting":
+        told = f"{doing}: waiting until another computation on this server is done"
+    elif state == "stopped":
+        told = f"Stopped after {done:,} of {total:,} {unit}. What was found stays."
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.progress(done / total if total else 0.0, text=told)
+        if state in RUNNING:
+            st.button("Stop", key=f"{key} stop", on_click=work.stop, icon=":material/stop:")
+        else:
+            st.button("Go on", key=f"{key} go on", on_click=work.start, icon=":material/play_arrow:")

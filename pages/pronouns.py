@@ -1,0 +1,9 @@
+"""Which head resolves the pronoun?"""
+
+from attnviz.ui import frame
+from attnviz.ui.heads import choosing
+from attnviz.ui.heads.tool import tool
+
+frame.require()
+with tool("pronouns", choosing.HERE):
+    text, entry = choosing.sentence_and_model()

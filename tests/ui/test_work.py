@@ -1,0 +1,148 @@
+"""Long computations behind a page: they stop, go on where they stopped, and keep what they have found."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from attnviz.errors import AttnvizError
+from attnviz.heads.progress import Progress
+from attnviz.ui.work import Work, Works
+
+SECONDS = 30
+STEPS = 7
+
+
+class Counting:
+    """Computes the sums 1, 1 + 2, …; each step waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.steps = threading.Semaphore(0)
+        self.begun = 0
+
+    def __call__(self) -> Iterator[Progress[int]]:
+        self.begun += 1
+        found = 0
+        for number in range(1, STEPS + 1):
+            assert self.steps.acquire(timeout=SECONDS)
+            found += number
+            yield Progress(number, STEPS, found)
+
+    def let_go(self, steps: int) -> None:
+        self.steps.release(steps)
+
+
+@pytest.fixture
+def counting() -> Iterator[Counting]:
+    counting = Counting()
+    yield counting
+    counting.let_go(STEPS)
+
+
+def until_done(work: Work[int], number: int) -> Progress[int]:
+    end = time.monotonic() + SECONDS
+    while work.latest is None or work.latest.done < number:
+        assert time.monotonic() < end, "it did not come so far"
+        time.sleep(0.005)
+    return work.latest
+
+
+def test_it_finds_more_and_more_until_it_is_finished(counting: Counting) -> None:
+    work = Work(counting)
+    work.start()
+    counting.let_go(3)
+    assert until_done(work, 3).found == 1 + 2 + 3
+    assert work.wait(0) == "running"
+    assert not until_done(work, 3).finished
+    counting.let_go(STEPS - 3)
+    assert work.wait(SECONDS) == "finished"
+    assert work.latest == Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
+    assert work.latest.finished
+    work.start()
+    assert work.state == "finished"
+    assert counting.begun == 1
+
+
+def test_what_was_found_stays_when_it_is_stopped_and_it_goes_on_there(counting: Counting) -> None:
+    work = Work(counting)
+    work.start()
+    counting.let_go(2)
+    until_done(work, 2)
+    work.stop()
+    counting.let_go(1)
+    assert work.wait(SECONDS) == "stopped"
+    assert work.latest is not None
+    assert work.latest.done in (2, 3)
+    work.start()
+    counting.let_go(STEPS)
+    assert work.wait(SECONDS) == "finished"
+    assert work.latest.found == STEPS * (STEPS + 1) // 2
+    assert counting.begun == 1
+
+
+def test_it_stops_when_nobody_watches(counting: Counting) -> None:
+    work = Work(counting, patience=0.05)
+    work.start()
+    time.sleep(0.1)
+    counting.let_go(1)
+    assert work.wait(SECONDS) == "stopped"
+    work.start()
+    counting.let_go(STEPS)
+    for _ in range(SECONDS * 100):
+        work.watched()
+        if work.wait(0.01) == "finished":
+            break
+    assert work.latest == Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
+
+
+def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped() -> None:
+    first_counting, second_counting = Counting(), Counting()
+    first, second = Work(first_counting), Work(second_counting)
+    first.start()
+    first_counting.let_go(1)
+    until_done(first, 1)
+    second.start()
+    second_counting.let_go(STEPS)
+    time.sleep(0.05)
+    assert second.state == "waiting"
+    second.stop()
+    assert second.wait(SECONDS) == "stopped"
+    second.start()
+    first_counting.let_go(STEPS)
+    assert first.wait(SECONDS) == "finished"
+    assert second.wait(SECONDS) == "finished"
+
+
+def test_a_kind_word_is_passed_on_and_another_fault_is_not_shown(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def too_long() -> Iterator[Progress[int]]:
+        yield Progress(1, 2, 1)
+        raise AttnvizError("Shorten it.")
+
+    def broken() -> Iterator[Progress[int]]:
+        yield Progress(1, 2, 1)
+        raise ZeroDivisionError("secret")
+
+    work = Work(too_long)
+    work.start()
+    assert work.wait(SECONDS) == "refused"
+    assert (work.problem, work.latest) == ("Shorten it.", Progress(1, 2, 1))
+    assert not caplog.records
+    work = Work(broken)
+    work.start()
+    assert work.wait(SECONDS) == "refused"
+    assert "secret" not in work.problem
+    assert "secret" in caplog.text
+
+
+def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting: Counting) -> None:
+    works = Works(most=2)
+    one = works.find("one", counting)
+    assert works.find("one", counting) is one
+    two = works.find("two", counting)
+    works.find("one", counting)
+    works.find("three", counting)
+    assert works.find("one", counting) is one
+    assert works.find("two", counting) is not two
