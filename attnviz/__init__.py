@@ -28,6 +28,7 @@ from attnviz.errors import (
 from attnviz.report.notebook import Figure, show
 from attnviz.tables import links_table, tokens_table, weights_table
 from attnviz.trace import Block, Token, Trace
+from attnviz.translation.edit import Edit
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
@@ -97,7 +98,8 @@ def trace(
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
-        edits: changes to a translator's attention, each as `attnviz.translation.editing.Edit` writes it.
+        edits: changes to the model's attention, each as `attnviz.translation.edit.Edit` writes it. The
+            trace's weights are those that the model went on with.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
@@ -109,15 +111,7 @@ def trace(
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
         TypeError: an argument is of another type, such as a list of texts.
     """
-    given = Given(text, second, target, writing)
-    if isinstance(edits, str) or not all(isinstance(edit, str) for edit in edits):
-        raise TypeError(f"edits must be a list of str, not {edits!r:.40}.")
-    if not edits:
-        return loading.trace(_name(model), given)
-    translator = loading.load_translator(_name(model))
-    from attnviz.translation.editing import Edit
-
-    return translator.trace(given, edits=[Edit.parse(edit) for edit in edits])
+    return loading.trace(_name(model), Given(text, second, target, writing), _edits(edits))
 
 
 def predictions(
@@ -126,13 +120,14 @@ def predictions(
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
+    edits: Sequence[str] = (),
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
 
     Args:
-        text, model, second, target, writing: as `trace` takes them. A model like BERT expects something where
-            its masked token is typed: "The [MASK] slept." for BERT, "The <mask> slept." for RoBERTa;
-            `python -m attnviz models NAME` tells which one it is.
+        text, model, second, target, writing, edits: as `trace` takes them. A model like BERT expects
+            something where its masked token is typed: "The [MASK] slept." for BERT, "The <mask> slept." for
+            RoBERTa; `python -m attnviz models NAME` tells which one it is.
 
     Returns:
         A prediction for each place. There are none if no masked token was typed, nor if the model expects
@@ -141,7 +136,7 @@ def predictions(
     Raises:
         AttnvizError, TypeError: as `trace` does.
     """
-    return loading.predictions(_name(model), Given(text, second, target, writing))
+    return loading.predictions(_name(model), Given(text, second, target, writing), _edits(edits))
 
 
 def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:
@@ -168,6 +163,12 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
     taken = Path(picture) if isinstance(picture, str) else picture
     called = name or (taken.name if isinstance(taken, Path) else "picture")
     return loading.look(_name(model), taken, called)
+
+
+def _edits(edits: Sequence[str]) -> tuple[Edit, ...]:
+    if isinstance(edits, str) or not all(isinstance(edit, str) for edit in edits):
+        raise TypeError(f"edits must be a list of str, not {edits!r:.40}.")
+    return tuple(Edit.parse(edit) for edit in edits)
 
 
 def _name(model: str | Path) -> str:

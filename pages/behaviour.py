@@ -2,8 +2,18 @@
 
 from attnviz.ui import frame
 from attnviz.ui.heads import choosing
+from attnviz.ui.heads.behaviour import choices, sections, shapes, texts
 from attnviz.ui.heads.tool import tool
 
 frame.require()
-with tool("behaviour", choosing.HERE):
+with tool("behaviour", (*choosing.HERE, *texts.PARAMETERS, *choices.PARAMETERS, *shapes.PARAMETERS)):
     text, entry = choosing.sentence_and_model()
+    source, place = texts.choose()
+    chosen = choices.choose(entry)
+    if not source:
+        sections.on_sentence(entry, text, chosen)
+    else:
+        with place:
+            corpus = texts.corpus(source)
+        if corpus:
+            sections.on_many(entry, corpus, chosen)

@@ -1,9 +1,24 @@
 """Do the weights tell the story?"""
 
+import streamlit as st
+
 from attnviz.ui import frame
-from attnviz.ui.heads import choosing
+from attnviz.ui.heads.beyond_weights import by_layer, choices, comparison, explained, numbers
 from attnviz.ui.heads.tool import tool
 
 frame.require()
-with tool("beyond_weights", choosing.HERE):
-    text, entry = choosing.sentence_and_model()
+with tool("beyond_weights", choices.PARAMETERS):
+    chosen = choices.choose()
+    picture = st.container()
+    left, right = st.columns(2)
+    with left:
+        explained.draw()  # its choice is marked in the picture
+    with picture:
+        comparison.draw(chosen)
+    with right:
+        by_layer.heads(chosen)
+    left, right = st.columns(2)
+    with left:
+        by_layer.layers(chosen)
+    with right:
+        numbers.draw(chosen)

@@ -9,6 +9,7 @@ from attnviz.ui.explore import (
     attention,
     choices,
     continuation,
+    elsewhere,
     expected,
     linking,
     model_choice,
@@ -58,6 +59,7 @@ card.title.subheader(heads.title, anchor=False)
 with card.body:
     one_head.draw(view, heads, tokens, style, sent)
 with card.foot:
+    elsewhere.draw(view, heads, tokens)
     saving.draw(view, heads, tokens.pair.query if tokens.pair else None)
 with linking_card:
     linking.draw(read, view, heads, tokens)

@@ -1,9 +1,26 @@
 """What if a head were silent, or looked elsewhere?"""
 
+import streamlit as st
+
+from attnviz.capture.given import Given
 from attnviz.ui import frame
 from attnviz.ui.heads import choosing
+from attnviz.ui.heads.intervene import choices, effect, limits, picture, ranking, together
 from attnviz.ui.heads.tool import tool
 
 frame.require()
-with tool("intervene", choosing.HERE):
+with tool("intervene", choices.PARAMETERS):
     text, entry = choosing.sentence_and_model()
+    changing, moving = (column.container(border=True) for column in st.columns([5, 7], gap="medium"))
+    with changing:
+        chosen = choices.choose(entry, Given(text))
+    with moving:
+        place = effect.draw(chosen)
+    ranked, looking = (column.container(border=True) for column in st.columns([5, 7], gap="medium"))
+    with ranked:
+        by = ranking.draw(chosen, place)
+    with looking:
+        picture.draw(chosen)
+    with st.container(border=True):
+        together.draw(chosen, place, by)
+    limits.draw()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Group, Shown, merged_mask, merged_weights, only, rescaled
+from attnviz.analysis.words import punctuation, same_word
 from attnviz.trace import Floats, Mask
 
 
@@ -18,8 +20,8 @@ class Behaviour:
     """One thing a head can do, and which heads do it.
 
     Attributes:
-        name: "previous", "next", "itself", "same place", "other sentence", "first", "separator", "focused" or
-            "broad".
+        name: "previous", "next", "itself", "same place", "other sentence", "first", "separator",
+            "punctuation", "same word", "far away", "focused" or "broad".
         rule: the rule in words, with its threshold.
         score: float32 [layer, head], 0 to 1: what the rule compares with the threshold.
         found: bool [layer, head], the heads that satisfy the rule.
@@ -67,6 +69,23 @@ _RULES = (
     ),
     _Rule("first", 0.60, 2.0, f"gives {{first}} {_SHARE} {_WITH}"),
     _Rule("separator", 0.0, 1.5, "gives {separator} at least 1.5 times an even share of its attention"),
+    _Rule("punctuation", 0.20, 2.0, f"gives punctuation marks {_SHARE} {_LEFT_OUT}"),
+    _Rule(
+        "same word",
+        0.20,
+        2.0,
+        f"whose word stands here more than once gives its other occurrences, capitals or not, {_SHARE} "
+        f"{_LEFT_OUT}",
+        positional=True,
+    ),
+    _Rule(
+        "far away",
+        0.35,
+        1.05,
+        "looks at least {least} of the longest distance away, each distance counted by its weight, and at "
+        f"least 1.05 times as far as with even attention, {_LEFT_OUT}",
+        positional=True,
+    ),
     _Rule("focused", 0.60, 2.0, f"gives a single token {_SHARE} {_LEFT_OUT}"),
     _Rule("broad", 0.90, 0.0, f"has {{least}} of the largest possible entropy or more, {_LEFT_OUT}"),
 )
@@ -89,9 +108,9 @@ def behaviours(
         weights: [layer, head, query, key], the model's.
         queries: the tokens that look.
         keys: the tokens that are looked at; None means the same (self-attention). Between two different
-            texts (cross-attention) "previous", "next" and "itself" mean nothing and are not returned,
-            "same place" only there; "separator" is not where there is none, nor "other sentence" where
-            there is no pair.
+            texts (cross-attention) "previous", "next", "itself", "same word" and "far away" mean nothing and
+            are not returned, "same place" only there. Nor is what cannot be: "separator" where there is none,
+            "other sentence" where there is no pair, "punctuation" and "same word" where no such token is.
         mask: [query, key], the model's: True where a query may look; None if everywhere. What it forbids
             everywhere is not returned: "next", where nobody may look ahead.
     """
@@ -115,6 +134,15 @@ def behaviours(
         mask = np.ones(weights.shape[-2:], dtype=np.bool_)
     allowed = merged_mask(mask, queries, keys)
     among, among_all = only(allowed, *ordinary), only(allowed, *counted)
+    cells = {"punctuation": _marks(keys)[list(ordinary[1])] & among}
+    if own:
+        cells["same word"] = _alike(queries)[np.ix_(*ordinary)] & among
+    # What these rules measure of a head, they also measure of one with even attention.
+    compared: dict[str, Callable[[Floats], Floats]] = {
+        name: partial(_to_cells, cells=here) for name, here in cells.items() if here.any()
+    }
+    if own:
+        compared["far away"] = _relative_distance
     scores: dict[str, Callable[[], Floats]] = {
         "previous": lambda: _beside(kept, -1),
         "next": lambda: _beside(kept, 1),
@@ -125,13 +153,16 @@ def behaviours(
         "separator": lambda: to_key[..., separators].sum(axis=-1),
         "focused": lambda: kept.max(axis=-1).mean(axis=-1),
         "broad": lambda: _evenness(*_entropy(kept)),
+        **{name: partial(measure, kept) for name, measure in compared.items()},
     }
+    evenly = rescaled(among.astype(np.float32))
     ahead = np.diagonal(among, 1)
     impossible = {
         *(["same place"] if own else [rule.name for rule in _RULES if rule.positional]),
         *(["next"] if ahead.size and not ahead.any() else []),
         *([] if separators else ["separator"]),
         *([] if elsewhere.any() else ["other sentence"]),
+        *({"punctuation", "same word"} - compared.keys()),
     }
     first = keys.all_groups[0].label if keys.all_groups[0].special else "the first token"
     separator = " and ".join(dict.fromkeys(keys.all_groups[i].label for i in separators))
@@ -146,6 +177,8 @@ def behaviours(
             "other sentence": float(elsewhere.sum(axis=-1).mean()),
         }.get(rule.name, 1)
         even = rule.even * places * _even_share(among_all if rule.name in COUNTED else among)
+        if rule.name in compared:
+            even = rule.even * float(compared[rule.name](evenly))
         words = rule.words.format(least=percent(rule.least), first=first, separator=separator)
         sentence = f"On average a {'word' if queries.merges else 'token'} {words}."
         found.append(Behaviour(rule.name, sentence, score, score >= max(rule.least, even)))
@@ -226,6 +259,32 @@ def _beside(weights: Floats, offset: int) -> Floats:
     """The mean weight that queries give to the key `offset` places on; 0 if no query has one."""
     diagonal = np.diagonal(weights, offset, axis1=-2, axis2=-1)
     return diagonal.mean(axis=-1) if diagonal.shape[-1] else np.zeros(weights.shape[:-2], dtype=np.float32)
+
+
+def _marks(shown: Shown) -> Mask:
+    """[group], True where all its tokens are punctuation."""
+    marks = punctuation(shown.tokens, (shown.text, shown.second or ""))
+    return np.array([marks[list(group.positions)].all() for group in shown.all_groups], dtype=np.bool_)
+
+
+def _alike(shown: Shown) -> Mask:
+    """[group, group], True where both belong to words that are spelled alike; a word is not its own twin."""
+    first = [group.positions[0] for group in shown.all_groups]
+    return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]
+
+
+def _to_cells(rows: Floats, cells: Mask) -> Floats:
+    """The mean weight that the rows which have such cells give to them, [...]."""
+    having = cells.any(axis=-1)
+    return np.asarray(np.einsum("...qk,qk->...", rows, cells.astype(np.float32)) / having.sum())
+
+
+def _relative_distance(rows: Floats) -> Floats:
+    """The mean of Σ w |i − j| over the longest distance there is, [...]; 0 to 1."""
+    size = rows.shape[-1]
+    places = np.arange(size, dtype=np.float32)
+    away = np.abs(np.subtract.outer(places, places)) / max(size - 1, 1)
+    return np.asarray(np.einsum("...qk,qk->...", rows, away) / size)
 
 
 _BESIDE = 3  # keys: the one at the same place, and one on each side

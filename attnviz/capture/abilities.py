@@ -33,3 +33,13 @@ def understood(
             f"{quoted(name)} only reads, and writes nothing. Ask it to read without writing on."
         )
     return asked
+
+
+def refuse_place(name: str, place: int | None) -> None:
+    """Refuse to ask a model for what it expects, if it expects nothing.
+
+    Raises:
+        ModelNotSupported: a place is given.
+    """
+    if place is not None:
+        raise ModelNotSupported(f"{quoted(name)} expects no tokens. Ask it for its vectors alone.")

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import own_attention
 from attnviz.capture.catalogue import Entry
-from attnviz.capture.projections import linear_layers, projections
+from attnviz.capture.projections import linear_layers, mixers, slices
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.roles import roles
 from attnviz.errors import ModelNotSupported
@@ -38,13 +38,17 @@ class Place:
     Attributes:
         module: what computes it; ALBERT's one module has many places.
         kind, layer: what it is; the layer counts from 0.
-        projection: its W_O as its heads' slices [head, d_head, d_model], or None where it was not found.
+        heads: how many it has.
+        mixer: the linear layer with its W_O, or None where it was not found.
+        projection: W_O as its heads' slices [head, d_head, d_model], or None where it was not found.
     """
 
     module: nn.Module
     kind: Kind
     layer: int
-    projection: Floats | None
+    heads: int
+    mixer: nn.Module | None
+    projection: Floats | None = None
 
 
 def checked(network: PreTrainedModel, inputs: Mapping[str, Tensor], entry: Entry) -> tuple[Place, ...]:
@@ -71,13 +75,18 @@ def checked(network: PreTrainedModel, inputs: Mapping[str, Tensor], entry: Entry
                 f"read. {_SO}"
             )
         places = tuple(
-            Place(record.module, kind, layer, projection)
-            for record, (kind, layer), projection in zip(
-                records, roles(network, records), projections(records, calls), strict=True
+            _place(record, kind, layer, mixer)
+            for record, (kind, layer), mixer in zip(
+                records, roles(network, records), mixers(records, calls), strict=True
             )
         )
         _compare(type(network).__name__, places, records, expected, entry)
     return places
+
+
+def _place(record: Record, kind: Kind, layer: int, mixer: nn.Module | None) -> Place:
+    heads = record.query.shape[1]
+    return Place(record.module, kind, layer, heads, mixer, None if mixer is None else slices(mixer, heads))
 
 
 def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bool = False) -> object:

@@ -11,10 +11,13 @@ from transformers import PreTrainedModel
 
 from attnviz.capture.arrays import owned
 from attnviz.capture.checks import Place, compare, run
+from attnviz.capture.edited import edited_attend
+from attnviz.capture.intervening import intervening
 from attnviz.capture.recorder import Record, attend, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Block, Floats, Kind, Mask, Token
 from attnviz.trace import attend as attend_as_stated
+from attnviz.translation.edit import Edits
 
 
 def blocks(
@@ -23,6 +26,7 @@ def blocks(
     inputs: Mapping[str, Tensor],
     source: tuple[Token, ...],
     target: tuple[Token, ...] = (),
+    edits: Edits = (),
 ) -> tuple[Block, ...]:
     """Runs the model once and returns its attention, in the order in which it ran.
 
@@ -32,12 +36,14 @@ def blocks(
         inputs: what the model is called with.
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
+        edits: what is changed in its attention; the blocks' weights are those that it went on with.
 
     Raises:
+        InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
         ModelNotSupported: it did not do what it did when it was checked, or it computes attention in a way of
             its own and what was recorded does not give its weights.
     """
-    with recording() as records, torch.inference_mode():
+    with recording() as records, intervening(network, places, [edits]), torch.inference_mode():
         run(network, inputs)
     if [record.module for record in records] != [place.module for place in places]:
         raise ModelNotSupported(
@@ -66,7 +72,12 @@ def blocks(
             scale=record.scale,
             bias=None if record.bias is None else owned(record.bias[0]),
             projection=place.projection,
-            attend=attend_like_eager if record.weights is None else Kept(owned(record.weights[0])),
+            attend=edited_attend(
+                attend_like_eager if record.weights is None else Kept(owned(record.weights[0])),
+                edits,
+                place.kind,
+                place.layer,
+            ),
         )
         for record, place in zip(records, places, strict=True)
     )

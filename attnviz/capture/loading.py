@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from attnviz.capture import allowed, catalogue, hub, importing, limits, models
 from attnviz.capture.given import Given
+from attnviz.capture.outcomes import Outcomes
 from attnviz.capture.patches import patch_tokens
 from attnviz.capture.predictions import Prediction
 from attnviz.capture.text import Reader, reader
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.trace import Token, Trace
 from attnviz.translation import reading
+from attnviz.translation.edit import Edits
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
@@ -47,11 +49,20 @@ class Model(Protocol):
     def tokens(self, given: str | Given) -> tuple[Token, ...]:
         """What the model, or its encoder, reads; see `loading.tokens`."""
 
-    def trace(self, given: str | Given) -> Trace:
-        """One forward pass; a model that is to write does so first."""
+    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
+        """One forward pass, with changes in its attention; a model that is to write does so first."""
 
-    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What it expects, place by place, in the same forward pass."""
+
+    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
+        """What comes out of many passes over one text; see `loading.outcomes`."""
+
+    def asked_at(self, given: str | Given) -> tuple[int, ...]:
+        """The tokens at which it can be asked what it expects; see `loading.asked_at`."""
+
+    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """What the tokens of these numbers are, as a person reads them."""
 
 
 _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
@@ -118,13 +129,13 @@ def load_translator(name: str) -> TranslatorModel:
     return model
 
 
-def trace(name: str, given: Given) -> Trace:
-    """One forward pass of the model of that name.
+def trace(name: str, given: Given, edits: Edits = ()) -> Trace:
+    """One forward pass of the model of that name, with these changes in its attention.
 
     Raises:
-        AttnvizError: the model or the text cannot be used; the message says why.
+        AttnvizError: the model, the text or an edit cannot be used; the message says why.
     """
-    return load(name).trace(given)
+    return load(name).trace(given, edits=edits)
 
 
 def look(name: str, picture: Picture, called: str) -> Trace:
@@ -146,13 +157,52 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     return model.look(picture, called)
 
 
-def predictions(name: str, given: Given) -> tuple[Prediction, ...]:
+def predictions(name: str, given: Given, edits: Edits = ()) -> tuple[Prediction, ...]:
     """What the model of that name expects in what it reads, place by place; nothing if it has no head for it.
+
+    Raises:
+        AttnvizError: the model, the text or an edit cannot be used; the message says why.
+    """
+    return load(name).predictions(given, edits=edits)
+
+
+def outcomes(name: str, given: Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
+    """What comes out of the model of that name if it reads a text once for each variant of its attention.
+
+    All variants read the same tokens. What a model writes itself, it writes unchanged: only then does nothing
+    differ but the changes.
+
+    Args:
+        name: the model's.
+        given: what it reads.
+        variants: the edits of each; () is the model as it is.
+        place: one of `asked_at`: the token at which the model is asked what it expects; None: it is not.
+
+    Raises:
+        AttnvizError: the model, the text or an edit cannot be used; the message says why.
+    """
+    return load(name).outcomes(given, variants, place)
+
+
+def asked_at(name: str, given: Given) -> tuple[int, ...]:
+    """The tokens, from 0, at which the model of that name expects something: what follows, or what is masked.
+
+    They are tokens of its decoder, where it has one. None where the model has no head for tokens, or where
+    nothing is masked.
 
     Raises:
         AttnvizError: the model or the text cannot be used; the message says why.
     """
-    return load(name).predictions(given)
+    return load(name).asked_at(given)
+
+
+def words(name: str, ids: Sequence[int]) -> tuple[str, ...]:
+    """What the tokens of these numbers are in the vocabulary from which that model predicts.
+
+    Raises:
+        AttnvizError: the model cannot be used; the message says why.
+    """
+    return load(name).words(ids)
 
 
 def ready(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -19,10 +19,12 @@ from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
 from attnviz.capture.given import Given
 from attnviz.capture.network import open_network
+from attnviz.capture.outcomes import Outcomes
 from attnviz.capture.patches import FORMATS, patch_tokens
 from attnviz.capture.predictions import Prediction
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.trace import Token, Trace
+from attnviz.translation.edit import Edits
 
 MOST_BYTES = 20_000_000
 MOST_PIXELS = 40_000_000
@@ -55,21 +57,45 @@ class SeeingModel:
         understood(given, self.entry.name)
         return self._tokens
 
-    def trace(self, given: str | Given) -> Trace:
+    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:  # noqa: ARG002 - as every model's
         """Always an error: a text is no picture.
 
         Raises:
             ModelNotSupported: `look` takes a picture.
         """
-        understood(given, self.entry.name)
-        raise ModelNotSupported(
-            f"{quoted(self.entry.name)} sees pictures and reads no text. Give it a picture."
-        )
+        raise self._no_reader(given)
 
-    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+    def predictions(
+        self,
+        given: str | Given,
+        *,
+        edits: Edits = (),  # noqa: ARG002 - as every model's
+    ) -> tuple[Prediction, ...]:
         """Nothing: it expects no tokens."""
         understood(given, self.entry.name)
         return ()
+
+    def outcomes(
+        self,
+        given: str | Given,
+        variants: Sequence[Edits],  # noqa: ARG002 - as every model's
+        place: int | None = None,  # noqa: ARG002 - as every model's
+    ) -> Outcomes:
+        """Always an error: a text is no picture.
+
+        Raises:
+            ModelNotSupported: as `trace` does.
+        """
+        raise self._no_reader(given)
+
+    def asked_at(self, given: str | Given) -> tuple[int, ...]:
+        """Nowhere: it expects no tokens."""
+        understood(given, self.entry.name)
+        return ()
+
+    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """No word, however many numbers there are: its tokens are patches."""
+        return tuple("" for _ in ids)
 
     def look(self, picture: Picture, name: str) -> Trace:
         """One forward pass over a picture, which is brought to the size that the model was trained with.
@@ -86,6 +112,12 @@ class SeeingModel:
             model=self.entry.name,
             text=name,
             blocks=blocks(self.network, self._places, inputs, self._tokens),
+        )
+
+    def _no_reader(self, given: str | Given) -> ModelNotSupported:
+        understood(given, self.entry.name)
+        return ModelNotSupported(
+            f"{quoted(self.entry.name)} sees pictures and reads no text. Give it a picture."
         )
 
     def _inputs(self, picture: Image.Image) -> Mapping[str, Tensor]:

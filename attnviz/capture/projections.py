@@ -36,30 +36,40 @@ def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Te
             hook.remove()
 
 
-def projections(
+def mixers(
     records: Sequence[Record], calls: Sequence[tuple[nn.Module, Tensor]]
-) -> tuple[Floats | None, ...]:
-    """Each record's W_O, cut into its heads' slices [head, d_head, d_model].
+) -> tuple[nn.Module | None, ...]:
+    """The linear layer of each record that holds its W_O.
 
-    It is the linear layer that was given the heads' outputs side by side (Vaswani et al. 2017, section
-    3.2.2), so no list of names is needed, and none can be wrong. None where no layer was given exactly that:
-    then the model does something else with them first.
+    It is the one that was given the heads' outputs side by side (Vaswani et al. 2017, section 3.2.2), so no
+    list of names is needed, and none can be wrong. None where no layer was given exactly that: then the model
+    does something else with them first.
 
     Args:
         records: of one forward pass.
         calls: the linear layers of the same pass.
     """
-    return tuple(_of(record, calls) for record in records)
+    return tuple(_mixer(record, calls) for record in records)
 
 
-def _of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> Floats | None:
+def slices(mixer: nn.Module, heads: int) -> Floats:
+    """W_O, cut into its heads' slices [head, d_head, d_model].
+
+    Args:
+        mixer: the linear layer that holds it.
+        heads: how many there are.
+    """
+    weight = mixer.get_parameter("weight").detach()
+    rows = weight if isinstance(mixer, Conv1D) else weight.T  # [head · d_head, d_model]
+    return owned(rows.reshape(heads, -1, rows.shape[1]))
+
+
+def _mixer(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Module | None:
     weights = record.weights
     if weights is None:
         _, weights = attend(record.query, record.key, record.mask, record.scale, record.bias)
     together = (weights @ record.value).transpose(1, 2).flatten(2)  # [1, token, head · d_head]
     for layer, given in calls:
         if given.shape == together.shape and torch.allclose(given, together, atol=_TOLERANCE, rtol=0):
-            weight = layer.get_parameter("weight").detach()
-            rows = weight if isinstance(layer, Conv1D) else weight.T  # [head · d_head, d_model]
-            return owned(rows.reshape(record.value.shape[1], -1, rows.shape[1]))
+            return layer
     return None

@@ -1,4 +1,4 @@
-"""Listens to the attention inside a transformers model while it runs, and changes nothing."""
+"""Listens to the attention inside a transformers model while it runs; it changes only what it is told to."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from attnviz.capture.changes import changed
 from attnviz.errors import ModelNotSupported
 
 IMPLEMENTATION = "attnviz"
@@ -70,6 +71,51 @@ def recording() -> Iterator[list[Record]]:
         _records.reset(before)
 
 
+class Seen(NamedTuple):
+    """The weights of one attention module, and nothing else of it.
+
+    Attributes:
+        weights: [batch, head, query, key].
+        mask: [batch, 1, query, key], added to the scores, or None.
+    """
+
+    module: nn.Module
+    weights: Tensor
+    mask: Tensor | None
+
+
+class _Enough(Exception):
+    """Every attention has been seen."""
+
+
+_seen: ContextVar[tuple[list[Seen], int] | None] = ContextVar("attnviz_seen", default=None)
+
+
+@contextmanager
+def watching(modules: int) -> Iterator[list[Seen]]:
+    """Collects the weights of so many attention modules in this thread, and then ends the forward pass.
+
+    What comes after the last weights (its feed-forward network, the probabilities of all words) changes none.
+    """
+    seen: list[Seen] = []
+    before = _seen.set((seen, modules))
+    try:
+        yield seen
+    except _Enough:
+        pass
+    finally:
+        _seen.reset(before)
+
+
+def _watch(seen: Seen) -> None:
+    """Keeps the weights, if this thread is watching."""
+    watched = _seen.get()
+    if watched is not None:
+        watched[0].append(seen)
+        if len(watched[0]) == watched[1]:
+            raise _Enough
+
+
 def listening() -> bool:
     """Whether this thread is recording."""
     return _records.get() is not None
@@ -123,6 +169,8 @@ def _recorded_attention(
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
     _, weights = attend(query, key, attention_mask, scale, bias)
+    weights = changed(module, weights, attention_mask)
+    _watch(Seen(module, weights, attention_mask))
     keep(Record(module, query, key, value, attention_mask, scale, bias))
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), weights
 

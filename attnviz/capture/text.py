@@ -323,7 +323,7 @@ def _numbered(
             numbered.append(token)
         else:
             number += one is None or one.special or _apart(texts[token.sentence], one, token)
-            numbered.append(replace(token, word=number))
+            numbered.append(token if token.word == number else replace(token, word=number))
         one = token
     return tuple(numbered)
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-import torch
 
 from attnviz.capture.abilities import understood
 from attnviz.capture.arrays import owned
+from attnviz.capture.edited import edited_attend
 from attnviz.capture.given import Given
+from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction
 from attnviz.capture.scratch import attend_like_ours
-from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
+from attnviz.trace import Block, Floats, Kind, Token, Trace
 from attnviz.transformer.masks import causal_mask, no_mask
 from attnviz.transformer.multi_head import MultiHeadSteps
 from attnviz.translation import reading
-from attnviz.translation.editing import Edit, attention_at, edit_weights, places
+from attnviz.translation.edit import Edits
+from attnviz.translation.editing import attention_at, places
 from attnviz.translation.grammar import written
 from attnviz.translation.translator import Translator
 from attnviz.translation.vocabulary import FRENCH, START
@@ -47,12 +47,48 @@ class TranslatorModel:
         """What the encoder reads of a text, [END] included; see `reading.tokens` for the errors."""
         return reading.tokens(self._understood(given).text)
 
-    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
-        """Nothing: what it expects is shown where it translates. The errors are those of `tokens`."""
+    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+        """Nothing: what it expects is shown where it translates. The errors are those of `trace`."""
+        if edits:
+            self.trace(given, edits=edits)
         self.tokens(given)
         return ()
 
-    def trace(self, given: str | Given, target: str | None = None, edits: Sequence[Edit] = ()) -> Trace:
+    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
+        """What comes out for each variant; the French of the unchanged model, all of them read.
+
+        Args:
+            given: English, and French if it is given.
+            variants: the edits of each.
+            place: the French word, from 0 ([START]), after which it is asked what follows; None: it is not.
+
+        The errors are those of `trace`.
+        """
+        source, following = self._read(given)
+
+        def run(some: Sequence[Edits]) -> Outcomes:
+            copies = len(some)
+            steps = self.translator.steps_all([source] * copies, [following] * copies, some)
+            return Outcomes(
+                owned(steps.decoder.output),
+                owned(steps.encoder.output),
+                None if place is None else owned(steps.probabilities[:, place]),
+            )
+
+        sizes = self.translator.sizes
+        tokens = max(len(source), len(following)) + 1
+        return in_parts(variants, numbers(tokens, sizes.n_heads, sizes.d_model, len(FRENCH)), run)
+
+    def asked_at(self, given: str | Given) -> tuple[int, ...]:
+        """The French words, from 0 ([START]), after which it can be asked what follows: all."""
+        _, following = self._read(given)
+        return tuple(range(len(following) + 1))
+
+    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The French words of these numbers."""
+        return tuple(FRENCH.word(number) for number in ids)
+
+    def trace(self, given: str | Given, target: str | None = None, edits: Edits = ()) -> Trace:
         """One forward pass over an English sentence and its French translation.
 
         Args:
@@ -91,6 +127,14 @@ class TranslatorModel:
             edits=tuple(str(edit) for edit in edits),
         )
 
+    def _read(self, given: str | Given) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The English words and the French ones, without [START] and [END]."""
+        asked = self._understood(given)
+        source = words(self.tokens(asked))
+        if asked.target is None:
+            return source, self.translator.translate(source)
+        return source, words(reading.french(asked.target))
+
     def _understood(self, given: str | Given) -> Given:
         return understood(given, self.name, targets=True)
 
@@ -101,9 +145,8 @@ class TranslatorModel:
         steps: MultiHeadSteps,
         queries: tuple[Token, ...],
         keys: tuple[Token, ...],
-        edits: Sequence[Edit],
+        edits: Edits,
     ) -> Block:
-        here = tuple(edit for edit in edits if (edit.kind, edit.layer) == (kind, layer))
         mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))
         return Block(
             kind=kind,
@@ -116,7 +159,7 @@ class TranslatorModel:
             mask=owned(mask),
             scale=steps.query.shape[-1] ** -0.5,
             projection=self._projections[kind, layer],
-            attend=EditedAttend(here) if here else attend_like_ours,
+            attend=edited_attend(attend_like_ours, edits, kind, layer),
         )
 
 
@@ -144,25 +187,3 @@ def spelled(french: Sequence[str], text: str) -> tuple[Token, ...]:
             for order, (word, number, place) in enumerate(zip(french, ids, places, strict=True))
         ),
     )
-
-
-@dataclass(frozen=True)
-class EditedAttend:
-    """(scores, weights) of a block whose weights were edited, by the functions that the model itself used.
-
-    Attributes:
-        edits: those of this block.
-    """
-
-    edits: tuple[Edit, ...]
-
-    def __call__(
-        self, query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        """As `attnviz.trace.attend`; the scores are those before the edits.
-
-        Raises:
-            ValueError: a bias was given; our translator adds none.
-        """
-        scores, weights = attend_like_ours(query, key, mask, scale, bias)
-        return scores, edit_weights(torch.from_numpy(weights), [self.edits]).numpy()

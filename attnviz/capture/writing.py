@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -51,7 +52,12 @@ def habits_of(network: Any) -> Habits:
 
 
 def write(
-    network: Any, ids: Sequence[int], writing: Writing, limit: int, source: Sequence[int] | None = None
+    network: Any,
+    ids: Sequence[int],
+    writing: Writing,
+    limit: int,
+    source: Sequence[int] | None = None,
+    around: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Iterator[Step]:
     """Writes on, until the text ends, `writing.tokens` are written or the model can read no more.
 
@@ -63,6 +69,8 @@ def write(
         writing: how many tokens, and how each is drawn.
         limit: the most tokens that the model reads.
         source: what the encoder of an encoder–decoder reads; None for a model without one.
+        around: entered around every pass. Then nothing is kept from pass to pass, and each reads all again:
+            a change may concern any token.
 
     Yields:
         The steps, in order; the last may be the token that ends a text.
@@ -73,23 +81,28 @@ def write(
     name = "input_ids"
     if source is not None:
         name = "decoder_input_ids"
-        with torch.inference_mode():
-            fixed["encoder_outputs"] = network.get_encoder()(input_ids=torch.tensor([source]))
+        fixed["input_ids"] = torch.tensor([source])
+        if around is None:
+            with torch.inference_mode():
+                fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
     cache = None
     unread = list(ids)
     for place in range(len(ids), min(len(ids) + writing.tokens, limit)):
         with torch.inference_mode():
             given = {name: torch.tensor([unread]), **fixed}
-            output = network(**given, past_key_values=cache, use_cache=True)
-            cache = output.past_key_values
+            with around() if around else nullcontext():
+                output = network(**given, past_key_values=cache, use_cache=around is None)
             scores = output.logits[0, -1].float()
             after = drawn_by(scores, writing, habits, place)
             drawn = torch.multinomial(after, 1, generator=generator)
-            step = Step(int(drawn), scores.softmax(-1), after)
+        step = Step(int(drawn), scores.softmax(-1), after)
         yield step
         if step.id in habits.ends:
             return
-        unread = [step.id]
+        if around is None:
+            cache, unread = output.past_key_values, [step.id]
+        else:
+            unread.append(step.id)
 
 
 def drawn_by(scores: Tensor, writing: Writing, habits: Habits, place: int) -> Tensor:

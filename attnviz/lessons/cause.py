@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
 from attnviz.translation import reading, variants
-from attnviz.translation.editing import Edit
+from attnviz.translation.edit import Edit
 from attnviz.translation.measures import measure
 from attnviz.translation.translator import Translator
 from attnviz.translation.vocabulary import FRENCH, START

@@ -12,7 +12,7 @@ from attnviz.capture import loading
 from attnviz.capture.translator import words
 from attnviz.trace import Token, Trace
 from attnviz.translation import reading
-from attnviz.translation.editing import Edit
+from attnviz.translation.edit import Edit
 from attnviz.translation.grammar import written
 from attnviz.translation.vocabulary import FRENCH
 

@@ -3,113 +3,44 @@
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import cast, get_args
+from typing import TypeVar, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnviz.errors import InvalidEdit
 from attnviz.trace import Kind
+from attnviz.transformer.bert import Bert
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps, join_heads
+from attnviz.translation.edit import Edits, by_place
 
-Edits = Sequence["Edit"]
-"""What is changed while one sentence is read, one edit after the other."""
+OurModel = Bert | EncoderDecoder
+"""A model that is put together from `attnviz.transformer`."""
 
-_NUMBER = "([1-9][0-9]{0,3})"
-_WRITTEN = re.compile(
-    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER}(?: {_NUMBER}>{_NUMBER})?)?", re.ASCII
-)
-_MOST_QUOTED = 40  # characters of an unreadable edit that its error message repeats
+Model = TypeVar("Model", bound=OurModel)
 
 
-@dataclass(frozen=True)
-class Edit:
-    """One change to one head's weights; all numbers count from 0.
-
-    Silence: the weights become 0. The query then reads nothing through this head: the head adds nothing to
-    the output, not even an average (W_O's bias belongs to no head and stays).
-
-    Move: what a query gave to one key goes to another one; the row still sums to 1.
-
-    Written, everything counts from 1: "encoder 2-1" silences the first head of the encoder's second layer,
-    "encoder 2-1 9" silences its row of the ninth token only, "encoder 2-1 9 2>7" moves what that row gave to
-    the second token to the seventh.
-
-    Attributes:
-        kind, layer, head: where.
-        query: whose row; None: the whole head is silenced.
-        source, target: the keys that a move takes from and gives to; both None: the row is silenced.
-
-    Raises:
-        InvalidEdit: a number is negative, a move has no row or only one of its ends, or lets the decoder look
-            ahead.
-    """
-
-    kind: Kind
-    layer: int
-    head: int
-    query: int | None = None
-    source: int | None = None
-    target: int | None = None
-
-    def __post_init__(self) -> None:
-        numbers = (self.layer, self.head, self.query, self.source, self.target)
-        if self.kind not in get_args(Kind) or any(number is not None and number < 0 for number in numbers):
-            raise InvalidEdit("An edit names encoder, decoder or cross, and counts from 0.")
-        if (self.source is None) != (self.target is None) or (self.source is not None and self.query is None):
-            raise InvalidEdit(
-                "An edit that moves a weight names a row, the key it takes from, and the key it gives to."
-            )
-        if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
-            raise InvalidEdit(f"“{self}” looks ahead: the decoder does not know its later words yet.")
-
-    def __str__(self) -> str:
-        row = "" if self.query is None else f" {self.query + 1}"
-        move = "" if self.source is None or self.target is None else f" {self.source + 1}>{self.target + 1}"
-        return f"{self.kind} {self.layer + 1}-{self.head + 1}{row}{move}"
-
-    @classmethod
-    def parse(cls, text: str) -> Edit:
-        """`str(edit)` undone.
-
-        Raises:
-            InvalidEdit: the text is no edit.
-        """
-        match = _WRITTEN.fullmatch(text)
-        if match is None:
-            asked = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
-            raise InvalidEdit(
-                f"“{asked}” is no edit. Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1, row 9, "
-                "what goes to key 2 goes to key 7."
-            )
-        kind, *found = match.groups()
-        layer, head, *row = (int(number) - 1 for number in found if number is not None)
-        return cls(cast("Kind", kind), layer, head, *row)
-
-
-def places(model: EncoderDecoder) -> dict[tuple[Kind, int], str]:
+def places(model: OurModel) -> dict[tuple[Kind, int], str]:
     """All attention that there is, by kind and layer, and how `get_submodule` finds it."""
     found: dict[tuple[Kind, int], str] = {}
     for layer in range(len(model.encoder.layers)):
         found["encoder", layer] = f"encoder.layers.{layer}.attention"
-    for layer in range(len(model.decoder.layers)):
-        found["decoder", layer] = f"decoder.layers.{layer}.attention"
-        found["cross", layer] = f"decoder.layers.{layer}.cross_attention"
+    if isinstance(model, EncoderDecoder):
+        for layer in range(len(model.decoder.layers)):
+            found["decoder", layer] = f"decoder.layers.{layer}.attention"
+            found["cross", layer] = f"decoder.layers.{layer}.cross_attention"
     return found
 
 
-def attention_at(model: EncoderDecoder, path: str) -> MultiHeadAttention:
+def attention_at(model: OurModel, path: str) -> MultiHeadAttention:
     """The attention at a path of `places`."""
     return cast("MultiHeadAttention", model.get_submodule(path))
 
 
-def edited(model: EncoderDecoder, edits: Sequence[Edits]) -> EncoderDecoder:
+def edited(model: Model, edits: Sequence[Edits]) -> Model:
     """A model that reads each sentence of a batch with that sentence's edits; the given one stays as it is.
 
     The two share their parameters. Nothing hooks into the given model, so any number of threads may run it,
@@ -125,11 +56,8 @@ def edited(model: EncoderDecoder, edits: Sequence[Edits]) -> EncoderDecoder:
     parameters = {id(parameter): parameter for parameter in model.parameters()}
     copied = copy.deepcopy(model, parameters)  # what stands in this table counts as copied already
     paths = places(model)
-    for place in {(edit.kind, edit.layer): None for of_sentence in edits for edit in of_sentence}:
-        here = [[edit for edit in one if (edit.kind, edit.layer) == place] for one in edits]
-        if place not in paths:
-            kind, layer = place
-            raise InvalidEdit(f"The edit names {kind} layer {layer + 1}, which this model does not have.")
+    heads = {place: attention_at(model, path).n_heads for place, path in paths.items()}
+    for place, here in by_place(edits, heads).items():
         attention = attention_at(model, paths[place])
         copied.set_submodule(paths[place], EditedAttention(attention, here))
     return copied
@@ -142,17 +70,11 @@ class EditedAttention(nn.Module):
 
     Args:
         attention: computes the weights that are edited.
-        edits: for each sentence of the batch, all of this layer and kind.
-
-    Raises:
-        InvalidEdit: the attention has no such head.
+        edits: for each sentence of the batch, all of this layer and kind, of heads that there are.
     """
 
     def __init__(self, attention: MultiHeadAttention, edits: Sequence[Edits]) -> None:
         super().__init__()
-        for edit in (edit for of_sentence in edits for edit in of_sentence):
-            if edit.head >= attention.n_heads:
-                raise InvalidEdit(f"“{edit}” names head {edit.head + 1} of {attention.n_heads}.")
         self.attention = attention
         self.edits = edits
 
@@ -185,48 +107,32 @@ def edit_weights(
     """
     changed = weights.clone().reshape(-1, *weights.shape[-3:])
     for turn in zip_longest(*edits):  # the first edit of every sentence at once, then the second …
-        silenced_heads, silenced_rows, moved = [], [], []
+        heads, rows, pointed_heads, pointed_rows, moved = [], [], [], [], []
         for sentence, edit in enumerate(turn):
             if edit is None:
                 continue
+            head = (sentence, edit.head)
             if edit.query is None:
-                silenced_heads.append((sentence, edit.head))
+                heads.append(head)
+                if edit.target is not None:
+                    pointed_heads.append((*head, edit.target))
             elif edit.query >= changed.shape[-2]:
                 continue
             elif edit.source is None:
-                silenced_rows.append((sentence, edit.head, edit.query))
+                rows.append((*head, edit.query))
+                if edit.target is not None:
+                    pointed_rows.append((*head, edit.query, edit.target))
             else:
-                moved.append((sentence, edit.head, edit.query, edit.source, edit.target))
-        changed[_columns(silenced_heads, 2)] = 0
-        changed[_columns(silenced_rows, 3)] = 0
+                moved.append((*head, edit.query, edit.source, edit.target))
+        changed[_columns(heads, 2)] = 0
+        changed[_columns(rows, 3)] = 0
+        changed.transpose(-1, -2)[_columns(pointed_heads, 3)] = 1
+        changed[_columns(pointed_rows, 4)] = 1
         *row, source, target = _columns(moved, 5)
         given = changed[(*row, source)]
         changed[(*row, source)] = 0
         changed[(*row, target)] += given
     return changed.reshape(weights.shape)
-
-
-def refuse_misfits(edits: Iterable[Edit], source: int, target: int) -> None:
-    """Refuse edits of tokens that a sentence does not have.
-
-    Args:
-        edits: of one sentence.
-        source: how many tokens the encoder reads.
-        target: how many tokens the decoder reads.
-
-    Raises:
-        InvalidEdit: names the first edit that does not fit.
-    """
-    for edit in edits:
-        queries = source if edit.kind == "encoder" else target
-        keys = target if edit.kind == "decoder" else source
-        for number, count, name in (
-            (edit.query, queries, "row"),
-            (edit.source, keys, "key"),
-            (edit.target, keys, "key"),
-        ):
-            if number is not None and number >= count:
-                raise InvalidEdit(f"“{edit}” names {name} {number + 1}, but there are {count} here.")
 
 
 def _columns(cells: Sequence[tuple[int | None, ...]], columns: int) -> tuple[Tensor, ...]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attnviz.translation import splits
-from attnviz.translation.editing import Edit
+from attnviz.translation.edit import Edit
 from attnviz.translation.grammar import Pair, Pronoun
 from attnviz.translation.lexicon import without_gender
 from attnviz.translation.translator import Translator

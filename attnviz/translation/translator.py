@@ -20,7 +20,8 @@ from torch.nn.utils.rnn import pad_sequence
 from attnviz.errors import ModelFilesDamaged
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
 from attnviz.transformer.masks import padding_mask
-from attnviz.translation.editing import Edits, edited, refuse_misfits
+from attnviz.translation.edit import Edits, refuse_misfits
+from attnviz.translation.editing import edited
 from attnviz.translation.variants import VARIANTS
 from attnviz.translation.vocabulary import END, ENGLISH, FRENCH, PAD, START
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -21,6 +22,8 @@ RUNNING: tuple[State, ...] = ("waiting", "running")
 
 PATIENCE_SECONDS = 10.0
 """How long a work goes on after the last sign of life of a page that shows it."""
+
+_LAST_STEP_SECONDS = 10.0
 
 MOST_WORKS = 8
 """How many works a server keeps, with what they found; the one that was not asked for longest goes first."""
@@ -169,6 +172,20 @@ class Works:
                 self._works.popitem(last=False)[1].stop()
             return work
 
+    def close(self) -> None:
+        """Stop all works, and wait for the step in which each of them is.
+
+        A thread in the midst of a model's pass, when Python ends, would not end but abort it.
+        """
+        with self._lock:
+            works = list(self._works.values())
+        for work in works:
+            work.stop()
+        for work in works:
+            work.wait(_LAST_STEP_SECONDS)
+
 
 SERVER = Works()
 """This server's."""
+
+atexit.register(SERVER.close)

@@ -3,6 +3,7 @@
 const CELL = { least: 24, most: 56 };
 const LABEL = 24; // the width of the row labels
 const MARGIN = 4; // at the right, for the rings of the last column
+const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where heads are sorted
 const SIDE = 32; // the most pixels of a head's picture along a side
 
 /** How strong each level of a kind of picture is; all differ, and masked (255) is the weakest. */
@@ -59,7 +60,7 @@ class Atlas {
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
     parent.append(this.root);
     this.grid.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
-    this.grid.onkeydown = (event) => moveFocus(event, this.buttons, this.data.heads);
+    this.grid.onkeydown = (event) => moveFocus(event, this.placed, this.columns);
     this.grid.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
     this.grid.onpointerleave = () => this.tell(-1);
     this.grid.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
@@ -84,22 +85,54 @@ class Atlas {
     this.data = data;
     this.theme = themeOf(this.root);
     this.selected.tell(data.selected);
-    const shape = `${data.layers}×${data.heads}`;
-    if (this.shape !== shape) this.build();
-    this.shape = shape;
+    this.layOut();
+    this.describe();
+    this.mark();
+    this.draw();
+  }
+
+  /** Which head stands where: layers downwards, or sorted, as many in a row as there is room for with names. */
+  layOut() {
+    const { layers, heads, order } = this.data;
+    this.sorted = Boolean(order?.length);
+    const most = Math.floor((this.root.clientWidth - LABEL - MARGIN) / NAME.wide);
+    const columns = this.sorted && most > 0 ? Math.min(heads, most) : heads;
+    const shape = [layers, heads, columns, this.sorted ? order : []].join("|");
+    if (this.shape === shape) return false;
+    Object.assign(this, { shape, columns });
+    this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);
+    this.build();
+    return true;
+  }
+
+  describe() {
+    const { data } = this;
     const dim = new Set(data.dim);
     this.buttons.forEach((button, at) => {
       const note = dim.has(at) ? "; does not match the filter" : "";
       button.setAttribute("aria-label", `${this.name(at).replace(" · H", ", h")}: ${data.facts[at]}${note}`);
       button.classList.toggle("dim", dim.has(at));
     });
-    this.mark();
-    this.draw();
   }
 
   build() {
-    const { layers, heads } = this.data;
+    const { heads } = this.data;
+    const { columns, sorted, order } = this;
+    this.placed = order.map(() => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
     this.buttons = [];
+    order.forEach((at, place) => (this.buttons[at] = this.placed[place]));
+    const rows = sorted ? [] : [this.numbers(heads)];
+    for (let first = 0; first < order.length; first += columns) {
+      const label = sorted ? first + 1 : `L${first / heads + 1}`;
+      const header = element("div", { class: "row-label", role: "rowheader", text: label });
+      rows.push(element("div", { class: "row", role: "row" }, header, ...this.placed.slice(first, first + columns)));
+    }
+    this.root.toggleAttribute("data-sorted", sorted);
+    this.grid.replaceChildren(...rows);
+  }
+
+  /** The first row of the grid: which column is which head. */
+  numbers(heads) {
     const top = element("div", { class: "row", role: "row" });
     top.append(
       element(
@@ -111,18 +144,7 @@ class Atlas {
     for (let head = 1; head <= heads; head++) {
       top.append(element("div", { class: "column-label", role: "columnheader", text: head }));
     }
-    const rows = [top];
-    for (let layer = 1; layer <= layers; layer++) {
-      const row = element("div", { class: "row", role: "row" });
-      row.append(element("div", { class: "row-label", role: "rowheader", text: `L${layer}` }));
-      for (let head = 1; head <= heads; head++) {
-        const button = element("button", { type: "button", role: "gridcell", tabindex: -1 });
-        this.buttons.push(button);
-        row.append(button);
-      }
-      rows.push(row);
-    }
-    this.grid.replaceChildren(...rows);
+    return top;
   }
 
   name(at) {
@@ -183,21 +205,28 @@ class Atlas {
     const room = this.root.clientWidth;
     if (!this.root.isConnected || !this.data || room === 0) return;
     const started = performance.now();
-    const { layers, heads, kind, dim } = this.data;
+    if (this.layOut()) {
+      this.describe();
+      this.mark();
+    }
+    const { kind, dim } = this.data;
+    const { columns, order } = this;
+    const name = this.sorted ? NAME.tall : 0;
     const cell = Math.max(
       CELL.least,
-      Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / heads) / 10),
+      Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / columns) / 10),
     );
     const gap = cell < 30 ? 1 : 2;
-    const width = heads * cell;
-    const height = layers * cell;
+    const width = columns * cell;
+    const height = Math.ceil(order.length / columns) * (cell + name);
     this.root.style.setProperty("--cell", `${cell}px`);
+    this.root.style.setProperty("--name", `${name}px`);
     this.root.style.setProperty("--gap", `${gap}px`);
     const pictures = this.pictures();
     this.root.toggleAttribute("data-waiting", !pictures);
     const ratio = window.devicePixelRatio || 1;
     // A message that only moves the ring leaves the pictures as they are.
-    const drawing = [this.data.pixels, kind, dim, layers, cell, ratio, this.theme.background].join("|");
+    const drawing = [this.data.pixels, kind, dim, this.shape, cell, ratio, this.theme.background].join("|");
     if (!pictures || drawing === this.drawing) return;
     this.drawing = drawing;
     this.canvas.width = Math.round(width * ratio);
@@ -208,23 +237,42 @@ class Atlas {
     const palette = this.theme.pixels(kind);
     const faint = new Set(dim);
     // Whole device pixels, so that no picture is blurred at its edges.
-    const edge = (at) => Math.round(at * cell * ratio);
+    const edge = (at) => Math.round(at * ratio);
     const inset = Math.round((gap / 2) * ratio);
     // One image of all pictures, one below the other: a canvas for each of them takes ten times as long.
-    const [count, rows, columns] = pictures.shape;
-    const image = levelsImage(pictures.values, count * rows, columns, palette);
+    const [count, tall, wide] = pictures.shape;
+    const image = levelsImage(pictures.values, count * tall, wide, palette);
+    const places = [];
+    order.forEach((at, place) => (places[at] = place));
     pictures.places.forEach((at, picture) => {
-      const x = edge(at % heads) + inset;
-      const y = edge(Math.floor(at / heads)) + inset;
-      const w = edge((at % heads) + 1) - inset - x;
-      const h = edge(Math.floor(at / heads) + 1) - inset - y;
-      context.imageSmoothingEnabled = columns > w || rows > h;
+      const [column, row] = [places[at] % columns, Math.floor(places[at] / columns)];
+      const x = edge(column * cell) + inset;
+      const y = edge(row * (cell + name) + name) + inset;
+      const w = edge((column + 1) * cell) - inset - x;
+      const h = edge((row + 1) * (cell + name)) - inset - y;
+      context.imageSmoothingEnabled = wide > w || tall > h;
       context.globalAlpha = faint.has(at) ? 0.14 : 1;
-      context.drawImage(image, 0, picture * rows, columns, rows, x, y, w, h);
+      context.drawImage(image, 0, picture * tall, wide, tall, x, y, w, h);
     });
     context.globalAlpha = 1;
+    if (name) this.names(context, ratio, cell);
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
     this.root.dataset.ms = (performance.now() - started).toFixed(1);
+  }
+
+  /** Where heads are sorted, row and column no longer say which is which: each bears its name. */
+  names(context, ratio, cell) {
+    context.font = `${Math.round(11 * ratio)}px ${this.theme.font}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const faint = new Set(this.data.dim);
+    this.order.forEach((at, place) => {
+      const [column, row] = [place % this.columns, Math.floor(place / this.columns)];
+      const [x, y] = [(column + 0.5) * cell, row * (cell + NAME.tall) + NAME.tall / 2 + 1];
+      context.fillStyle = css(faint.has(at) ? this.theme.muted : this.theme.text);
+      const { heads } = this.data;
+      context.fillText(`${Math.floor(at / heads) + 1}-${(at % heads) + 1}`, x * ratio, y * ratio);
+    });
   }
 }
 

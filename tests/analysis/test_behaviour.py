@@ -1,4 +1,5 @@
 from dataclasses import replace
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -7,11 +8,13 @@ from numpy.typing import NDArray
 import attnviz
 from attnviz.analysis.behaviour import NAMES, Behaviour, behaviours, facts
 from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.analysis.tally import tally
 from attnviz.trace import Floats, Token, Trace
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
-OWN_NAMES = tuple(name for name in NAMES if name not in ("same place", "other sentence"))
+OF_OTHER_TEXTS = ("same place", "other sentence", "punctuation", "same word")
+OWN_NAMES = tuple(name for name in NAMES if name not in OF_OTHER_TEXTS)
 
 
 def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
@@ -24,7 +27,18 @@ def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
 
 
 def text(size: int = SIZE) -> str:
-    return "x" * size
+    """Letters that all differ: no punctuation, and no word twice."""
+    return ascii_lowercase[:size]
+
+
+def words(text: str) -> tuple[Token, ...]:
+    """[CLS], each word or mark of the text as one token, [SEP]."""
+    ends, found = 0, []
+    for number, word in enumerate(text.split()):
+        start = text.index(word, ends)
+        ends = start + len(word)
+        found.append(Token(word, number, start, ends, number, False))
+    return Token("[CLS]", 101, 0, 0, None, True), *found, Token("[SEP]", 102, 0, 0, None, True)
 
 
 def towards(target: NDArray[np.int64], share: float) -> Floats:
@@ -81,6 +95,8 @@ def test_scores_by_hand() -> None:
         "itself": (0.25 + 0.0) / 2,
         "first": (0.5 + 0.2) / 2,
         "separator": (0.1 + 0.2) / 2,
+        # One token away is as far as it goes, and only the first word looks there.
+        "far away": (0.75 + 1.0) / 2,
         "focused": (0.75 + 1.0) / 2,
         # The second row has one open cell, so it could not spread at all: 0 of 0 bits.
         "broad": first_row_bits / 1,
@@ -88,6 +104,81 @@ def test_scores_by_hand() -> None:
     assert tuple(found) == OWN_NAMES == tuple(expected)
     for name, score in expected.items():
         np.testing.assert_allclose(found[name].score, [[score]], rtol=1e-6)
+
+
+def test_attention_to_punctuation_by_hand() -> None:
+    """Of “a , b .” each token gives “,” and “.” a share; [CLS] takes a fifth of it all, which is rescaled."""
+    typed = "a , b ."
+    weights = np.full((6, 6), 0.2 / 2, dtype=np.float32)
+    weights[1:5, 1:5] = 0.8 * np.array(
+        [[0.5, 0.3, 0.1, 0.1], [0.1, 0.6, 0.1, 0.2], [0.2, 0.2, 0.2, 0.4], [0, 0.9, 0, 0.1]]
+    )
+    found = by_name(behaviours(one_head(weights), Shown(words(typed), typed)))["punctuation"]
+    np.testing.assert_allclose(found.score, [[(0.4 + 0.8 + 0.6 + 1.0) / 4]], rtol=1e-6)
+    assert not found.found[0, 0]  # an even share of two of four tokens is a half already
+    assert "gives punctuation marks at least 20 % of its attention" in found.rule
+    assert "punctuation" not in by_name(behaviours(one_head(weights), Shown(words("a b c d"), "a b c d")))
+
+
+def test_a_head_that_looks_at_punctuation_is_found() -> None:
+    typed = "once upon a time , there was a small dog , yes"
+    shown = Shown(words(typed), typed)
+    comma = np.full(len(shown.tokens), 5)
+    assert "punctuation" in satisfied(towards(comma, 0.6), shown)
+    assert "punctuation" not in satisfied(towards(comma - 1, 0.6), shown)
+
+
+def test_attention_to_the_same_word_by_hand() -> None:
+    """“The” and both “the” stand three times, “dog” twice; “saw”, once, does not count, nor does “,”."""
+    typed = "The dog , saw the dog , the"
+    own = words(typed)
+    weights = np.full((len(own), len(own)), 1 / len(own), dtype=np.float32)
+    weights[1, [1, 5, 8]] = 0.1, 0.5, 0.4  # The: nine tenths to the others, and the rest to itself
+    weights[1, [0, 2, 3, 4, 6, 7, 9]] = 0
+    weights[2] = [0.5, 0, 0.25, 0, 0, 0, 0.25, 0, 0, 0]  # dog: rescaled, half to the other
+    weights[5] = weights[8] = weights[6] = np.eye(len(own))[4]
+    found = by_name(behaviours(one_head(weights), Shown(own, typed)))["same word"]
+    np.testing.assert_allclose(found.score, [[(0.9 + 0.5 + 0 + 0 + 0) / 5]], rtol=1e-6)
+    # An even share is 2 of 8 tokens for three of them, and 1 of 8 for two.
+    assert not found.found[0, 0]
+    weights[8] = weights[1]
+    assert by_name(behaviours(one_head(weights), Shown(own, typed)))["same word"].found[0, 0]
+
+
+def test_behind_a_causal_mask_only_what_stood_before_can_be_the_same_word() -> None:
+    typed = "the dog the"
+    own = words(typed)[1:-1]
+    causal = np.tri(3, dtype=np.bool_)
+    weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.6, 0.1, 0.3]], dtype=np.float32)
+    found = by_name(behaviours(one_head(weights), Shown(own, typed), mask=causal))
+    np.testing.assert_allclose(found["same word"].score, [[0.6]], rtol=1e-6)
+
+
+def test_far_is_farther_than_even() -> None:
+    shown = Shown(tokens(), text())
+    size = SIZE - 2
+    even = by_name(behaviours(one_head(np.full((SIZE, SIZE), 1 / SIZE, dtype=np.float32)), shown))["far away"]
+    # The mean of |i − j| over n × n places is (n² − 1) / 3n, and the longest is n − 1.
+    np.testing.assert_allclose(even.score, [[(size + 1) / (3 * size)]], rtol=1e-6)
+    assert not even.found[0, 0]
+    ends = np.where(SEQUENCE < SIZE // 2, SIZE - 2, 1)
+    assert "far away" in satisfied(towards(ends, 0.5), shown)
+    assert "far away" not in satisfied(towards(SEQUENCE, 0.5), shown)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["The dog did not cross the road as it was too tired.", "Embeddings of embeddings, and so on."],
+)
+def test_a_tally_of_one_sentence_says_the_same(sentence: str) -> None:
+    trace = attnviz.trace(sentence, model="minilm")
+    own, weights = trace.blocks[0].query_tokens, trace.stack("encoder")
+    whole = tally([sentence], [own], [layer[None] for layer in weights], [b.mask for b in trace.blocks])
+    found = by_name(behaviours(weights, Shown(own, sentence)))
+    assert set(found) == set(NAMES) - {"same place", "other sentence"}
+    for name, behaviour in found.items():
+        mean = whole.of({"far away": "relative distance"}.get(name, name)).mean
+        np.testing.assert_allclose(mean, behaviour.score, rtol=1e-5, err_msg=name)
 
 
 def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:

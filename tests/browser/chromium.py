@@ -12,6 +12,30 @@ ADVICE = (
     "or say where yours is: make test CHROMIUM=/path/to/chrome"
 )
 
+# What every browser does beside its page, and no test looks at: above all two pages below the address bar, which
+# are made anew with each visitor and take longer than many a test. The last list of features counts alone, so
+# what Playwright switches off is said again.
+_FEATURES = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
+    *(
+        "AvoidUnnecessaryBeforeUnloadCheckSync",
+        "DestroyProfileOnBrowserClose",
+        "HttpsUpgrades",
+        "PaintHolding",
+    ),
+    *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "ThirdPartyStoragePartitioning"),
+    *("AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled"),
+    "PreconnectToSearch",
+)
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    f"--disable-features={','.join(_FEATURES)}",
+]
+"""What a Chromium for tests is started with."""
+
 
 def find() -> str | None:
     """The path of the Chromium to use: the environment variable CHROMIUM, else an installed one."""

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.browser.forgetful import FORGET, FORGOTTEN
+
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 STOP_SECONDS = 10
@@ -36,6 +38,19 @@ class Server:
         """Every traceback it printed so far; a visitor never sees one, so this is the place to look."""
         return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
 
+    def forget_visitors(self) -> None:
+        """Make the next visit the very first: what the frame is owed to (`frame.require`) is as at the start."""
+        before = self._forgotten()
+        self.process.send_signal(FORGET)
+        end = time.monotonic() + STOP_SECONDS
+        while self._forgotten() == before:
+            if time.monotonic() > end:
+                raise RuntimeError("The server does not hear that it should forget its visitors.")
+            time.sleep(0.01)
+
+    def _forgotten(self) -> int:
+        return self.log.read_text("utf-8").count(FORGOTTEN)
+
 
 @contextmanager
 def running(home: Path, script: str = "app.py") -> Iterator[Server]:
@@ -43,7 +58,7 @@ def running(home: Path, script: str = "app.py") -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
+    command = [sys.executable, "-m", "tests.browser.forgetful", "run", script, f"--server.port={port}"]
     options = ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     log = home / "server.log"
     with log.open("wb") as output:

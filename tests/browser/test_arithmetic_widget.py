@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.widgets import alone
 
 
 @pytest.fixture
-def widget(context: BrowserContext) -> Page:
+def widget(page: Page) -> Page:
     """An empty page that holds the widget and nothing else; `show` gives it a message."""
-    return alone(context.new_page(), "arithmetic")
+    return alone(page, "arithmetic")
 
 
 def show(page: Page, message: dict[str, Any]) -> None:

@@ -38,6 +38,7 @@ def explore(page: Page, server: Server) -> Iterator[Explore]:
 
     page.on("dialog", note)
     yield Explore(page, server.url)
+    page.remove_listener("dialog", note)
     assert dialogs == []
 
 

@@ -31,7 +31,7 @@ def pupil(browser: Browser, server: Server, faults: Faults) -> Iterator[Explore]
     port = server.url.rsplit(":", 1)[1]
     rules = "--host-resolver-rules=MAP classroom.test 127.0.0.1"
     theirs = browser.browser_type.launch(
-        executable_path=chromium.find(), args=["--no-sandbox", "--disable-gpu", rules, "--no-proxy-server"]
+        executable_path=chromium.find(), args=[*chromium.QUIET, rules, "--no-proxy-server"]
     )
     try:
         context = theirs.new_context(viewport=DESKTOP)

@@ -1,15 +1,15 @@
 """The button "Copy link" by itself: the clipboard, the older way, and by hand."""
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.widgets import alone
 
 
 @pytest.fixture
-def widget(context: BrowserContext) -> Page:
+def widget(page: Page) -> Page:
     """An empty page, without a secure context as on plain http, that holds the button and nothing else."""
-    page = alone(context.new_page(), "copy_link")
+    page = alone(page, "copy_link")
     page.evaluate("() => window.show()")
     return page
 

@@ -177,8 +177,8 @@ def test_outputs_move_as_far_as_in_transformers(page: Page, server: Server) -> N
 
 
 @pytest.fixture
-def drawing(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def drawing(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def message(mask: str, with_mask: list[float] | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from attnviz.ui.components import arrow as module
 from attnviz.ui.components.arrow import NOTHING, Interference, arrow
@@ -63,8 +63,8 @@ def middle(locator: Locator) -> tuple[float, float]:
 
 
 @pytest.fixture(params=[WIDE, NARROW])
-def widgets(request: pytest.FixtureRequest, context: BrowserContext) -> Widgets:
-    shown = Widgets.on(context.new_page())
+def widgets(request: pytest.FixtureRequest, page: Page) -> Widgets:
+    shown = Widgets.on(page)
     shown.mount("arrow", message(), request.param)
     return shown
 
@@ -157,8 +157,8 @@ def test_another_arrow_asks_again_to_be_dragged(widgets: Widgets) -> None:
     expect(hint).to_be_visible()
 
 
-def test_all_changes_are_undone_at_once(context: BrowserContext) -> None:
-    widgets = Widgets.on(context.new_page())
+def test_all_changes_are_undone_at_once(page: Page) -> None:
+    widgets = Widgets.on(page)
     widgets.mount("arrow", message(), WIDE)
     undo = widgets.page.get_by_role("button", name="Undo all changes")
     expect(undo).to_have_count(0)
@@ -167,8 +167,8 @@ def test_all_changes_are_undone_at_once(context: BrowserContext) -> None:
     assert widgets.said() == [["undo", {"all": True}]]
 
 
-def test_a_word_that_the_mask_closes_cannot_be_reached(context: BrowserContext) -> None:
-    widgets = Widgets.on(context.new_page())
+def test_a_word_that_the_mask_closes_cannot_be_reached(page: Page) -> None:
+    widgets = Widgets.on(page)
     widgets.mount("arrow", message(open_to=[place < 3 for place in range(len(WORDS))]), WIDE)
     word(widgets, 6).click()
     widgets.page.get_by_role("slider").focus()
@@ -178,8 +178,8 @@ def test_a_word_that_the_mask_closes_cannot_be_reached(context: BrowserContext) 
     assert changes(widgets) == [{"change": "move", "source": 1, "target": 2}]
 
 
-def test_a_reader_of_the_other_text_stands_behind_the_words(context: BrowserContext) -> None:
-    widgets = Widgets.on(context.new_page())
+def test_a_reader_of_the_other_text_stands_behind_the_words(page: Page) -> None:
+    widgets = Widgets.on(page)
     widgets.mount("arrow", message(query=None, reader="car"), WIDE)
     expect(widgets.page.locator(".word.query")).to_have_text("car")
     word(widgets, 6).click()
@@ -188,8 +188,8 @@ def test_a_reader_of_the_other_text_stands_behind_the_words(context: BrowserCont
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [PHONE])
-def test_everybody_can_use_it(context: BrowserContext, theme: str) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_everybody_can_use_it(page: Page, theme: str) -> None:
+    widgets = Widgets.on(page, theme)
     widgets.mount("arrow", message(MOVED), NARROW)
     assert axe(widgets.page) == []
     assert widgets.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

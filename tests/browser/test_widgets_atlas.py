@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, ViewportSize, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from attnviz.analysis.picture import MASKED, Kind, Levels, thumbnails
 from tests.browser.visit import DESKTOP, PHONE, axe
@@ -32,8 +32,8 @@ _DRAWN = """
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def message(pixels: str, layers: int = LAYERS, heads: int = HEADS, **changes: Any) -> dict[str, Any]:
@@ -69,9 +69,9 @@ def head(widgets: Widgets, layer: int, number: int) -> Locator:
 @pytest.mark.parametrize(("theme", "runs"), [("light", np.less), ("dark", np.greater)])
 @pytest.mark.parametrize("as_thumbnails", [True, False])
 def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_background(
-    context: BrowserContext, theme: str, runs: Callable[..., Any], as_thumbnails: bool
+    page: Page, theme: str, runs: Callable[..., Any], as_thumbnails: bool
 ) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+    widgets = Widgets.on(page, theme)
     order = np.random.default_rng(0).permutation(LAYERS * HEADS)
     shuffled = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
     pictures = flat_pictures()
@@ -148,6 +148,29 @@ def test_pictures_are_pooled_once(widgets: Widgets) -> None:
     widgets.show("atlas", message(pixels))
     assert widgets.page.evaluate(_DRAWN) == expected
     expect(widgets.page.locator("[data-drawn='3']")).to_have_count(1)
+
+
+@pytest.mark.parametrize("room", [500, 160])
+def test_sorted_heads_stand_row_by_row_with_their_pictures_and_names(widgets: Widgets, room: int) -> None:
+    order = [int(at) for at in np.random.default_rng(5).permutation(LAYERS * HEADS)]
+    pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
+    widgets.mount("atlas", message(pixels, order=order), width=room)
+    names = [cell.get_attribute("aria-label") for cell in widgets.page.get_by_role("gridcell").all()]
+    assert names == [f"Layer {at // HEADS + 1}, head {at % HEADS + 1}: fact {at}" for at in order]
+    shown = np.array(brightness(widgets))
+    assert np.all(np.diff(shown[np.argsort(order)]) < 0), "each picture stands in its own head's cell"
+    rows = [row.get_by_role("gridcell").count() for row in widgets.page.get_by_role("row").all()]
+    assert rows == ([5, 5, 5] if room == 500 else [3] * 5)
+    # The keyboard goes as the eye does, and a click opens the head that bears the name.
+    head(widgets, order[0] // HEADS + 1, order[0] % HEADS + 1).focus()
+    widgets.page.keyboard.press("ArrowDown")
+    below = order[rows[0]]
+    expect(head(widgets, below // HEADS + 1, below % HEADS + 1)).to_be_focused()
+    widgets.page.keyboard.press("Enter")
+    assert widgets.said()[-1] == ["pick", {"layer": below // HEADS + 1, "head": below % HEADS + 1}]
+    widgets.show("atlas", message(pixels))
+    expect(widgets.page.get_by_role("columnheader")).to_have_count(HEADS + 1)
+    assert np.all(np.diff(brightness(widgets)) < 0)
 
 
 def test_it_waits_for_its_pictures(widgets: Widgets) -> None:
@@ -251,9 +274,11 @@ def test_cells_are_never_too_small_to_hit_nor_larger_than_useful(
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
-def test_no_accessibility_rule_is_broken(context: BrowserContext, theme: str, viewport: ViewportSize) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_no_accessibility_rule_is_broken(page: Page, theme: str, viewport: ViewportSize) -> None:
+    widgets = Widgets.on(page, theme)
     pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
     widgets.mount("atlas", message(pixels, dim=[1, 2]), width=min(500, viewport["width"] - 64))
     head(widgets, 2, 1).focus()
+    assert axe(widgets.page) == []
+    widgets.show("atlas", message(pixels, dim=[1, 2], order=list(range(LAYERS * HEADS))[::-1]))
     assert axe(widgets.page) == []

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from attnviz.ui.components import curves as module
 from attnviz.ui.components.curves import Axis, Line, curves
@@ -52,8 +52,8 @@ THEORY = Line("theory", POWERS, POWERS, dash="dash", colour="muted")
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def drawn(widgets: Widgets, selector: str) -> Any:
@@ -194,8 +194,8 @@ def test_the_saved_picture_is_whole_and_light(widgets: Widgets, tmp_path: Path, 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
-def test_no_accessibility_rule_is_broken(context: BrowserContext, theme: str, viewport: ViewportSize) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_no_accessibility_rule_is_broken(page: Page, theme: str, viewport: ViewportSize) -> None:
+    widgets = Widgets.on(page, theme)
     widgets.mount("curves", message(THEORY, measured()), width=min(500, viewport["width"] - 64))
     widgets.page.keyboard.press("Tab")
     expect(widgets.page.locator(".tip")).to_be_visible()

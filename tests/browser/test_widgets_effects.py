@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.ui.components import effects as module
 from attnviz.ui.components.effects import effects
@@ -19,8 +19,8 @@ CHANGES = (np.arange(12).reshape(3, 4) / 32 - 0.25).astype(np.float32)
 
 
 @pytest.fixture(params=["light", "dark"])
-def widgets(request: pytest.FixtureRequest, context: BrowserContext) -> Widgets:
-    shown = Widgets.on(context.new_page(), request.param)
+def widgets(request: pytest.FixtureRequest, page: Page) -> Widgets:
+    shown = Widgets.on(page, request.param)
     with patch.object(module, "_mount") as mount:
         effects(
             "e",

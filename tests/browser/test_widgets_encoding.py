@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.ui.components import encoding as module
 from attnviz.ui.components.encoding import encoding
@@ -23,8 +23,8 @@ def mount(widgets: Widgets) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_keyboard_reads_every_cell(context: BrowserContext, theme: str) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_the_keyboard_reads_every_cell(page: Page, theme: str) -> None:
+    widgets = Widgets.on(page, theme)
     mount(widgets)
     slider = widgets.page.get_by_role("slider")
     expect(slider).to_have_attribute("aria-valuetext", "position 1 (<b>), dimension 3: −0.250")
@@ -41,8 +41,8 @@ def test_the_keyboard_reads_every_cell(context: BrowserContext, theme: str) -> N
         expect(widgets.page.locator(".words")).to_have_text(said)
 
 
-def test_above_0_is_orange_and_below_blue(context: BrowserContext) -> None:
-    widgets = Widgets.on(context.new_page())
+def test_above_0_is_orange_and_below_blue(page: Page) -> None:
+    widgets = Widgets.on(page)
     mount(widgets)
     box = widgets.page.locator("canvas").bounding_box()
     assert box
@@ -55,8 +55,8 @@ def test_above_0_is_orange_and_below_blue(context: BrowserContext) -> None:
         expect(widgets.page.locator(".words")).to_contain_text(f"dimension {column + 1}: {number}")
 
 
-def test_the_picture_is_saved(context: BrowserContext) -> None:
-    widgets = Widgets.on(context.new_page())
+def test_the_picture_is_saved(page: Page) -> None:
+    widgets = Widgets.on(page)
     mount(widgets)
     for ending in ("svg", "png"):
         with widgets.page.expect_download() as download:
@@ -64,8 +64,8 @@ def test_the_picture_is_saved(context: BrowserContext) -> None:
         assert download.value.suggested_filename == f"attnviz-waves.{ending}"
 
 
-def test_larger_numbers_are_drawn_to_their_own_limit_and_without_a_pair(context: BrowserContext) -> None:
-    widgets = Widgets.on(context.new_page())
+def test_larger_numbers_are_drawn_to_their_own_limit_and_without_a_pair(page: Page) -> None:
+    widgets = Widgets.on(page)
     with patch.object(module, "_mount") as sent:
         encoding("e", 20 * VECTORS, ["a"], limit=20, alt="A table.", filename="table")
     widgets.mount("encoding", sent.call_args.kwargs["data"])

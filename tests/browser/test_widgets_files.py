@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 from tests.browser.widgets import Widgets, levels
 
@@ -56,8 +56,8 @@ def mount(
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page(), "dark")
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page, "dark")
 
 
 def texts(svg: ET.Element) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import BrowserContext, Locator, ViewportSize, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets, levels
@@ -14,8 +14,8 @@ LAYERS, HEADS, QUERIES, KEYS = 2, 5, 7, 11
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def random_weights(queries: int = QUERIES, keys: int = KEYS, seed: int = 0) -> NDArray[np.float32]:
@@ -348,9 +348,9 @@ def test_a_token_is_text_in_its_own_direction_whatever_it_says(widgets: Widgets)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 @pytest.mark.parametrize("heads", [(3,), (1, 2, 3, 4, 5)])
 def test_no_accessibility_rule_is_broken(
-    context: BrowserContext, theme: str, viewport: ViewportSize, heads: tuple[int, ...]
+    page: Page, theme: str, viewport: ViewportSize, heads: tuple[int, ...]
 ) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+    widgets = Widgets.on(page, theme)
     ids = publish(widgets, random_weights(), heads=heads)
     width = min(700, viewport["width"] - 64)
     widgets.mount("head_view", message(ids, heads=list(heads), heads_total=12, key=2), width)

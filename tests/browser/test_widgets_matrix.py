@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import BrowserContext, Locator, Position, ViewportSize, expect
+from playwright.sync_api import Locator, Page, Position, ViewportSize, expect
 
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets, levels
@@ -14,8 +14,8 @@ QUERIES, KEYS = 7, 11
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def random_weights(heads: int = 1, queries: int = QUERIES, keys: int = KEYS) -> NDArray[np.float32]:
@@ -82,10 +82,8 @@ def percent(value: float) -> str:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_each_cell_has_its_level_s_colour_from_background_to_contrast(
-    context: BrowserContext, theme: str
-) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_each_cell_has_its_level_s_colour_from_background_to_contrast(page: Page, theme: str) -> None:
+    widgets = Widgets.on(page, theme)
     steps = np.random.default_rng(1).permutation(QUERIES * KEYS).reshape(1, QUERIES, KEYS)
     show(widgets, random_weights(), np.round(steps * 254 / (steps.size - 1)).astype(np.uint8), query=None)
     brightness = np.empty(steps.size)
@@ -219,10 +217,8 @@ def test_the_longest_text_fits_and_its_last_cell_is_read(widgets: Widgets) -> No
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 @pytest.mark.parametrize("heads", [1, 3])
-def test_no_accessibility_rule_is_broken(
-    context: BrowserContext, theme: str, viewport: ViewportSize, heads: int
-) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_no_accessibility_rule_is_broken(page: Page, theme: str, viewport: ViewportSize, heads: int) -> None:
+    widgets = Widgets.on(page, theme)
     weights = random_weights(heads)
     show(widgets, weights, levels(weights), min(700, viewport["width"] - 64), key=3)
     cells(widgets).hover(position=middle(widgets, 1, 1))

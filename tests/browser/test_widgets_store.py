@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 from attnviz.ui.components import store
 from tests.browser.widgets import Widgets, sent
@@ -19,8 +19,8 @@ id => {
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def known(widgets: Widgets) -> list[str]:

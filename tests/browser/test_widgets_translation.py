@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from attnviz.ui.components import translation as module
 from attnviz.ui.components.translation import Reading, Word, translation
@@ -61,8 +61,8 @@ def message(row: int = IL, times: int = 1) -> dict[str, Any]:
 
 
 @pytest.fixture
-def widgets(context: BrowserContext) -> Widgets:
-    return Widgets.on(context.new_page())
+def widgets(page: Page) -> Widgets:
+    return Widgets.on(page)
 
 
 def drawn(page: Page, kind: str) -> list[list[float]]:
@@ -154,8 +154,8 @@ def test_the_saved_picture_holds_every_word_and_line(widgets: Widgets, tmp_path:
 
 
 @pytest.mark.parametrize(("theme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])
-def test_no_accessibility_rule_is_broken(context: BrowserContext, theme: str, viewport: ViewportSize) -> None:
-    widgets = Widgets.on(context.new_page(), theme)
+def test_no_accessibility_rule_is_broken(page: Page, theme: str, viewport: ViewportSize) -> None:
+    widgets = Widgets.on(page, theme)
     widgets.mount("translation", message(), width=min(800, viewport["width"] - 64))
     widgets.page.wait_for_timeout(1300)  # the lines have been drawn
     assert axe(widgets.page) == []

@@ -87,6 +87,20 @@ def wait_idle(page: Page) -> None:
     page.wait_for_function(_IDLE, timeout=IDLE_TIMEOUT_MS)
 
 
+def forget(page: Page, hosts: set[str]) -> None:
+    """Leave the page empty, its window alone, and nothing of these hosts in the browser's memory."""
+    for other in page.context.pages:
+        if other != page:
+            other.close()
+    if urlsplit(page.url).netloc:
+        page.evaluate("sessionStorage.clear()")
+    page.goto("about:blank")
+    browser = page.context.new_cdp_session(page)
+    for host in hosts:
+        browser.send("Storage.clearDataForOrigin", {"origin": f"http://{host}", "storageTypes": "all"})
+    browser.detach()
+
+
 def visit(page: Page, url: str) -> None:
     """Open the address and wait until the page is complete."""
     page.goto(url)

@@ -21,7 +21,7 @@ from attnviz.capture import own_attention
 from attnviz.capture.checks import Place
 from attnviz.capture.forward import attend_like_eager, blocks
 from attnviz.capture.network import open_network
-from attnviz.capture.projections import linear_layers, projections
+from attnviz.capture.projections import linear_layers, mixers, slices
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
 from attnviz.capture.roles import roles
 from attnviz.errors import ModelNotSupported
@@ -113,7 +113,7 @@ def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
     with recording() as records, torch.inference_mode():
         network(**leaning)
     places = [
-        Place(record.module, kind, layer, None)
+        Place(record.module, kind, layer, 3, None)
         for record, (kind, layer) in zip(records, roles(network, records), strict=True)
     ]
     with pytest.raises(ModelNotSupported, match="more than a mask"):
@@ -136,7 +136,7 @@ def test_steps_that_do_not_give_the_models_own_weights_are_refused(
     network = open_network(folder_of("mpnet"))
     with recording() as records, torch.inference_mode():
         network(IDS, output_attentions=True)
-    places = [Place(record.module, "encoder", layer, None) for layer, record in enumerate(records)]
+    places = [Place(record.module, "encoder", layer, 3, None) for layer, record in enumerate(records)]
     with pytest.raises(ModelNotSupported, match="weights of MPNetForMaskedLM, encoder layer 1: they differ"):
         blocks(network, places, {"input_ids": IDS}, TOKENS)
 
@@ -189,7 +189,7 @@ def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder
     network = open_network(folder_of("bert"))
     with recording() as records, linear_layers(network) as calls:
         run(network)
-    found = projections(records, calls)
+    found = [mixer and slices(mixer, 3) for mixer in mixers(records, calls)]
     assert [None if one is None else one.shape for one in found] == [(3, 5, 15), (3, 5, 15)]
     other = [(layer, given + 1) for layer, given in calls]
-    assert projections(records, other) == (None, None)
+    assert mixers(records, other) == (None, None)

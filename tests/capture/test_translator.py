@@ -18,7 +18,7 @@ from attnviz.trace import Block, Kind, Trace
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
 from attnviz.translation import grammar, reading, vocabulary
-from attnviz.translation.editing import Edit
+from attnviz.translation.edit import Edit
 from attnviz.translation.translator import Sizes, Translator, build
 
 TIRED = "The dog did not cross the road as it was too tired."

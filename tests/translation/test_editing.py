@@ -14,7 +14,8 @@ from attnviz.errors import InvalidEdit
 from attnviz.trace import Kind
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
-from attnviz.translation.editing import Edit, attention_at, edit_weights, edited, places, refuse_misfits
+from attnviz.translation.edit import Edit, refuse_misfits
+from attnviz.translation.editing import attention_at, edit_weights, edited, places
 from attnviz.translation.translator import Sizes, Translator, build
 from attnviz.translation.vocabulary import ENGLISH, FRENCH
 
@@ -36,11 +37,15 @@ indices = st.integers(min_value=0, max_value=9998)
 def any_edit(draw: st.DrawFn) -> Edit:
     kind: Kind = draw(st.sampled_from(["encoder", "decoder", "cross"]))
     layer, head, query, *keys = (draw(indices) for _ in range(5))
-    what = draw(st.sampled_from(["head", "row", "move"]))
+    what = draw(st.sampled_from(["head", "row", "pointed head", "pointed row", "move"]))
     if what == "head":
         return Edit(kind, layer, head)
     if what == "row":
         return Edit(kind, layer, head, query)
+    if what == "pointed head":
+        return Edit(kind, layer, head, target=0 if kind == "decoder" else keys[0])
+    if what == "pointed row":
+        return Edit(kind, layer, head, query, target=keys[0] % (query + 1))
     assume(kind != "decoder" or max(keys) <= query)
     return Edit(kind, layer, head, query, *keys)
 
@@ -76,6 +81,9 @@ def test_an_edit_survives_being_written(edit: Edit) -> None:
         (Edit("encoder", 1, 0), "encoder 2-1"),
         (Edit("cross", 0, 3, 8), "cross 1-4 9"),
         (Edit("encoder", 1, 0, 8, 1, 6), "encoder 2-1 9 2>7"),
+        (Edit("encoder", 1, 0, 8, None, 6), "encoder 2-1 9 >7"),
+        (Edit("encoder", 1, 0, None, None, 6), "encoder 2-1 >7"),
+        (Edit("decoder", 0, 1, None, None, 0), "decoder 1-2 >1"),
     ],
 )
 def test_an_edit_is_written_counting_from_one(edit: Edit, written: str) -> None:
@@ -92,6 +100,12 @@ def test_an_edit_is_written_counting_from_one(edit: Edit, written: str) -> None:
         "encoder 2-1 0",
         "encoder 2-1 9 2>",
         "encoder 2-1 2>7",
+        "encoder 2-1 9>7",
+        "encoder 2-1 9 >",
+        "encoder 2-1 > 7",
+        "encoder 2-1 >0",
+        "decoder 2-1 >7",
+        "decoder 2-1 6 >7",
         "encoder 2-1 9 2>7 ",
         "encoder 2-1\n",
         "encoder -2-1",
@@ -109,7 +123,10 @@ def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
     assert len(str(caught.value)) < 250
 
 
-@given(st.text(alphabet="encodrs 0123->٣\n", max_size=12) | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?"))
+@given(
+    st.text(alphabet="encodrs 0123->٣\n", max_size=12)
+    | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?( [0-9]?>[0-9])?")
+)
 def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
     with contextlib.suppress(InvalidEdit):
         assert str(Edit.parse(text)) == text
@@ -123,7 +140,7 @@ def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
         (0, 0, -1),
         (0, 0, None, 1, 2),
         (0, 0, 1, 1, None),
-        (0, 0, 1, None, 1),
+        (0, 0, None, 1, None),
         (0, 0, 1, 1, -1),
     ],
 )
@@ -184,6 +201,30 @@ def test_a_silenced_row_reads_nothing_through_its_head(translator: Translator, e
 
 
 @pytest.mark.parametrize("edit", ROWS, ids=str)
+def test_a_pointed_row_reads_one_key_and_all_else_is_untouched(translator: Translator, edit: Edit) -> None:
+    pointed = Edit(edit.kind, edit.layer, edit.head, edit.query, target=edit.target)
+    assert edit.query is not None
+    assert edit.target is not None
+    before = attention(run(translator), edit.kind, edit.layer)
+    after = attention(run(translator, pointed), edit.kind, edit.layer)
+    expected = before.attention.weights.clone()
+    expected[edit.head, edit.query] = torch.eye(expected.shape[-1])[edit.target]
+    assert same_bits(after.attention.weights, expected)
+    read = after.attention.output[edit.head, edit.query]
+    torch.testing.assert_close(read, before.value[edit.head, edit.target], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_pointing_a_head_points_all_its_rows(translator: Translator, kind: Kind) -> None:
+    target = 0 if kind == "decoder" else 3
+    whole = attention(run(translator, Edit(kind, 1, 2, target=target)), kind, 1).attention
+    rows = [Edit(kind, 1, 2, row, target=target) for row in range(whole.weights.shape[1])]
+    one_by_one = attention(run(translator, *rows), kind, 1).attention
+    assert same_bits(whole.weights, one_by_one.weights)
+    assert whole.weights[2, :, target].tolist() == [1.0] * len(rows)
+
+
+@pytest.mark.parametrize("edit", ROWS, ids=str)
 def test_silencing_a_head_silences_all_its_rows(translator: Translator, edit: Edit) -> None:
     whole = attention(
         run(translator, Edit(edit.kind, edit.layer, edit.head)), edit.kind, edit.layer
@@ -208,6 +249,10 @@ def test_edits_are_made_in_their_order() -> None:
     assert edit_weights(weights, [[there, on]]).tolist() == [[[0, 0, 1, 0]]]
     assert edit_weights(weights, [[on, there]]).tolist() == [[[0, 0.5, 0.5, 0]]]
     assert edit_weights(weights, [[there, Edit("encoder", 0, 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
+    pointed = Edit("encoder", 0, 0, 0, target=3)
+    assert edit_weights(weights, [[there, pointed]]).tolist() == [[[0, 0, 0, 1]]]
+    assert edit_weights(weights, [[pointed, Edit("encoder", 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
+    assert edit_weights(weights, [[pointed, Edit("encoder", 0, 0, 0, 3, 1)]]).tolist() == [[[0, 1, 0, 0]]]
     assert weights.tolist() == [[[0.5, 0.25, 0.25, 0.0]]]
 
 
@@ -226,6 +271,7 @@ BATCH: list[tuple[Sequence[str], Sequence[str], list[Edit]]] = [
     (SOURCE[2:9], TARGET[1:], []),
     (SOURCE[:1], TARGET[:1], [Edit("decoder", 1, 2), Edit("encoder", 1, 0, 1), Edit("cross", 0, 1, 1, 0, 1)]),
     (SOURCE[5:], TARGET, [Edit("decoder", 0, 1, 5, 2, 3)]),
+    (SOURCE[1:7], TARGET[2:], [Edit("cross", 0, 1, target=2), Edit("encoder", 1, 0, 3, target=1)]),
 ]
 
 

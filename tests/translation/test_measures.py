@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attnviz.translation import splits
-from attnviz.translation.editing import Edit
+from attnviz.translation.edit import Edit
 from attnviz.translation.grammar import Pair
 from attnviz.translation.measures import (
     TARGETS,

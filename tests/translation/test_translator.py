@@ -16,7 +16,7 @@ from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from attnviz.translation import grammar
 from attnviz.translation import translator as module
-from attnviz.translation.editing import Edit
+from attnviz.translation.edit import Edit
 from attnviz.translation.translator import (
     Sizes,
     Translator,

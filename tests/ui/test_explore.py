@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -99,6 +100,35 @@ def test_a_filter_dims_the_other_heads_and_states_its_rule(visit: Visit) -> None
     assert 0 < len(dimmed) < 72
     assert 0 * 12 + 2 not in dimmed  # 1-3 looks one word back, always
     assert any("of 72 heads" in markdown.value for markdown in app.markdown)
+
+
+def test_sorted_heads_stand_by_what_the_filter_measures_and_say_it(visit: Visit) -> None:
+    app = visit(find="same word", sort="true")
+    clean(app)
+    # “the” stands at 1 and at 6: what each gives the other, of what [CLS] and [SEP] leave.
+    weights = attnviz.trace(OPENING.text).stack("encoder")
+    left = weights / weights[..., 1:-1].sum(axis=-1, keepdims=True)
+    scores = ((left[:, :, 1, 6] + left[:, :, 6, 1]) / 2).ravel()
+    atlas = sent(app, "atlas")
+    assert sorted(atlas["order"]) == list(range(72))
+    assert np.all(np.diff(scores[atlas["order"]]) < 1e-6)
+    for at in (0, 8, 37):
+        assert atlas["facts"][at].endswith(f"; same word {percent(float(scores[at]))}")
+    first = atlas["order"][0]
+    told = "\n".join(markdown.value for markdown in app.markdown)
+    assert f"Highest: {first // 12 + 1}-{first % 12 + 1} **{percent(float(scores[first]))}**" in told
+    app.pills(key="find").set_value(None).run()
+    clean(app)
+    assert sent(app, "atlas")["order"] == []
+    assert "sort" not in app.query_params
+
+
+def test_the_open_head_leads_to_the_tools(visit: Visit) -> None:
+    app = visit(layer="3", head="5", query="3 dog")
+    clean(app)
+    links = {link.proto.page: link.proto.query_string for link in app.get("page_link")}
+    asked = urlencode({"model": "minilm", "text": OPENING.text, "layer": 3, "head": 5, "query": "3 dog"})
+    assert {links[name] for name in ("intervene", "behaviour", "plane")} == {asked}
 
 
 def test_several_heads_are_open_at_once(visit: Visit) -> None:

@@ -201,7 +201,14 @@ def test_translations_of_different_lengths_are_compared_in_the_encoder_alone(vis
 
 def test_only_filters_that_mean_something_are_offered(visit: Visit) -> None:
     app = visit(model=MODEL, text=TIRED, kind="decoder")
-    assert set(app.pills(key="find").options) == {"previous", "itself", "first", "focused", "broad"}
+    assert set(app.pills(key="find").options) == {
+        "previous",
+        "itself",
+        "first",
+        "far away",
+        "focused",
+        "broad",
+    }
     app.segmented_control(key="kind").set_value("cross").run()
     assert set(app.pills(key="find").options) == {"same place", "first", "separator", "focused", "broad"}
 

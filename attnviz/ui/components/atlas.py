@@ -30,6 +30,7 @@ def atlas(
     selected: Selection,
     facts: Sequence[str],
     dim: Sequence[int] = (),
+    order: Sequence[int] = (),
     kind: Literal["sequential", "diverging"] = "sequential",
     on_pick: Callable[[int, int], None] | None = None,
     on_tokens: Callable[[int | None, int | None], None] | None = None,
@@ -46,6 +47,8 @@ def atlas(
         selected: the heads to ring.
         facts: what each head does, layer by layer ("looks at dog (41 %)"); layers × heads of them.
         dim: the heads to draw faintly because a filter left them out; numbered layer by layer from 0.
+        order: the heads as they are to stand, each with its name, numbered in the same way; none of them for
+            layers downwards and heads across.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         on_pick: called with layer and head, from 1.
         on_tokens: called with query and key if a head view's pick of them is not answered yet: a message
@@ -70,6 +73,7 @@ def atlas(
             "selected": {"layer": selected["layer"], "heads": list(selected["heads"])},
             "facts": list(facts),
             "dim": list(dim),
+            "order": list(order),
             "kind": kind,
         },
         on_pick_change=picked,

@@ -308,3 +308,23 @@ class Drawing {
     });
   }
 }
+
+/** A drawing as an SVG file's text, with its title above and its caption below. */
+function chartFile(drawing, { title, alt, caption }) {
+  const { theme, width } = drawing;
+  const margin = 24;
+  const lines = wrapped(caption, width, LETTERS, theme.font).filter(Boolean);
+  const [wide, tall] = [width + 2 * margin, drawing.height + 2 * margin + 30 + 17 * lines.length];
+  const svg = shape("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img" });
+  svg.append(shape("title", {}, `${title}. ${alt}`));
+  svg.append(shape("rect", { width: wide, height: tall, fill: hex(theme.background) }));
+  const all = svg.appendChild(shape("g", { "font-family": theme.font, "font-size": LETTERS }));
+  const text = (y, words, look) => all.append(shape("text", { x: margin, y, ...look }, words));
+  text(margin + 12, title, { "font-size": 16, "font-weight": 700, fill: hex(theme.text) });
+  const inner = all.appendChild(shape("g", { transform: `translate(${margin} ${margin + 26})` }));
+  inner.append(...drawing.svg.childNodes);
+  lines.forEach((words, at) => text(margin + drawing.height + 46 + 17 * at, words, { fill: hex(theme.muted) }));
+  // What XML cannot hold, a token can.
+  const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+  return new XMLSerializer().serializeToString(svg).replace(unwritable, "\ufffd");
+}

@@ -208,23 +208,7 @@ class Curves {
 
   /** The picture as an SVG file's text, always on a light ground. */
   file() {
-    const theme = Theme.forFiles();
-    const [margin, width] = [24, 640];
-    const drawing = new Drawing(this.data, width, theme);
-    const lines = wrapped(this.data.caption, width, LETTERS, theme.font).filter(Boolean);
-    const [wide, tall] = [width + 2 * margin, drawing.height + 2 * margin + 30 + 17 * lines.length];
-    const svg = shape("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img" });
-    svg.append(shape("title", {}, `${this.data.title}. ${this.data.alt}`));
-    svg.append(shape("rect", { width: wide, height: tall, fill: hex(theme.background) }));
-    const all = svg.appendChild(shape("g", { "font-family": theme.font, "font-size": LETTERS }));
-    const text = (y, words, look) => all.append(shape("text", { x: margin, y, ...look }, words));
-    text(margin + 12, this.data.title, { "font-size": 16, "font-weight": 700, fill: hex(theme.text) });
-    const inner = all.appendChild(shape("g", { transform: `translate(${margin} ${margin + 26})` }));
-    inner.append(...drawing.svg.childNodes);
-    lines.forEach((words, at) => text(margin + drawing.height + 46 + 17 * at, words, { fill: hex(theme.muted) }));
-    // What XML cannot hold, a token can.
-    const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-    return new XMLSerializer().serializeToString(svg).replace(unwritable, "\ufffd");
+    return chartFile(new Drawing(this.data, 640, Theme.forFiles()), this.data);
   }
 }
 

@@ -12,6 +12,7 @@ from streamlit.errors import StreamlitAPIException
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
+from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block
 from attnviz.ui import caches, links, markdown
@@ -38,7 +39,21 @@ _PARAMETERS = (
         "kind",
         "show",
     ),
-    *("between", "layer", "head", "also", "query", "key", "view", "stage", "scale", "hide", "merge", "find"),
+    *(
+        "between",
+        "layer",
+        "head",
+        "also",
+        "query",
+        "key",
+        "view",
+        "stage",
+        "scale",
+        "hide",
+        "merge",
+        "find",
+        "sort",
+    ),
 )
 _WHOSE = "whose heads were chosen"
 _FOUND_IN_THE_TEXT = ("text", "model", "layer", "head", "query")
@@ -169,8 +184,20 @@ def _comparable(view: View) -> View:
     except AttnvizError as error:
         elsewhere = "" if view.kind == "encoder" else " The English words can be compared in *encoder*."
         st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.{elsewhere}")
+        _word_by_word(view.model, view.given, view.changed)
         return replace(view, changed=None)
     return view
+
+
+def _word_by_word(model: str, first: Given, second: Given) -> None:
+    """Draw the way to the page that compares sentences of any lengths; it reads texts alone."""
+    if first == Given(first.text) and second == Given(second.text):
+        st.page_link(
+            "pages/compare.py",
+            label="Compare them word by word …",
+            icon=":material/compare_arrows:",
+            query_params={"model": model, "text": first.text, "other": second.text},
+        )
 
 
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:

@@ -20,7 +20,7 @@ from attnviz.ui.learn.english import choose_variant, english, outside_note
 
 if TYPE_CHECKING:
     from attnviz.lessons.cause import Experiment
-    from attnviz.translation.editing import Edit
+    from attnviz.translation.edit import Edit
 
 PARAMETERS = ("english", "translator", "cause_head", "cause_word", "edit")
 
@@ -129,7 +129,7 @@ def _readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
 
 @translated
 def _parsed(edit: str) -> Edit:
-    from attnviz.translation.editing import Edit
+    from attnviz.translation.edit import Edit
 
     return Edit.parse(edit)
 
@@ -228,11 +228,18 @@ def _asked(text: str, model: str, edits: tuple[str, ...]) -> tuple[Edit, ...]:
     """The changes, if they can be made; else a word about it, and none."""
     try:
         asked = tuple(_parsed(edit) for edit in edits)
+        _refuse_pointing(asked)
         _experiment(model, text, ("encoder", 0, 0, 0), edits)
     except InvalidEdit as error:
         st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
         return ()
     return asked
+
+
+def _refuse_pointing(edits: Sequence[Edit]) -> None:
+    for edit in edits:
+        if edit.target is not None and edit.source is None:
+            raise InvalidEdit(f"“{edit}” points a whole row at one word. Here a weight moves: name two.")
 
 
 def _choose_head(model: str) -> tuple[Kind, int, int]:

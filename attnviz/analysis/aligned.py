@@ -1,0 +1,279 @@
+"""Which word of one text stands where which word of another one does, and what only one of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.analysis.shown import Group, Shown
+from attnviz.errors import AttnvizError
+from attnviz.spelling import SPACES
+from attnviz.trace import Floats, Token
+
+Side = Literal["first", "second"]
+
+Word = tuple[bool, str]
+"""What a word is known by: whether the tokenizer added it, and how it is spelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One row or column of an aligned picture.
+
+    Attributes:
+        first, second: which word stands here in each text, from 0; None where it has none.
+        same: True if both have the same word.
+    """
+
+    first: int | None
+    second: int | None
+    same: bool
+
+    @property
+    def shared(self) -> bool:
+        """True if both texts have a word here, be it the same or another in its place."""
+        return self.first is not None and self.second is not None
+
+    def of(self, side: Side) -> int | None:
+        """Which word one of the texts has here."""
+        return self.first if side == "first" else self.second
+
+
+def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) -> tuple[Place, ...]:
+    """The places of two texts: as many same words as possible, each text in its own order.
+
+    The same words are a longest common subsequence (Wagner & Fischer 1974); of several, one in which most
+    neighbours stay neighbours. So a word that occurs twice goes with the occurrence that its neighbours
+    go with. Between two of them, equally many words stand for each other, one by one; of unequal numbers
+    nothing is claimed: each stands alone.
+
+    Args:
+        first, second: the words.
+        exchange: whether different words may stand for each other.
+
+    Returns:
+        Every word of either text exactly once; align(second, first) is the same with the sides exchanged,
+        but for the order of those that stand alone between the same two words.
+    """
+    anchors = _common(list(first), list(second))
+    places: list[Place] = []
+    i = j = 0
+    for to_i, to_j in [*anchors, (len(first), len(second))]:
+        left, right = range(i, to_i), range(j, to_j)
+        of_a_kind = len(left) == len(right) and all(
+            first[one][0] == second[other][0] for one, other in zip(left, right, strict=True)
+        )
+        if exchange and of_a_kind:
+            places += [Place(one, other, same=False) for one, other in zip(left, right, strict=True)]
+        else:
+            places += [Place(one, None, same=False) for one in left]
+            places += [Place(None, other, same=False) for other in right]
+        if to_i < len(first):
+            places.append(Place(to_i, to_j, same=True))
+        i, j = to_i + 1, to_j + 1
+    return tuple(places)
+
+
+def aligned_sentences(first: Shown, second: Shown) -> tuple[Place, ...]:
+    """The places of two texts that one model reads; capital letters make no other word.
+
+    Raises:
+        AttnvizError: they have no word in common.
+    """
+    places = align([_word(group) for group in first.groups], [_word(group) for group in second.groups])
+    if not _share_a_word(places, first.groups):
+        raise AttnvizError(
+            "The two texts have no word in common, so there is no telling which word of one stands where a "
+            "word of the other does. Compare texts that share most of their words."
+        )
+    return places
+
+
+def in_common_words(
+    first: Sequence[Token], second: Sequence[Token], text: str
+) -> tuple[tuple[Token, ...], ...]:
+    """Two tokenizers' tokens of one text, with their words numbered alike.
+
+    Tokens that share a character belong to one word: the smallest parts of the text at whose borders both
+    tokenizers have a border. What stands for no character stays alone.
+
+    Args:
+        first, second: the tokens of each.
+        text: what they are tokens of.
+
+    Returns:
+        Both sides' tokens; two of them have the same `word` if and only if they belong together.
+    """
+    spans = [_typed(token, text) for token in (*first, *second)]
+    borders = _apart([span for span in spans if span is not None])
+    sides = []
+    for tokens in (first, second):
+        words = [None if (span := _typed(token, text)) is None else _part(span, borders) for token in tokens]
+        for at in range(1, len(words) - 1):  # a sign without characters inside of a word goes with it
+            if words[at] is None and not tokens[at].special and words[at - 1] == words[at + 1]:
+                words[at] = words[at - 1]
+        sides.append(tuple(replace(token, word=word) for token, word in zip(tokens, words, strict=True)))
+    return tuple(sides)
+
+
+def aligned_tokenizers(first: Shown, second: Shown) -> tuple[Place, ...]:
+    """The places of one text that two tokenizers have split, after `in_common_words`.
+
+    Tokens that a tokenizer added go together by where they stand: before the text, or behind it.
+
+    Raises:
+        AttnvizError: the two have not one word in common.
+    """
+    places = align(_parts(first, "first"), _parts(second, "second"), exchange=False)
+    if not _share_a_word(places, first.groups):
+        raise AttnvizError(
+            "The two models have no word of this text in common. Compare them on another sentence."
+        )
+    return places
+
+
+def named(
+    places: Sequence[Place], first: Sequence[Group], second: Sequence[Group], between: str = " → "
+) -> tuple[Group, ...]:
+    """What each place is called: "dog", "tired → narrow", "− big" (only the first has it), "+ very".
+
+    Args:
+        places: rows or columns.
+        first, second: the words of each text.
+        between: what stands between two different words.
+    """
+    return tuple(_named(place, first, second, between) for place in places)
+
+
+def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:
+    """One text's weights in the aligned rows and columns; NaN where it has no such word.
+
+    Args:
+        weights: [..., query, key].
+        queries, keys: for each row and column the word of this text, from 0; None: it has none.
+
+    Returns:
+        float32 [..., row, column].
+    """
+    placed = np.full((*weights.shape[:-2], len(queries), len(keys)), np.nan, dtype=np.float32)
+    (rows, looking), (columns, looked_at) = _present(queries), _present(keys)
+    placed[..., rows[:, None], columns] = weights[..., looking[:, None], looked_at]
+    return placed
+
+
+def to_shared(placed: Floats, columns: Sequence[Place]) -> Floats:
+    """Only what goes to words that both texts have, each row rescaled to sum to 1; NaN elsewhere.
+
+    A row of which nothing is left stays 0.
+
+    Args:
+        placed: [..., row, column], as `on_places` returns it.
+        columns: the aligned places of the keys.
+    """
+    kept = placed.copy()
+    kept[..., [not place.shared for place in columns]] = np.nan
+    left = np.nansum(kept, axis=-1, keepdims=True)
+    left[left == 0] = 1
+    return np.asarray(kept / left, dtype=np.float32)
+
+
+def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where there is a word, and which."""
+    found = [(at, word) for at, word in enumerate(words) if word is not None]
+    return np.array([at for at, _ in found], np.intp), np.array([word for _, word in found], np.intp)
+
+
+def _share_a_word(places: Sequence[Place], first: Sequence[Group]) -> bool:
+    return any(place.same and place.first is not None and not first[place.first].special for place in places)
+
+
+def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
+    """A longest common subsequence as pairs of places; of several, the one with most neighbours kept."""
+    if second < first:  # one order for both, so that exchanging the texts exchanges the sides and no more
+        return [(one, other) for other, one in _common(second, first)]
+    n, m = len(first), len(second)
+    worth = min(n, m) + 1  # one more pair is worth more than all neighbours together
+    best = [[0] * (m + 1) for _ in range(n + 1)]  # of what follows i and j
+    taken = [[-2] * (m + 1) for _ in range(n + 1)]  # the same if i and j themselves are a pair
+    for i in reversed(range(n)):
+        for j in reversed(range(m)):
+            if first[i] == second[j]:
+                taken[i][j] = worth + max(best[i + 1][j + 1], taken[i + 1][j + 1] + 1)
+            best[i][j] = max(taken[i][j], best[i + 1][j], best[i][j + 1])
+    pairs, i, j, inside = [], 0, 0, False
+    while i < n and j < m:
+        # Right behind a pair, the next one keeps two neighbours together.
+        if taken[i][j] + inside >= best[i][j]:
+            pairs.append((i, j))
+            i, j, inside = i + 1, j + 1, True
+        else:
+            i, j = (i + 1, j) if best[i + 1][j] == best[i][j] else (i, j + 1)
+            inside = False
+    return pairs
+
+
+def _word(group: Group) -> Word:
+    return group.special, group.label.strip(SPACES).strip().casefold()
+
+
+def _typed(token: Token, text: str) -> tuple[int, int] | None:
+    """The characters of a token without the space around them; None if it has none."""
+    if token.special or token.start == token.end:
+        return None
+    typed = text[token.start : token.end]
+    start = token.start + len(typed) - len(typed.lstrip())
+    return (start, start + len(typed.strip())) if typed.strip() else (token.start, token.end)
+
+
+def _apart(spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Where, in order, each run of overlapping spans begins."""
+    begins: list[int] = []
+    reached = -1
+    for start, end in sorted(spans):
+        if start >= reached:
+            begins.append(start)
+        reached = max(reached, end)
+    return begins
+
+
+def _part(span: tuple[int, int], begins: Sequence[int]) -> int:
+    return int(np.searchsorted(begins, span[0], side="right")) - 1
+
+
+def _parts(shown: Shown, side: str) -> list[Word]:
+    """What the words of one tokenizer are known by to the other's."""
+    ordinary = [place for place, group in enumerate(shown.groups) if not group.special]
+    first = min(ordinary, default=len(shown.groups))
+    return list(_known(shown, side, first))
+
+
+def _known(shown: Shown, side: str, first: int) -> Iterator[Word]:
+    for place, group in enumerate(shown.groups):
+        word = shown.tokens[group.positions[0]].word
+        if group.special:
+            yield True, f"before {place}" if place < first else f"behind {len(shown.groups) - place}"
+        elif word is None:
+            yield False, f"{side} {place}"
+        else:
+            yield False, f"word {word}"
+
+
+def _named(place: Place, first: Sequence[Group], second: Sequence[Group], between: str) -> Group:
+    if place.first is None or place.second is None:
+        return _alone(place, first, second)
+    one, other = first[place.first], second[place.second]
+    label = one.label if _word(one) == _word(other) else f"{one.label}{between}{other.label}"
+    title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
+    return Group(label, title, one.special and other.special, one.number, one.positions)
+
+
+def _alone(place: Place, first: Sequence[Group], second: Sequence[Group]) -> Group:
+    sign, side, groups, word = (
+        ("+", "second", second, place.second) if place.first is None else ("−", "first", first, place.first)
+    )
+    group = groups[word or 0]
+    return replace(group, label=f"{sign} {group.label}", title=f"only in the {side}: {group.title}")

@@ -1,0 +1,89 @@
+"""Heads as points of a plane, near each other where they do the same, and gathered into groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Distances = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Points whose distances in a plane are as close to the given ones as classical scaling brings them.
+
+    Attributes:
+        points: float64 [point, 2], with the mean at 0; the first direction has the larger spread.
+        kept: which share of the squared distances, summed over all pairs, the plane keeps; 1: all are exact.
+    """
+
+    points: Distances
+    kept: float
+
+
+def plane(squared: Distances) -> Plane:
+    """Classical multidimensional scaling (Torgerson 1952): eigenvectors of −½ J D² J.
+
+    Distances in the plane are never longer than the given ones if those are of points in some space, as
+    square roots of Jensen–Shannon divergences are (Endres & Schindelin 2003).
+
+    Args:
+        squared: [point, point], the squares of the distances; symmetric, 0 on the diagonal.
+    """
+    size = len(squared)
+    centred = np.eye(size) - 1 / max(size, 1)
+    strengths, directions = np.linalg.eigh(-0.5 * centred @ squared @ centred)
+    strengths, directions = np.maximum(strengths[::-1], 0), directions[:, ::-1]
+    points = np.zeros((size, 2))
+    found = directions[:, :2] * np.sqrt(strengths[:2])
+    points[:, : found.shape[1]] = found * _signs(found)
+    whole = float(strengths.sum())
+    return Plane(points, float(strengths[:2].sum()) / whole if whole > 0 else 1.0)
+
+
+def groups(squared: Distances, count: int) -> NDArray[np.intp]:
+    """Gather points into groups: join two of them, again and again, until `count` are left.
+
+    Joined are the two whose union adds least to the squared distances of points from the middle of their
+    group (Ward 1963), which the formula of Lance & Williams (1967) tells from the distances alone.
+
+    Args:
+        squared: [point, point], the squares of the distances; symmetric.
+        count: how many groups to leave.
+
+    Returns:
+        [point], the number of each point's group: 0 is the largest; of equal ones, that with the first point.
+
+    Raises:
+        ValueError: there are fewer points than groups, or no group.
+    """
+    points = len(squared)
+    if not 1 <= count <= points:
+        raise ValueError(f"{points} points cannot be gathered into {count} groups.")
+    between = squared.astype(np.float64)
+    np.fill_diagonal(between, np.inf)
+    sizes = np.ones(points)
+    group = np.arange(points)
+    for _ in range(points - count):
+        kept, joined = sorted(divmod(int(between.argmin()), points))
+        near = (sizes[kept] + sizes) * between[kept] + (sizes[joined] + sizes) * between[joined]
+        merged = (near - sizes * between[kept, joined]) / (sizes[kept] + sizes[joined] + sizes)
+        between[kept] = between[:, kept] = merged
+        between[joined] = between[:, joined] = np.inf
+        sizes[kept] += sizes[joined]
+        group[group == joined] = kept
+    # A group's name is its first point, so that a stable sort leaves equally large groups in that order.
+    names, members = np.unique(group, return_counts=True)
+    ranks = np.empty(count, dtype=np.intp)
+    ranks[np.argsort(-members, kind="stable")] = np.arange(count)
+    return ranks[np.searchsorted(names, group)]
+
+
+def _signs(directions: Distances) -> Distances:
+    """+1 or −1 for each direction, so that on every machine its furthest point is at the right, or on top."""
+    if not directions.size:
+        return np.ones(directions.shape[1])
+    furthest = np.abs(directions).argmax(axis=0)
+    return np.where(directions[furthest, np.arange(directions.shape[1])] < 0, -1.0, 1.0)

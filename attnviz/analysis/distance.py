@@ -1,0 +1,141 @@
+"""How far two heads' rows of weights are from each other, and which heads are most alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.analysis.aligned import Place, Side, on_places, to_shared
+from attnviz.trace import Floats
+
+Measure = Callable[[Floats, Floats], Floats]
+"""Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
+
+
+def total_variation(first: Floats, second: Floats) -> Floats:
+    """½ Σⱼ |pⱼ − qⱼ|: the share of the weight that lies elsewhere, 0 to 1.
+
+    Args:
+        first, second: [..., key], rows that sum to 1 (broadcast against each other).
+    """
+    return np.asarray(np.abs(second - first).sum(axis=-1) / 2, dtype=np.float32)
+
+
+def jensen_shannon(first: Floats, second: Floats) -> Floats:
+    """½ Σⱼ pⱼ log₂(pⱼ / mⱼ) + ½ Σⱼ qⱼ log₂(qⱼ / mⱼ) with m = (p + q) / 2, in bits: 0 to 1 (Lin 1991).
+
+    Args:
+        first, second: [..., key], rows that sum to 1 (broadcast against each other).
+    """
+    middle = np.asarray((first + second) / 2, dtype=np.float32)
+    divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
+    # Rounding may leave less than nothing of two equal rows.
+    return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
+
+
+def rows_on(
+    weights: Floats, rows: Sequence[Place], columns: Sequence[Place], side: Side, rescale: bool = False
+) -> Floats:
+    """One text's weights on the shared rows, over all columns: what distances are measured on.
+
+    Args:
+        weights: [..., query, key] of this text.
+        rows, columns: the aligned places of queries and keys.
+        side: "first" or "second": whose weights these are.
+        rescale: leave out the columns that only one text has, and divide each row by what is left of it.
+
+    Returns:
+        float32 [..., shared row, column]; 0 in a column that does not count, or that this text does not have.
+    """
+    shared = [place.of(side) for place in rows if place.shared]
+    placed = on_places(weights, shared, [place.of(side) for place in columns])
+    return np.nan_to_num(to_shared(placed, columns) if rescale else placed, copy=False, nan=0.0)
+
+
+def changes(
+    first: Floats,
+    second: Floats,
+    rows: Sequence[Place],
+    columns: Sequence[Place],
+    measure: Measure = total_variation,
+    rescale: bool = False,
+) -> Floats:
+    """How far each head's rows are from each other in two texts that one model reads.
+
+    A word that only one text has counts with weight 0 in the other: what it takes, the others lose.
+
+    Args:
+        first, second: [layer, head, query, key].
+        rows, columns: the aligned places of queries and keys.
+        measure: of two rows.
+        rescale: measure only what goes to words that both have, each row rescaled to it.
+
+    Returns:
+        float32 [layer, head, shared row].
+    """
+    # Layer by layer: of a long text, all heads with all their columns would be held several times over.
+    return np.stack(
+        [
+            measure(
+                rows_on(one, rows, columns, "first", rescale),
+                rows_on(other, rows, columns, "second", rescale),
+            )
+            for one, other in zip(first, second, strict=True)
+        ]
+    )
+
+
+def largest_difference(
+    first: Floats,
+    second: Floats,
+    rows: Sequence[Place],
+    columns: Sequence[Place],
+    rescale: bool = False,
+) -> float:
+    """The largest |second − first| of any cell that both texts have, of any head: the end of a colour scale.
+
+    Args:
+        first, second, rows, columns, rescale: as for `changes`.
+    """
+    both = [place.shared for place in columns]
+    most = 0.0
+    for one, other in zip(first, second, strict=True):
+        before = rows_on(one, rows, columns, "first", rescale)
+        after = rows_on(other, rows, columns, "second", rescale)
+        most = max(most, float(np.abs(after - before)[..., both].max(initial=0.0)))
+    return most
+
+
+def from_one_head(head: Floats, heads: Floats, measure: Measure = total_variation) -> Floats:
+    """How far one head is from each of many, on average over the rows.
+
+    Args:
+        head: [row, column].
+        heads: [layer, head, row, column].
+        measure: of two rows.
+
+    Returns:
+        float32 [layer, head].
+    """
+    return np.stack([measure(head, layer).mean(axis=-1) for layer in heads])
+
+
+def ranked(values: Floats, largest_first: bool = True) -> tuple[tuple[int, int], ...]:
+    """Every head (layer, head; from 0) in the order of its number; equal heads by layer, then head.
+
+    Args:
+        values: [layer, head].
+        largest_first: or the smallest.
+    """
+    order = np.argsort(-values.ravel() if largest_first else values.ravel(), kind="stable")
+    return tuple((int(at) // values.shape[1], int(at) % values.shape[1]) for at in order)
+
+
+def _relative_entropy(rows: Floats, middle: Floats) -> NDArray[np.float64]:
+    # 0 · log 0 = 0; where a row is not 0 its middle is not 0 either.
+    ratio = np.divide(
+        rows, middle, out=np.ones(np.broadcast_shapes(rows.shape, middle.shape)), where=rows > 0
+    )
+    return np.asarray((rows * np.log2(ratio)).sum(axis=-1))

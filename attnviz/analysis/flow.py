@@ -1,0 +1,107 @@
+"""How much can flow from a token back to each input token, if every weight is a pipe of that width."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.trace import Floats
+
+Doubles = NDArray[np.float64]
+
+_NOTHING = 1e-12  # less than this is what is left when doubles are subtracted
+
+
+def flow(mixed: Floats, token: int, source: int) -> float:
+    """The maximum flow from `token` after the last layer to `source` before the first (Abnar & Zuidema 2020).
+
+    Between a token of one layer and a token of the layer below, no more can flow than Ã says; a token hands
+    on what it gets. All inputs are asked one by one, so that their flows may use the same pipes and need not
+    sum to 1.
+
+    Args:
+        mixed: [layer, query, key], as `rollout.mixed` returns it, the first layer first.
+        token, source: from 0.
+
+    Returns:
+        0 to 1.
+    """
+    layers, tokens, _ = mixed.shape
+    capacity = np.zeros(((layers + 1) * tokens,) * 2)
+    for layer, widths in enumerate(mixed):
+        below, above = layer * tokens, (layer + 1) * tokens
+        capacity[above : above + tokens, below : below + tokens] = widths
+    return max_flow(capacity, layers * tokens + token, source)
+
+
+def max_flow(capacity: Doubles, source: int, sink: int) -> float:
+    """The most that can flow from one node to another (Dinitz 1970), by waves (Karzanov 1974).
+
+    Args:
+        capacity: [node, node], how much may flow from the first to the second.
+        source, sink: two different nodes.
+    """
+    residual = capacity.copy()
+    total = 0.0
+    while (distance := _distances(residual, sink))[source] > 0:
+        total += _blocking_flow(residual, distance, source)
+    return total
+
+
+def _distances(residual: Doubles, sink: int) -> NDArray[np.intp]:
+    """How many pipes each node is away from the sink; −1: no way leads there."""
+    is_open = residual > _NOTHING
+    distance = np.full(len(residual), -1)
+    distance[sink] = 0
+    frontier = np.array([sink])
+    while frontier.size:
+        next_to = is_open[:, frontier].any(axis=1) & (distance < 0)
+        distance[next_to] = distance[frontier[0]] + 1
+        frontier = np.flatnonzero(next_to)
+    return distance
+
+
+def _blocking_flow(residual: Doubles, distance: NDArray[np.intp], source: int) -> float:
+    """Fills the shortest ways until each has a full pipe; changes `residual`, returns what has arrived.
+
+    A wave pours everything downwards as far as it goes. A node that cannot pass on all it got is closed, and
+    gives the rest back to those who can try elsewhere.
+    """
+    levels = [np.flatnonzero(distance == away) for away in range(distance[source])]
+    levels.append(np.array([source]))
+    room = [residual[np.ix_(upper, lower)] for lower, upper in pairwise(levels)]
+    sent = [np.zeros_like(pipes) for pipes in room]
+    held = [np.zeros(len(level)) for level in levels]
+    closed = [np.zeros(len(level), dtype=np.bool_) for level in levels]
+    held[-1][:] = room[-1].sum()
+    while any((nodes > 0).any() for nodes in held[1:]):
+        for upper in range(len(levels) - 1, 0, -1):
+            lower = upper - 1
+            poured = _poured(held[upper], (room[lower] - sent[lower]) * ~closed[lower])
+            sent[lower] += poured
+            held[upper] = _left(held[upper] - poured.sum(axis=1))
+            held[lower] += poured.sum(axis=0)
+            closed[upper] |= held[upper] > 0
+        for lower in range(1, len(levels) - 1):
+            back = _poured(held[lower] * closed[lower], sent[lower].T).T
+            sent[lower] -= back
+            held[lower] = _left(held[lower] - back.sum(axis=0))
+            held[lower + 1] += back.sum(axis=1)
+        held[-1][:] = 0  # what comes back to the source found no way
+    for lower, flowing in enumerate(sent):
+        residual[np.ix_(levels[lower + 1], levels[lower])] -= flowing
+        residual[np.ix_(levels[lower], levels[lower + 1])] += flowing.T
+    return float(held[0].sum())
+
+
+def _poured(held: Doubles, room: Doubles) -> Doubles:
+    """What each node [row] pours into its pipes [row, column], one pipe after the other."""
+    before = room.cumsum(axis=1) - room
+    poured: Doubles = np.clip(held[:, None] - before, 0, room)
+    return poured
+
+
+def _left(held: Doubles) -> Doubles:
+    return np.where(held > _NOTHING, held, 0.0)

@@ -1,0 +1,94 @@
+"""How sure a share of right answers is, and how good the best of many guessers would be by chance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+"""Of the intervals that are shown."""
+
+
+def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Wilson's score interval for a share (Wilson 1927, “Probable inference, the law of succession”).
+
+    All shares p that a test would not reject: |right/total − p| ≤ z·√(p(1 − p)/total), which is
+
+        (p̂ + z²/2n ± z·√(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n).
+
+    Unlike p̂ ± z·√(p̂(1 − p̂)/n) it stays between 0 and 1, and is right for few answers too.
+
+    Args:
+        right: how many answers are right.
+        total: of how many, each independent of the others.
+        confidence: how often such an interval holds the true share.
+
+    Returns:
+        Its ends, 0 to 1; (0, 1) of no answers at all.
+
+    Raises:
+        ValueError: `right` is not between 0 and `total`.
+    """
+    if not 0 <= right <= total:
+        raise ValueError(f"{right} right answers of {total}.")
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = right / total
+    middle = share + z * z / (2 * total)
+    reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    low, high = ((middle + sign * reach) / (1 + z * z / total) for sign in (-1, 1))
+    return (0.0 if right == 0 else low), (1.0 if right == total else high)
+
+
+def expected_best(totals: Sequence[int], chance: float) -> float:
+    """How many right answers the best of several independent guessers has on average.
+
+    E[max] = Σₖ (1 − Πᵢ Fᵢ(k)), k = 0, 1, …, where Fᵢ is the distribution of one guesser, binomial(nᵢ, p).
+
+    Args:
+        totals: how many questions each guesser answers, nᵢ.
+        chance: with what probability p each answer is right.
+    """
+    most = max(totals, default=0)
+    all_at_most = np.ones(most)
+    for total, guessers in Counter(totals).items():
+        at_most = np.ones(most)
+        at_most[:total] = np.minimum(np.cumsum(np.exp(_logarithms(total, chance))), 1.0)[:total]
+        all_at_most *= at_most**guessers
+    return float((1 - all_at_most).sum())
+
+
+def chance_of_as_many(right: int, total: int, chance: float, guessers: int = 1) -> float:
+    """How probable it is that one of several guessers has so many right answers or more, at most; 0 to 1.
+
+    m·P(X ≥ k): Bonferroni's bound, which holds even if the guessers' answers depend on each other, as those
+    of the heads of one model do. Of one guesser, it is the probability itself.
+
+    Args:
+        right: how many right answers, k.
+        total: of how many.
+        chance: with what probability each answer is right.
+        guessers: how many, m.
+    """
+    return min(1.0, guessers * math.fsum(np.exp(_logarithms(total, chance))[right:]))
+
+
+def _logarithms(total: int, chance: float) -> NDArray[np.float64]:
+    """The logarithms of P(X = k), [k]: the powers of many questions are too small for a number."""
+    some = math.lgamma(total + 1)
+    return np.array(
+        [
+            some
+            - math.lgamma(right + 1)
+            - math.lgamma(total - right + 1)
+            + right * math.log(chance)
+            + (total - right) * math.log1p(-chance)
+            for right in range(total + 1)
+        ]
+    )

@@ -1,0 +1,76 @@
+"""How much each token really hands over: the length of what is read, not the weight alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Floats
+
+
+def handed_over(block: Block, query: int) -> Floats:
+    """αᵢⱼ f(xⱼ) with f(x) = (x W_V + b_V) W_O, head by head (Kobayashi et al. 2020, equation 3).
+
+    Args:
+        block: one layer's attention; its values hold b_V already.
+        query: the token i that reads, from 0.
+
+    Returns:
+        [head, key, d_model]; summed over heads and keys it is what the token reads, but for W_O's bias.
+
+    Raises:
+        AttnvizError: the model's W_O was not found.
+    """
+    if block.projection is None:
+        raise AttnvizError(
+            "This model does something else with its heads’ outputs before it mixes them, so its W_O was "
+            "not found, and the lengths cannot be computed."
+        )
+    carried: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
+    return carried
+
+
+def head_norms(block: Block, query: int) -> Floats:
+    """‖αᵢⱼ f(xⱼ)‖ of each head, [head, key]; arguments and errors as in `handed_over`."""
+    return _length(handed_over(block, query))
+
+
+def layer_norms(block: Block, query: int) -> Floats:
+    """‖Σₕ αᵢⱼ f(xⱼ)‖, [key]: the heads' vectors are added before the length is taken, as in the paper (§5).
+
+    What two heads take from a token can cancel. Arguments and errors as in `handed_over`.
+    """
+    return _length(handed_over(block, query).sum(axis=0))
+
+
+def surrounded_norms(
+    block: Block, query: int, residual: Floats, gain: Floats | None = None, deviation: float = 1.0
+) -> Floats:
+    """The same after the residual connection and the layer norm (Kobayashi et al. 2021, equations 9 to 11).
+
+    The token's own vector xᵢ goes around the attention and is added to what it hands itself. The layer norm
+    that follows takes off each vector's mean, divides by one number for all and multiplies by γ. It is linear
+    but for that one number, so every part can go through it alone.
+
+    Args:
+        block: a self-attention.
+        query: the token i that reads, from 0.
+        residual: [d_model], xᵢ.
+        gain: [d_model], γ of the layer norm that follows; None: none follows.
+        deviation: what it divides by at this token, √(σ² + ε) of the whole sum.
+
+    Returns:
+        [key].
+
+    Raises:
+        AttnvizError: as in `handed_over`.
+    """
+    parts = handed_over(block, query).sum(axis=0)
+    parts[query] += residual
+    if gain is not None:
+        parts = (parts - parts.mean(axis=-1, keepdims=True)) / deviation * gain
+    return _length(parts)
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(vectors, axis=-1), dtype=np.float32)

@@ -1,0 +1,66 @@
+"""Which tokens are punctuation, and which belong to a word that stands in the sentence twice."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from attnviz.trace import Mask, Token
+
+_NONE = -1
+_MARKS = frozenset("$+<=>^`|~")  # what BERT counts as punctuation besides Unicode's (Devlin et al. 2019)
+
+
+def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
+    """For each [token], True where it stands for punctuation alone; never for a special token.
+
+    Punctuation is what Unicode calls so (categories P…), and $ + < = > ^ ` | ~.
+
+    Args:
+        tokens: of one text, or of a pair of sentences.
+        texts: what they stand in, by `token.sentence`.
+    """
+    found = [
+        not token.special and _is_punctuation(texts[token.sentence][token.start : token.end])
+        for token in tokens
+    ]
+    return np.array(found, dtype=np.bool_)
+
+
+def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
+    """For each [token, token], True where two tokens belong to two words that are spelled alike.
+
+    Capitals do not count: “The” and “the” are alike. The pieces of one word are one word, not two, and
+    punctuation is no word.
+
+    Args:
+        tokens: of one text, or of a pair of sentences.
+        texts: what they stand in, by `token.sentence`.
+    """
+    words = [_NONE if token.word is None or token.special else token.word for token in tokens]
+    spans: dict[int, tuple[int, int, int]] = {}  # of each word: its sentence, and where it begins and ends
+    for number, token in zip(words, tokens, strict=True):
+        if number != _NONE:
+            sentence, start, _ = spans.get(number, (token.sentence, token.start, 0))
+            spans[number] = sentence, start, token.end
+    known: dict[str, int] = {}
+    # Words that are spelled alike get one number; what is no word gets none.
+    alike = {_NONE: _NONE}
+    for number, (sentence, start, end) in spans.items():
+        typed = texts[sentence][start:end]
+        is_word = typed.strip() and not _is_punctuation(typed)
+        alike[number] = known.setdefault(typed.strip().casefold(), len(known)) if is_word else _NONE
+    one, spelled = np.array(words), np.array([alike[number] for number in words])
+    same = (spelled[:, None] == spelled) & (one[:, None] != one) & (spelled != _NONE)
+    return np.asarray(same, dtype=np.bool_)
+
+
+@lru_cache(1 << 14)  # in a text of many sentences the same few thousand come again and again
+def _is_punctuation(typed: str) -> bool:
+    letters = typed.strip()
+    return bool(letters) and all(
+        letter in _MARKS or unicodedata.category(letter).startswith("P") for letter in letters
+    )

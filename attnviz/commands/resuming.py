@@ -1,0 +1,121 @@
+"""Work over a text that may be broken off: what is done is kept in a file, and the same command goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attnviz.capture.catalogue import Entry
+from attnviz.commands.telling import show_bar
+from attnviz.errors import AttnvizError
+from attnviz.heads import findings_file
+from attnviz.heads.corpus import Corpus, Engine, Found, over
+from attnviz.heads.findings_file import Job
+from attnviz.heads.progress import Progress
+
+KEEP_SECONDS = 30.0
+"""How often the work done so far is kept, besides when it is broken off."""
+
+
+def job_of(corpus: Corpus, entry: Entry) -> Job:
+    """What is computed, as its file says it."""
+    return Job(
+        model=entry.name,
+        files=hashlib.sha256(repr(entry.origin).encode("utf-8", "replace")).hexdigest()[:16],
+        text=corpus.key,
+        lines=corpus.lines,
+        layers=entry.layers_of(entry.kinds[0]),
+        heads=entry.heads,
+    )
+
+
+def counted(corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None) -> Found:
+    """All that is in the text, from where an earlier run was broken off; how far it is stands on stderr.
+
+    Args:
+        corpus: the text.
+        entry: the model.
+        engine: who does the work.
+        keep: where unfinished work is kept; None: a file in this folder, named after text and model. It is
+            deleted when all is done.
+
+    Raises:
+        AttnvizError: the file holds other work, or nothing can be kept there, or the model cannot be used.
+        KeyboardInterrupt: it was broken off, and what was done is kept.
+    """
+    job = job_of(corpus, entry)
+    keep = keep or Path(f"attnviz-heads-{hashlib.sha256(repr(job).encode()).hexdigest()[:8]}.npz")
+    whole = _begun(keep, job)
+    kept_at = time.monotonic()
+    try:
+        with _shown() as show:
+            for step in over(corpus, entry.name, engine=engine, begun=whole):
+                show(step)
+                if step.found.whole:
+                    whole = step.found
+                    if time.monotonic() - kept_at > KEEP_SECONDS:
+                        findings_file.write(keep, job, whole)
+                        kept_at = time.monotonic()
+    except BaseException:
+        if whole is not None and whole.lines:
+            findings_file.write(keep, job, whole)
+            sys.stderr.write(
+                f"\n{whole.lines:,} of {corpus.lines:,} lines are done and kept in {keep}. The same command "
+                "goes on from there.\n"
+            )
+        raise
+    assert whole is not None  # noqa: S101 - it tells at least with what it began; for the type checker
+    keep.unlink(missing_ok=True)
+    return whole
+
+
+def _begun(keep: Path, job: Job) -> Found | None:
+    """What an earlier run has kept; None: nothing."""
+    if not os.access(keep.parent, os.W_OK):
+        raise AttnvizError(
+            f"Unfinished work cannot be kept in {keep}. Choose a file in a folder that may be written to: "
+            "--keep FILE"
+        )
+    if not keep.exists():
+        return None
+    other, found = findings_file.read(keep)
+    if other != job:
+        raise AttnvizError(
+            f"{keep} holds the work on another text, or with another model. Delete it, or choose another "
+            "--keep FILE."
+        )
+    sys.stderr.write(f"Going on from {keep}: {found.lines:,} of {job.lines:,} lines are done.\n")
+    return found
+
+
+@contextmanager
+def _shown() -> Iterator[Callable[[Progress[Found]], None]]:
+    """Shows how far it is: a bar where somebody watches, else a line for every tenth."""
+    watched = sys.stderr.isatty()
+    began = time.monotonic()
+    first: list[int] = []
+    told = 0
+
+    def show(step: Progress[Found]) -> None:
+        nonlocal told
+        if not first:
+            first.append(step.done)
+        spent = time.monotonic() - began
+        speed = (step.done - first[0]) / spent if spent > 0 else 0.0
+        beside = f"{step.done:,} of {step.total:,} lines, {speed:,.0f} a second"
+        if watched:
+            show_bar(step.done / step.total, f"{beside}\033[K", sys.stderr)
+        elif (tenth := 10 * step.done // step.total) > told:
+            told = tenth
+            sys.stderr.write(f"{beside}\n")
+
+    try:
+        yield show
+    finally:
+        if watched:
+            sys.stderr.write("\r\033[K")

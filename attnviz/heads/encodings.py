@@ -1,0 +1,112 @@
+"""The lines of a text, wherever it lies, and whether it is one at all."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from attnviz.errors import UnreadableText, quoted
+
+Source = str | bytes | Path
+"""A text, the bytes of a file, or where a file lies."""
+
+MOST_BROKEN = 0.1
+"""Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
+
+_CHUNK = 1 << 20
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_HALF = re.compile("[\ud800-\udfff]")
+
+# How files begin that are no plain text, and what to do with them.
+_KNOWN = (
+    (b"%PDF", "a PDF. Copy its text into a plain text file"),
+    (b"PK\x03\x04", "packed, as .docx, .xlsx and .zip are. Save it as plain text (.txt)"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document. Save it as plain text (.txt)"),
+    (b"{\\rtf", "rich text (RTF). Save it as plain text (.txt)"),
+    (b"\x1f\x8b", "compressed. Unpack it first"),
+    (b"\xff\xfe", "in UTF-16, which some editors call “Unicode”. Save it as UTF-8"),
+    (b"\xfe\xff", "in UTF-16. Save it as UTF-8"),
+)
+
+
+def lines_of(source: Source) -> Iterator[str]:
+    """Line by line, without the line ends; bytes that are no UTF-8 come as half characters (surrogates).
+
+    Only one line is held beside the source itself, and none of a file that lies somewhere.
+    """
+    if isinstance(source, str):
+        for match in _LINE.finditer(source):
+            if match.start() < len(source):
+                yield match[1]
+        return
+    with _opened(source) as file:
+        for line in file:
+            yield line.removesuffix("\n")
+
+
+def broken(line: str) -> bool:
+    """Whether a line holds what is no character."""
+    return _HALF.search(line) is not None
+
+
+def refuse_other_files(source: Source, name: str) -> None:
+    """Look at the beginning of a file, and for the zeros that no text has.
+
+    Raises:
+        UnreadableText: it is no plain text in UTF-8; the message says what to do.
+        OSError: it cannot be read.
+    """
+    begun = False
+    for chunk in _chunks(source):
+        if not begun:
+            what = next((told for sign, told in _KNOWN if chunk.startswith(sign)), None)
+            if what is not None:
+                raise UnreadableText(f"{quoted(name)} is {what}, and try again.")
+        begun = True
+        if b"\0" in chunk:
+            raise UnreadableText(
+                f"{quoted(name)} is no text in UTF-8: it holds zeros, as pictures, programs and texts in "
+                "UTF-16 do. Save it as plain text in UTF-8, and try again."
+            )
+
+
+def refuse_other_encodings(name: str, lines: int, damaged: int) -> None:
+    """Refuse a text too many of whose lines are no UTF-8.
+
+    Raises:
+        UnreadableText: the message says what to do.
+    """
+    if damaged > MOST_BROKEN * lines:
+        raise UnreadableText(
+            f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines hold other bytes. It may be "
+            "in Latin-1 (Windows-1252). Open it in an editor, save it as UTF-8, and try again."
+        )
+
+
+def digest(source: Source) -> str:
+    """The SHA-256 of the text's bytes, in hexadecimal digits."""
+    found = hashlib.sha256()
+    for chunk in _chunks(source):
+        found.update(chunk)
+    return found.hexdigest()
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+        return
+    for start in range(0, len(source), _CHUNK):
+        part = source[start : start + _CHUNK]
+        yield part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+
+
+def _opened(source: bytes | Path) -> TextIO:
+    if isinstance(source, Path):
+        return source.open(encoding="utf-8-sig", errors="surrogateescape")
+    return io.TextIOWrapper(io.BytesIO(source), encoding="utf-8-sig", errors="surrogateescape")

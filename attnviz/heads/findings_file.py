@@ -1,0 +1,121 @@
+"""What was found over a text, as a file: an NPZ archive that numpy opens anywhere, and that runs nothing.
+
+Inside lie `header` (JSON as bytes: what was read with what, and which lines were not) and the sums of a
+`Tally`, each under its name. A file of unfinished work is of the same kind: its header says which parts are
+done.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attnviz.analysis.tally import NAMES, Tally
+from attnviz.errors import AttnvizError, quoted
+from attnviz.heads.corpus import PART, Found, Skipped
+
+FORMAT = "attnviz heads"
+VERSION = 1
+
+_MOST_QUOTED = 200  # characters of another library's complaint that the message repeats
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is computed: two of the same give the same figures.
+
+    Attributes:
+        model: the model's name.
+        files: short, and another one as soon as the model's files are others.
+        text: the `key` of the corpus.
+        lines: how many it has.
+        layers, heads: of the model.
+    """
+
+    model: str
+    files: str
+    text: str
+    lines: int
+    layers: int
+    heads: int
+
+
+def write(file: Path, job: Job, found: Found) -> None:
+    """Write what was found; whoever is interrupted while writing leaves what was there before.
+
+    Args:
+        file: a path, taken as it is.
+        job: what was computed.
+        found: as far as it came; `whole`. Sums of further measures are not written.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "job": asdict(job),
+        "part": PART,
+        "rules": NAMES,
+        "empty": found.empty,
+        "skipped": found.skipped,
+        "named": [asdict(skipped) for skipped in found.named],
+        "parts": sorted(found.parts),
+    }
+    arrays: dict[str, Any] = found.tally.arrays()
+    arrays["header"] = np.frombuffer(json.dumps(header).encode("ascii"), dtype=np.uint8)
+    beside = file.with_name(f".{file.name}.new")
+    try:
+        with beside.open("wb") as opened:
+            np.savez_compressed(opened, **arrays)
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read(file: Path) -> tuple[Job, Found]:
+    """Read what `write` wrote. Nothing in the file is run.
+
+    Raises:
+        AttnvizError: it is no such file, of another version, or damaged.
+        OSError: it cannot be opened.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            header = json.loads(archive["header"].tobytes())
+            _check(header, file.name)
+            job = Job(**header["job"])
+            return job, _found(header, Tally.from_arrays(archive, job.layers, job.heads))
+    except (AttnvizError, OSError):
+        raise
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise AttnvizError(
+            f"{quoted(file.name)} does not hold what heads do, or it is damaged "
+            f"({str(error).strip()[:_MOST_QUOTED]})."
+        ) from error
+
+
+def _check(header: dict[str, Any], name: str) -> None:
+    """Whether this version wrote the file."""
+    if header["format"] != FORMAT:
+        raise ValueError(f"it says that it is {header['format']!r}")
+    if (header["version"], header["part"], tuple(header["rules"])) != (VERSION, PART, NAMES):
+        raise AttnvizError(
+            f"{quoted(name)} was written by another version of attnviz. Delete it, or choose another file."
+        )
+
+
+def _found(header: dict[str, Any], tally: Tally) -> Found:
+    return Found(
+        tally=tally,
+        empty=int(header["empty"]),
+        skipped=int(header["skipped"]),
+        named=tuple(Skipped(int(each["line"]), str(each["why"])) for each in header["named"]),
+        parts=frozenset(map(int, header["parts"])),
+    )

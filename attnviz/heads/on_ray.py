@@ -1,0 +1,114 @@
+"""The same work on several processors or machines at once, by Ray: one model in each of its actors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import add
+from types import ModuleType
+from typing import Any
+
+from attnviz.errors import AttnvizError
+from attnviz.heads.corpus import Counted, Engine, Found, Measure, Part, count
+
+HERE = "local"
+"""The address that means: processes of this machine, begun for this work and ended with it."""
+
+# Set to 0, nothing listens to other machines; Ray's name for it says for whom it was made.
+_DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+_REPORTS = "RAY_USAGE_STATS_ENABLED"
+_AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
+_MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
+
+
+def on_ray(workers: int, address: str = HERE) -> Engine:
+    """An engine of so many actors, each with a model of its own and one processor.
+
+    Nothing is told to Ray's makers, no dashboard is served, and unless an address is given nothing listens to
+    other machines.
+
+    Args:
+        workers: how many actors.
+        address: of a cluster that runs already, on whose machines attnviz is installed; or `HERE`.
+
+    Raises:
+        AttnvizError: Ray is not installed, or no cluster is at the address (when the work begins).
+    """
+    os.environ[_REPORTS] = "0"
+    if address == HERE:
+        os.environ[_DOORS] = "0"  # read when ray is imported
+    ray = _ray()
+
+    def engine(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
+        _begin(ray, workers, address)
+        try:
+            yield from _shared_out(ray, parts, workers, model, measures)
+        finally:
+            ray.shutdown()
+
+    return engine
+
+
+class _Counter:
+    """What each actor is: it loads the model with its first part."""
+
+    def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
+        """All that is found in one part."""
+        found: Found = reduce(add, count(part, model, measures))
+        return Counted(found, part.number)
+
+
+def _shared_out(
+    ray: ModuleType, parts: Iterator[Part], workers: int, model: str, measures: Mapping[str, Measure]
+) -> Iterator[Counted]:
+    """Each part goes to the actor that has least to do; what is found comes as it is done."""
+    remote = ray.remote(num_cpus=1)(_Counter)
+    actors = [remote.remote() for _ in range(workers)]
+    waiting: dict[Any, Any] = {}
+    for actor in actors * _AHEAD:
+        if (part := next(parts, None)) is not None:
+            waiting[actor.count.remote(part, model, measures)] = actor
+    while waiting:
+        (done,), _ = ray.wait(list(waiting), num_returns=1)
+        actor = waiting.pop(done)
+        if (part := next(parts, None)) is not None:
+            waiting[actor.count.remote(part, model, measures)] = actor
+        try:
+            counted: Counted = ray.get(done)
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, AttnvizError):
+                raise error.cause from None
+            raise
+        yield counted
+
+
+def _begin(ray: ModuleType, workers: int, address: str) -> None:
+    alone: dict[str, Any] = {
+        "num_cpus": workers,
+        "include_dashboard": False,
+        "object_store_memory": _MEMORY,
+    }
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level="error",
+            **(alone if address == HERE else {}),
+        )
+    except (ConnectionError, ValueError, OSError) as error:
+        raise AttnvizError(
+            f"Ray cannot be reached at {address}: {error}. Start it there (ray start --head), or leave "
+            "--address out to use this machine alone."
+        ) from error
+
+
+def _ray() -> ModuleType:
+    try:
+        import ray
+    except ImportError as error:
+        raise AttnvizError(
+            "Ray is not installed. It is an optional extra: python -m pip install -r requirements-ray.txt"
+        ) from error
+    module: ModuleType = ray
+    return module

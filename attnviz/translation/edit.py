@@ -1,0 +1,143 @@
+"""One change to what a head looks at: how it is told, how it is written, and where it fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from attnviz.errors import InvalidEdit
+from attnviz.trace import Kind
+
+Edits = Sequence["Edit"]
+"""What is changed while one sentence is read, one edit after the other."""
+
+_NUMBER = "([1-9][0-9]{0,3})"
+_WRITTEN = re.compile(
+    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: {_NUMBER}?>{_NUMBER})?", re.ASCII
+)
+_MOST_QUOTED = 40  # characters of an unreadable edit that its error message repeats
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change to one head's weights; all numbers count from 0.
+
+    Silence: the weights become 0. The query then reads nothing through this head: the head adds nothing to
+    the output, not even an average (W_O's bias belongs to no head and stays).
+
+    Point: one key gets the whole weight, 1, and all others get 0.
+
+    Move: what a query gave to one key goes to another one; the row still sums to 1.
+
+    Written, everything counts from 1:
+
+    - "encoder 2-1" silences the first head of the encoder's second layer,
+    - "encoder 2-1 9" silences its row of the ninth token only,
+    - "encoder 2-1 9 >7" points that row at the seventh token,
+    - "encoder 2-1 >7" points all of the head's rows there,
+    - "encoder 2-1 9 2>7" moves what the row gave to the second token to the seventh.
+
+    Attributes:
+        kind, layer, head: where.
+        query: whose row; None: every row of the head.
+        source: the key that a move takes from; None: there is none, or the row is pointed at `target`.
+        target: the key that gets the weight; None: nothing does, that is silence.
+
+    Raises:
+        InvalidEdit: a number is negative, a move has no row or only one of its ends, or the decoder is made
+            to look ahead.
+    """
+
+    kind: Kind
+    layer: int
+    head: int
+    query: int | None = None
+    source: int | None = None
+    target: int | None = None
+
+    def __post_init__(self) -> None:
+        numbers = (self.layer, self.head, self.query, self.source, self.target)
+        if self.kind not in get_args(Kind) or any(number is not None and number < 0 for number in numbers):
+            raise InvalidEdit("An edit names encoder, decoder or cross, and counts from 0.")
+        if self.source is not None and (self.query is None or self.target is None):
+            raise InvalidEdit(
+                "An edit that moves a weight names a row, the key it takes from, and the key it gives to."
+            )
+        if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
+            raise InvalidEdit(f"“{self}” looks ahead: the decoder does not know its later words yet.")
+
+    def __str__(self) -> str:
+        row = "" if self.query is None else f" {self.query + 1}"
+        source = "" if self.source is None else self.source + 1
+        target = "" if self.target is None else f" {source}>{self.target + 1}"
+        return f"{self.kind} {self.layer + 1}-{self.head + 1}{row}{target}"
+
+    @classmethod
+    def parse(cls, text: str) -> Edit:
+        """`str(edit)` undone.
+
+        Raises:
+            InvalidEdit: the text is no edit.
+        """
+        match = _WRITTEN.fullmatch(text)
+        if match is None:
+            asked = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+            raise InvalidEdit(
+                f"“{asked}” is no edit. Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1, row 9, "
+                "what goes to key 2 goes to key 7."
+            )
+        kind, layer, head, *found = match.groups()
+        row = (None if number is None else int(number) - 1 for number in found)
+        return cls(cast("Kind", kind), int(layer) - 1, int(head) - 1, *row)
+
+
+def by_place(
+    edits: Sequence[Edits], heads: Mapping[tuple[Kind, int], int]
+) -> dict[tuple[Kind, int], tuple[Edits, ...]]:
+    """The edits of each attention that has any: for each sentence of a batch its own.
+
+    Args:
+        edits: for each sentence.
+        heads: how many heads the attention of each kind and layer has.
+
+    Raises:
+        InvalidEdit: the model has no such layer or head.
+    """
+    named = dict.fromkeys(edit for of_sentence in edits for edit in of_sentence)
+    for edit in named:
+        place = (edit.kind, edit.layer)
+        if place not in heads:
+            raise InvalidEdit(
+                f"The edit names {edit.kind} layer {edit.layer + 1}, which this model does not have."
+            )
+        if edit.head >= heads[place]:
+            raise InvalidEdit(f"“{edit}” names head {edit.head + 1} of {heads[place]}.")
+    return {
+        place: tuple(tuple(edit for edit in one if (edit.kind, edit.layer) == place) for one in edits)
+        for place in dict.fromkeys((edit.kind, edit.layer) for edit in named)
+    }
+
+
+def refuse_misfits(edits: Iterable[Edit], source: int, target: int) -> None:
+    """Refuse edits of tokens that a sentence does not have.
+
+    Args:
+        edits: of one sentence.
+        source: how many tokens the encoder reads.
+        target: how many tokens the decoder reads; a model of one stack reads equally many in both.
+
+    Raises:
+        InvalidEdit: names the first edit that does not fit.
+    """
+    for edit in edits:
+        queries = source if edit.kind == "encoder" else target
+        keys = target if edit.kind == "decoder" else source
+        for number, count, name in (
+            (edit.query, queries, "row"),
+            (edit.source, keys, "key"),
+            (edit.target, keys, "key"),
+        ):
+            if number is not None and number >= count:
+                raise InvalidEdit(f"“{edit}” names {name} {number + 1}, but there are {count} here.")

@@ -1,0 +1,183 @@
+/* aligned matrices: first, second and difference on one grid of words; aligned_matrices.py has the message. */
+
+const LEAST_CELL = 5; // pictures stand side by side while their cells are this large
+const GAP = 20;
+
+class AlignedMatrices {
+  constructor(parent) {
+    this.pinned = { query: null, key: null };
+    this.at = null;
+    this.marked = new Choice();
+    this.grid = element("div", { class: "panels" });
+    this.words = element("p", { class: "words", "aria-live": "polite" });
+    this.note = element("p", { class: "note" });
+    this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: "" });
+    this.stage = element("div", { class: "stage" }, this.grid, this.tip);
+    this.root = element("div", { class: "root aligned" }, this.stage, this.words, this.note);
+    parent.append(this.root);
+    this.parts = [0, 1, 2].map((number) => this.part(number));
+    this.observer = new ResizeObserver(() => this.data && this.draw());
+    this.observer.observe(this.root);
+    this.stopListening = listen({
+      "attnviz:data": ({ detail }) => detail.id === this.data?.pixels && this.draw(),
+    });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.stopListening();
+    this.root.remove();
+  }
+
+  /** One matrix with its title and its scale; `panel` asks `matrix` for what all three share. */
+  part(number) {
+    const all = this;
+    const view = {
+      get theme() {
+        return all.theme;
+      },
+      get pinned() {
+        return { query: all.marked.value, key: null };
+      },
+      get data() {
+        const { title, kind } = all.data.pictures[number];
+        return { heading: title, kind };
+      },
+      pick: (row) => all.pick(row),
+    };
+    const panel = new Panel({
+      view,
+      get queries() {
+        return all.labels("rows");
+      },
+      get keys() {
+        return all.labels("columns");
+      },
+      get at() {
+        return all.at;
+      },
+      point: (panel, cell) => all.point(panel, cell, number),
+    });
+    const title = element("div", { class: "caption" });
+    const scale = element("canvas", { role: "img" });
+    panel.root.prepend(title);
+    panel.root.append(element("div", { class: "legend" }, scale));
+    this.grid.append(panel.root);
+    return { panel, title, scale };
+  }
+
+  labels(side) {
+    return this.data[side].map(({ label }) => label);
+  }
+
+  update(data) {
+    this.data = data;
+    this.theme = themeOf(this.root);
+    this.marked.tell(data.row);
+    if (this.at && (this.at.i >= data.rows.length || this.at.j >= data.columns.length)) this.at = null;
+    this.note.textContent = data.note;
+    this.draw();
+  }
+
+  arrays() {
+    const set = allData().get(this.data.pixels);
+    const [rows, columns] = [this.data.rows.length, this.data.columns.length];
+    const shape = set?.arrays.levels.shape;
+    return shape?.[1] === rows && shape?.[2] === columns ? set.arrays : null;
+  }
+
+  draw() {
+    const room = this.root.clientWidth;
+    const arrays = this.arrays();
+    this.root.toggleAttribute("data-waiting", !arrays);
+    if (!room || !this.root.isConnected || !arrays) return;
+    const [rows, columns] = [this.data.rows.length, this.data.columns.length];
+    const third = Math.floor((room - 2 * GAP) / 3);
+    const layout = matrixLayout(third, this.labels("rows"), this.labels("columns"), this.theme.font);
+    const beside = room >= 720 && layout.cell >= LEAST_CELL;
+    const width = beside ? third : room;
+    this.parts.forEach(({ panel, title, scale }, number) => {
+      const { title: text, kind, high } = this.data.pictures[number];
+      const cut = arrays.levels.values.subarray(number * rows * columns, (number + 1) * rows * columns);
+      const limits = kind === "diverging" ? [-high, high] : [0, high];
+      const curve = kind === "diverging" ? 1 : 2;
+      const head = { values: cut, rows, columns, number: number + 1, limits, curve };
+      title.textContent = text;
+      panel.root.style.width = `${width}px`;
+      panel.show(head, width, false);
+      const unit = kind === "diverging" ? "signed percent" : "percent";
+      const { ticks } = legendOf({ data: { kind, unit } }, [head]);
+      scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}`);
+      const wide = Math.min(width, 260);
+      drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
+    });
+    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    this.tell();
+  }
+
+  /** The three numbers of a cell; NaN where there is none. */
+  numbers({ i, j }) {
+    const [rows, columns] = [this.data.rows.length, this.data.columns.length];
+    const values = this.arrays()?.values.values;
+    return [0, 1, 2].map((number) => values?.[(number * rows + i) * columns + j] ?? NaN);
+  }
+
+  point(panel, cell, number) {
+    this.at = cell;
+    for (const part of this.parts) part.panel.drawMarks();
+    this.place(panel, cell, number);
+    this.tell();
+  }
+
+  /** The number of the cell pointed at, beside it. */
+  place(panel, cell, number) {
+    this.tip.hidden = !cell;
+    if (!cell) return;
+    const value = this.numbers(cell)[number];
+    const unit = number === 2 ? "signed percent" : "percent";
+    this.tip.replaceChildren(...this.pair(cell), Number.isNaN(value) ? this.why(cell, number) : written(value, unit));
+    const { left, top, cell: w, cellHeight: h } = panel.layout;
+    const x = panel.root.offsetLeft + left + (cell.j + 1) * w + 10;
+    const y = panel.root.offsetTop + panel.picture.parentElement.offsetTop + top + cell.i * h + h / 2;
+    const over = x + this.tip.offsetWidth > this.root.clientWidth;
+    this.tip.style.left = `${Math.max(0, over ? x - this.tip.offsetWidth - w - 20 : x)}px`;
+    this.tip.style.top = `${y}px`;
+  }
+
+  pair({ i, j }) {
+    const { rows, columns } = this.data;
+    return [element("bdi", { text: rows[i].name }), " → ", element("bdi", { text: columns[j].name }), " "];
+  }
+
+  /** Why a cell of one picture has no number. */
+  why({ i, j }, number) {
+    const side = number === 2 ? "" : ["first", "second"][number];
+    const lacking = [this.data.rows[i], this.data.columns[j]].filter(({ only }) => only && only !== side);
+    return lacking.length ? (number === 2 ? "cannot be compared" : "no such word") : "masked";
+  }
+
+  /** "it → dog 66.4 % in the first sentence, 30.1 % in the second sentence: −36.3 pp". */
+  tell() {
+    const { at } = this;
+    if (!at) {
+      this.words.textContent = "Point at a cell to read it in all three pictures; click to choose its row.";
+      return;
+    }
+    const [first, second, change] = this.numbers(at);
+    const told = [first, second].map((value, number) => {
+      const text = Number.isNaN(value) ? this.why(at, number) : written(value, "percent");
+      return `${text} in the ${this.data.sides[number]}`;
+    });
+    const end = Number.isNaN(change) ? this.why(at, 2) : written(change, "signed percent");
+    this.words.replaceChildren(...this.pair(at), `${told.join(", ")}: ${end}`);
+  }
+
+  pick(row) {
+    if (this.data.rows[row].only) return; // nothing to compare it with
+    this.marked.choose(row);
+    for (const part of this.parts) part.panel.drawMarks();
+    this.trigger("pick", { row });
+  }
+}
+
+export default widget(AlignedMatrices);

@@ -1,0 +1,77 @@
+"""Two heads' weights and their difference side by side: the same word has the same place in all three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+from attnviz.ui.components.component import component, heard
+from attnviz.widgets.tokens import ShownToken
+
+_mount = component("aligned_matrices", "palette", "pens", "matrix")
+
+
+class Picture(TypedDict):
+    """One of the three matrices.
+
+    Attributes:
+        title: what stands above it.
+        kind: "sequential" (levels 0 to 254 = 0 to `high`, growing with the square root) or "diverging"
+            (127 = zero, linear); 255 is hatched.
+        high: the value of level 254.
+    """
+
+    title: str
+    kind: Literal["sequential", "diverging"]
+    high: float
+
+
+class Row(ShownToken):
+    """A row or a column.
+
+    Attributes:
+        only: which text alone has this word: "first" or "second"; "" if both have one here.
+    """
+
+    only: str
+
+
+def aligned_matrices(
+    key: str,
+    /,
+    *,
+    pixels: str,
+    pictures: Sequence[Picture],
+    sides: tuple[str, str],
+    rows: Sequence[Row],
+    columns: Sequence[Row],
+    row: int | None,
+    note: str,
+    on_pick: Callable[[int], None] | None = None,
+) -> None:
+    """Draws the matrices; a cell pointed at in one is ringed in all, and its numbers are told below.
+
+    Args:
+        key: Streamlit's key of this widget.
+        pixels: what `store.publish` returned for the arrays `levels`, uint8 [3, row, column], and `values`,
+            float32 [3, row, column]: first, second, and second − first; NaN where there is no number.
+        pictures: what the three are.
+        sides: what sentences call the first and the second: ("first sentence", "second sentence").
+        rows, columns: the aligned words.
+        row: the marked row; None for none.
+        note: what the colours mean, below the pictures.
+        on_pick: called with a row when the visitor clicks one of its cells.
+    """
+    _mount(
+        key=key,
+        data={
+            "pixels": pixels,
+            "pictures": list(pictures),
+            "sides": list(sides),
+            "rows": list(rows),
+            "columns": list(columns),
+            "row": row,
+            "note": note,
+        },
+        on_pick_change=heard(on_pick, key, "pick", "row"),
+    )

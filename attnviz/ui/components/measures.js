@@ -1,0 +1,160 @@
+/* measures: rows of coloured cells, one row a measure, one column a token; measures.py describes the data. */
+
+const half = (rank) => (Number.isInteger(rank) ? String(rank) : rank.toFixed(1));
+
+const STANDINGS = {
+  counted: "",
+  itself: "the token itself, not ranked",
+  aside: "not ranked",
+  unseen: "comes later: the token cannot look there",
+};
+
+class Measures {
+  constructor(parent) {
+    this.choice = new Choice();
+    this.table = element("div", { class: "table", role: "grid" });
+    this.fact = element("p", { class: "fact", "aria-live": "polite" });
+    this.root = element("div", { class: "root measures" }, element("div", { class: "scroller" }, this.table), this.fact);
+    parent.append(this.root);
+    this.table.onclick = ({ target }) => this.pick(target.closest("button"));
+    this.table.onpointerover = ({ target }) => this.point(target.closest("button"));
+    this.table.onpointerleave = () => this.point(null);
+    this.table.addEventListener("focusin", ({ target }) => this.point(target.closest("button")));
+    this.table.addEventListener("focusout", () => this.point(null));
+    this.table.onkeydown = (event) => {
+      moveFocus(event, this.tokens, this.tokens.length);
+      moveFocus(event, this.cells, this.tokens.length + 1);
+    };
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update(data) {
+    const theme = themeOf(this.root);
+    this.choice.tell(data.chosen);
+    const look = JSON.stringify({ ...data, chosen: "", dark: theme.dark });
+    this.data = data;
+    if (look !== this.look) this.build(theme);
+    this.look = look;
+    this.mark();
+    this.point(null);
+  }
+
+  build(theme) {
+    const { title, agreement, columns, lines } = this.data;
+    this.table.setAttribute("aria-label", title);
+    this.root.style.setProperty("--columns", columns.length);
+    const counted = columns.filter(({ standing }) => standing === "counted").length;
+    const head = element(
+      "div",
+      { role: "row", class: "row head" },
+      element("div", { role: "columnheader", class: "name corner" }, agreement),
+      ...columns.map(({ label, standing, title: longer }, column) =>
+        element(
+          "div",
+          { role: "columnheader", class: "cell" },
+          element(
+            "button",
+            { type: "button", class: `token ${standing}`, "data-column": column, title: longer },
+            element("bdi", { text: label }),
+          ),
+        ),
+      ),
+    );
+    const rows = lines.map((line, row) => {
+      const largest = Math.max(
+        ...line.values.filter((_, column) => columns[column].standing === "counted"),
+        Number.MIN_VALUE,
+      );
+      const cells = line.values.map((value, column) => {
+        const { label, standing } = columns[column];
+        const rank = line.ranks[column];
+        const cell = element("button", {
+          type: "button",
+          class: `value ${standing}`,
+          "data-row": row,
+          "data-column": column,
+          "data-value": value,
+          "aria-label": `${line.label}, ${label}: ${line.written[column]}, ${rank ? `rank ${half(rank)} of ${counted}` : STANDINGS[standing]}`,
+          text: rank ? half(rank) : "",
+        });
+        if (standing === "counted") {
+          const rgb = theme.levels("sequential")[Math.round(254 * Math.min(1, value / largest))];
+          const [r, g, b] = rgb.map(linear);
+          cell.style.background = css(rgb);
+          cell.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+        }
+        return element("div", { role: "gridcell", class: "cell" }, cell);
+      });
+      const name = element(
+        "button",
+        { type: "button", class: "measure", "data-row": row, "data-measure": line.key },
+        element("span", { class: "label", text: line.label }),
+        " ",
+        element("span", { class: "agreement", text: line.agreement }),
+      );
+      return element(
+        "div",
+        { role: "row", class: row ? "row" : "row yardstick" },
+        element("div", { role: "rowheader", class: "name" }, name),
+        ...cells,
+      );
+    });
+    this.table.replaceChildren(head, ...rows);
+    this.tokens = [...head.querySelectorAll("button")];
+    this.cells = rows.flatMap((row) => [...row.querySelectorAll("button")]);
+    tabStop(this.tokens, 0);
+    tabStop(this.cells, 0);
+  }
+
+  mark() {
+    for (const [row, each] of [...this.table.children].slice(1).entries()) {
+      const chosen = this.data.lines[row].key === this.choice.value;
+      each.classList.toggle("chosen", chosen);
+      each.querySelector(".measure").setAttribute("aria-pressed", String(chosen));
+    }
+  }
+
+  /** The column under the pointer in all rows, and the number in words. */
+  point(button) {
+    const { columns, lines } = this.data;
+    const column = button?.dataset.column ?? null;
+    for (const each of [...this.tokens, ...this.cells]) {
+      each.classList.toggle("beside", column !== null && each.dataset.column === column);
+    }
+    const line = lines[button?.dataset.row];
+    const token = columns[column];
+    if (!line && !token) {
+      this.fact.textContent =
+        "Click a measure to read what it is, or a token to ask about that one. Pointing at a cell shows its number.";
+      return;
+    }
+    const counted = columns.filter(({ standing }) => standing === "counted").length;
+    const parts = [];
+    if (token) parts.push(element("bdi", { text: token.label }));
+    if (line && token) {
+      const rank = line.ranks[column];
+      parts.push(
+        ` · ${line.label}: ${line.written[column]}`,
+        rank ? `, rank ${half(rank)} of ${counted}` : ` (${STANDINGS[token.standing]})`,
+      );
+    } else if (line) parts.push(line.label);
+    else parts.push(token.standing === "counted" ? "" : ` (${STANDINGS[token.standing]})`);
+    this.fact.replaceChildren(...parts);
+  }
+
+  pick(button) {
+    if (!button) return;
+    const { row, column } = button.dataset;
+    if (row !== undefined) {
+      const { key } = this.data.lines[row];
+      this.choice.choose(key);
+      this.mark();
+      this.trigger("measure", { key });
+    } else if (column !== undefined) this.trigger("token", { place: this.data.columns[column].place });
+  }
+}
+
+export default widget(Measures);

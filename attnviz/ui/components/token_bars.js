@@ -1,0 +1,39 @@
+/* token bars: a number for every token, as bars of one scale; token_bars.py describes the message. */
+
+class TokenBars {
+  constructor(parent) {
+    this.title = element("p", { class: "title" });
+    this.list = element("ol");
+    this.root = element("div", { class: "root token-bars" }, this.title, this.list);
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  update({ title, bars }) {
+    themeOf(this.root);
+    this.title.textContent = title;
+    this.list.setAttribute("aria-label", title);
+    this.list.replaceChildren(...bars.map((bar) => this.row(bar)));
+  }
+
+  row({ number, label, size, written, also, marked }) {
+    const filled = element("span");
+    filled.style.width = `${100 * size}%`;
+    const item = element(
+      "li",
+      { class: marked ? "marked" : null },
+      element("small", { text: number }),
+      element("bdi", { text: label, title: label }),
+      element("span", { class: "bar", "aria-hidden": "true" }, filled),
+      element("span", { class: "written", text: written }),
+      element("span", { class: "also", text: also }),
+    );
+    item.dataset.size = size;
+    return item;
+  }
+}
+
+export default widget(TokenBars);

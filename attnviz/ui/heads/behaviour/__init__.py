@@ -1,0 +1,1 @@
+"""The sections of the page on what each head does, on one sentence and on many."""

@@ -1,0 +1,52 @@
+"""The choices of a rule and of a head, which all pictures of the page follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.analysis.tally import NAMES, RULES, Rule
+from attnviz.capture.catalogue import Entry
+from attnviz.trace import Kind
+from attnviz.ui.heads import choosing
+
+PARAMETERS = ("rule",)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the pictures show.
+
+    Attributes:
+        rule: by which heads are coloured.
+        layer, head: the head that is open, from 0.
+    """
+
+    rule: Rule
+    layer: int
+    head: int
+
+    @property
+    def name(self) -> str:
+        """The head's: "4-2"."""
+        return f"{self.layer + 1}-{self.head + 1}"
+
+
+def first_kind(entry: Entry) -> Kind:
+    """The attention that is looked at: an encoder's, where there is one."""
+    return entry.kinds[0]
+
+
+def choose(entry: Entry) -> Chosen:
+    """Draw the choices."""
+    left, right = st.columns([9, 4], vertical_alignment="bottom")
+    with left:
+        if st.session_state.get("rule", NAMES[0]) is None:  # a link that leaves it empty
+            st.session_state["rule"] = NAMES[0]
+        name = st.pills(
+            "Colour the heads by …", NAMES, default=NAMES[0], key="rule", bind="query-params", required=True
+        )
+    with right:
+        layer, head = choosing.head(entry, first_kind(entry))
+    return Chosen(RULES[NAMES.index(name)], layer, head)

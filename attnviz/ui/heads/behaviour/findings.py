@@ -1,0 +1,144 @@
+"""What is known of all heads, on the visitor's sentence or on a text of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.clusters import Plane, groups, plane
+from attnviz.analysis.divergence import Divergences, divergences
+from attnviz.analysis.sentence import percent
+from attnviz.analysis.shapes import ShapeSums, shapes
+from attnviz.analysis.tally import Figures, Rule, Tally, tally
+from attnviz.capture.given import Given
+from attnviz.heads.corpus import Found
+from attnviz.ui import caches
+from attnviz.ui.heads.behaviour.choices import first_kind
+
+GROUPS = 5
+"""Into how many groups heads are gathered: as many as there are marks that can be told apart in a picture."""
+
+_MOST_LISTED = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Which heads do alike.
+
+    Attributes:
+        plane: each head as a point, layer by layer.
+        group: [head], the number of its group, 0 for the largest.
+        bits: float64 [head, head], the mean Jensen–Shannon divergence.
+        sentences: on how many sentences.
+    """
+
+    plane: Plane
+    group: np.typing.NDArray[np.intp]
+    bits: np.typing.NDArray[np.float64]
+    sentences: int
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the sections of the page draw.
+
+    Attributes:
+        model: its name.
+        where: what was read, as it stands in a sentence: "In this sentence", "In 400 sentences".
+        tally: of every rule and head.
+        shapes: of every head.
+        alike: which heads do alike.
+        text: the sentence, where it is about a single one.
+    """
+
+    model: str
+    where: str
+    tally: Tally
+    shapes: ShapeSums
+    alike: Alike
+    text: str | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether it is about several sentences."""
+        return int(self.tally.sentences) > 1
+
+    @property
+    def names(self) -> list[str]:
+        """What the heads are called, layer by layer: "1-1", "1-2", and so on."""
+        return [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(self.tally.shape)]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def of_sentence(model: str, text: str) -> Findings:
+    """What the heads do in one sentence.
+
+    Raises:
+        AttnvizError: the model cannot read it.
+    """
+    kind = first_kind(caches.entry(model))
+    blocks = caches.trace(model, Given(text)).of_kind(kind)
+    weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
+    tokens = blocks[0].query_tokens
+    return Findings(
+        model,
+        "In this sentence",
+        tally([text], [tokens], weights, masks),
+        shapes(weights, masks, [token.sentence for token in tokens]),
+        _alike(divergences(weights)),
+        text,
+    )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def shapes_of_pair(model: str, text: str, second: str) -> ShapeSums:
+    """The shapes of the heads in two sentences that are read in one go.
+
+    Raises:
+        AttnvizError: the model cannot read them.
+    """
+    blocks = caches.trace(model, Given(text, second)).of_kind(first_kind(caches.entry(model)))
+    sentence_of = [token.sentence for token in blocks[0].query_tokens]
+    return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def of_many(model: str, corpus: str, sentences: int, _found: Found) -> Findings:  # noqa: ARG001 (of the cache)
+    """What the heads have done in so many sentences of a text, 1 or more, that has this key."""
+    where = f"In {sentences:,} sentence{'s' if sentences > 1 else ''}"
+    return Findings(model, where, _found.tally, _found.sums["shapes"], _alike(_found.sums["divergences"]))
+
+
+def _alike(sums: Divergences) -> Alike:
+    bits = sums.mean
+    return Alike(plane(bits), groups(bits, min(GROUPS, len(bits))), bits, sums.sentences)
+
+
+def written(rule: Rule, score: float) -> str:
+    """0.71 as "71 %", or 3.2 as "3.2 tokens"."""
+    if np.isnan(score):
+        return "no value"
+    return percent(score) if rule.unit == "share" else f"{score:.1f} tokens"
+
+
+def does(rule: Rule, score: str) -> str:
+    """What a head does, as the end of a sentence: "gives the token before it 71 % of its attention"."""
+    words = rule.words.split(" (")[0]
+    return words.replace("this share", score).replace("this many tokens", score)
+
+
+def spread(figures: Figures, layer: int, head: int) -> str:
+    """How much its sentences differ: "± 8"."""
+    deviation = float(figures.deviation[layer, head])
+    if figures.count[layer] < 2:
+        return ""
+    return f" ± {100 * deviation:.0f}" if figures.rule.unit == "share" else f" ± {deviation:.1f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Heads by their names, and how many more there are."""
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

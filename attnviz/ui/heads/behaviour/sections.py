@@ -1,0 +1,74 @@
+"""The page's sections in order, for one sentence and for a text that is being read."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.capture.catalogue import Entry
+from attnviz.heads import behaviour
+from attnviz.heads.corpus import Corpus, Found, over
+from attnviz.heads.progress import Progress
+from attnviz.ui import links, markdown
+from attnviz.ui.heads.behaviour import alike, rules, shapes, table
+from attnviz.ui.heads.behaviour.choices import Chosen
+from attnviz.ui.heads.behaviour.findings import Findings, of_many, of_sentence
+from attnviz.ui.heads.choosing import HERE
+from attnviz.ui.heads.working import working
+from attnviz.ui.work import SERVER
+
+_NOTHING_READ = (
+    "The model could read none of these lines. Choose another model, or give it words that it knows."
+)
+
+
+def on_sentence(entry: Entry, text: str, chosen: Chosen) -> None:
+    """Draw what the heads do in one sentence."""
+    _draw(of_sentence(entry.name, text), chosen)
+
+
+def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
+    """Draw what the heads do in a text, as far as it has been read."""
+    name = entry.name
+    work = SERVER.find(
+        ("behaviour", name, corpus.key), lambda: over(corpus, name, behaviour.measures(corpus.lines))
+    )
+    drawn: dict[str, object] = {}
+
+    def draw(progress: Progress[Found]) -> None:
+        # A head that was picked in this part of the page is told to the rest of it, too.
+        now = links.given(HERE)
+        if drawn.setdefault("link", now) != now:
+            st.rerun()
+        _skipped(progress.found)
+        if not progress.finished:
+            st.markdown(
+                ":small[Sentences of equal length go together. Until all are read, most of these are short.]"
+            )
+        if sentences := int(progress.found.tally.sentences):
+            _draw(of_many(name, corpus.key, sentences, progress.found), chosen)
+        elif progress.finished:
+            st.info(_NOTHING_READ, icon=":material/edit:")
+
+    working(work, "Reading the sentences", "lines", draw, key="behaviour")
+
+
+def _draw(findings: Findings, chosen: Chosen) -> None:
+    rules.tell(findings)
+    rules.draw(findings, chosen)
+    table.draw(findings)
+    if findings.alike.sentences:  # of a long text, only some lines are compared
+        alike.draw(findings, chosen)
+    shapes.draw(findings, chosen)
+
+
+def _skipped(found: Found) -> None:
+    """Name the lines that could not be read."""
+    if not found.skipped:
+        return
+    with st.expander(
+        f"{found.skipped:,} line{'s' * (found.skipped > 1)} could not be read",
+        icon=":material/warning:",
+    ):
+        st.markdown("\n".join(f"- line {each.line:,}: {markdown.plain(each.why)}" for each in found.named))
+        if found.skipped > len(found.named):
+            st.markdown(f"… and {found.skipped - len(found.named):,} more.")

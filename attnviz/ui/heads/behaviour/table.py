@@ -1,0 +1,74 @@
+"""All heads and all rules as a table to sort, and as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.shapes import SHAPES
+from attnviz.analysis.tally import RULES
+from attnviz.ui import caches
+from attnviz.ui.explore.file_names import file_name_of
+from attnviz.ui.heads.behaviour.alike import LETTERS
+from attnviz.ui.heads.behaviour.findings import Findings
+
+
+def draw(findings: Findings) -> None:
+    """Draw the table, and the button that saves it."""
+    columns: dict[str, list[float] | list[str]] = {"head": findings.names}
+    looks: dict[str, Any] = {"head": st.column_config.TextColumn("head", pinned=True, width="small")}
+    for rule in RULES:
+        figures = findings.tally.of(rule.name)
+        if figures.count.any():
+            share = rule.unit == "share"
+            columns[rule.name] = (figures.mean.ravel() * (100 if share else 1)).tolist()
+            even = float(np.nanmean(figures.baseline))
+            looks[rule.name] = st.column_config.ProgressColumn(
+                rule.name,
+                help=f"Even attention: {even:.0%}" if share else f"Even attention: {even:.1f} tokens",
+                format="%.0f %%" if share else "%.1f",
+                min_value=0.0,
+                max_value=100.0 if share else float(np.nanmax(figures.mean)) or 1.0,
+            )
+    columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
+    columns["group"] = [LETTERS[number] for number in findings.alike.group]
+    with st.expander("All heads and rules as a table, to sort and to save", icon=":material/table:"):
+        st.dataframe(columns, column_config=looks, hide_index=True, height=320)
+        st.download_button(
+            "Save as CSV",
+            lambda: csv_of(findings),
+            file_name=f"{file_name_of(caches.called(findings.model))}-behaviour.csv",
+            mime="text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+
+def csv_of(findings: Findings) -> str:
+    """One row for each head and rule: its mean, standard deviation, and what even attention gives."""
+    file = io.StringIO()
+    comments = csv.writer(file, lineterminator="\n")
+    comments.writerows(
+        [
+            ("# model", findings.model),
+            ("# sentences", int(findings.tally.sentences)),
+            ("# tokens", int(findings.tally.tokens)),
+            *(
+                (f"# {rule.name}", f"on average a token {rule.words}; counted: {rule.meaning}")
+                for rule in RULES
+            ),
+        ]
+    )
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(["layer", "head", "rule", "sentences", "mean", "standard deviation", "even attention"])
+    for rule in RULES:
+        figures = findings.tally.of(rule.name)
+        for layer, head in np.ndindex(figures.mean.shape):
+            numbers = figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer]
+            cells = ["" if np.isnan(number) else f"{number:.9g}" for number in numbers]
+            table.writerow([layer + 1, head + 1, rule.name, int(figures.count[layer]), *cells])
+    return "\ufeff" + file.getvalue()

@@ -1,0 +1,87 @@
+"""What the heads are watched on: the visitor's sentence, or many sentences from three sources."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.heads import behaviour
+from attnviz.heads.corpus import Corpus
+from attnviz.ui.controls import one_of
+
+SENTENCE, MANY = "Your sentence", "Many sentences"
+BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
+
+PARAMETERS = ("on", "source")
+
+MOST_LINES = 10_000
+"""How many sentences this page reads of one text; the command line reads any number."""
+
+_MOST_MEGABYTES = 8
+_NOT_IN_THE_LINK = (
+    "The server keeps it in memory for a while, and never on a disk. A link cannot bring it along: whoever "
+    "opens yours sees the bundled sentences, or gives a text of their own."
+)
+
+
+def choose() -> tuple[str, DeltaGenerator]:
+    """Draw the choice between one sentence and many, and of where those come from.
+
+    Returns:
+        The source, "" for the visitor's one sentence, and the place for a text.
+    """
+    with st.container(horizontal=True, vertical_alignment="center"):
+        many = one_of("What the heads are watched on", (SENTENCE, MANY), SENTENCE, "on") == MANY
+        source = one_of("Sentences", (BUNDLED, PASTED, UPLOADED), BUNDLED, "source") if many else ""
+        if source == BUNDLED:
+            _read()
+    return source, st.container()
+
+
+def corpus(source: str) -> Corpus | None:
+    """Draw what the source needs; return its text, None as long as the visitor has given none.
+
+    Raises:
+        AttnvizError: it is no text, or too long.
+    """
+    if source == PASTED:
+        return _pasted()
+    if source == UPLOADED:
+        return _uploaded()
+    return Corpus.from_text(behaviour.bundled(), "the bundled sentences")
+
+
+def _read() -> None:
+    """Draw the bundled sentences, behind a button."""
+    text = behaviour.bundled()
+    with st.popover(f"Read the {len(text.splitlines())} sentences", icon=":material/menu_book:"):
+        st.markdown(
+            "Statements, questions, lists, quotations, relative clauses, numbers: written for attnviz, one a "
+            "line, and free to use as attnviz is."
+        )
+        st.code(text, language=None, height=360)
+
+
+def _pasted() -> Corpus | None:
+    text = st.text_area(
+        "Sentences, one a line",
+        key="pasted",
+        persist_state="session",
+        height=160,
+        placeholder="The ferry was late again.\nWho left the gate open?",
+        help=_NOT_IN_THE_LINK,
+    )
+    if not text.strip():
+        st.info(f"Paste some sentences, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
+        return None
+    return Corpus.from_text(text, "the pasted text", MOST_LINES)
+
+
+def _uploaded() -> Corpus | None:
+    file = st.file_uploader(
+        f"A text file in UTF-8, one sentence a line: up to {MOST_LINES:,}",
+        ["txt"],
+        max_upload_size=_MOST_MEGABYTES,
+        help=_NOT_IN_THE_LINK,
+    )
+    return Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES) if file else None

@@ -1,0 +1,231 @@
+"""What the visitor changes: heads to silence, rows to point elsewhere, and where one looks for the effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
+from attnviz.capture.catalogue import Entry, Folder
+from attnviz.capture.given import Given
+from attnviz.errors import InvalidEdit
+from attnviz.trace import Floats, Kind
+from attnviz.translation.edit import Edit, by_place, refuse_misfits
+from attnviz.ui import caches, links, markdown
+from attnviz.ui.controls import choose_token
+from attnviz.ui.examples import introduction
+from attnviz.ui.heads import choosing
+
+EDITS = "edits"
+PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
+MOST_EDITS = 200
+_MOST_TOLD = 8
+
+_BEGUN = "changes were chosen"
+_HELP = (
+    "As a link writes them: “encoder 4-2” silences a head, “encoder 4-2 10” its row of token 10, "
+    "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
+    "moves what the row gives to token 3 to token 8. Type one, or take one away."
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        entry: the model.
+        given: what it reads.
+        kind, layer, head: the head that is looked at, from 0.
+        query: the token that is looked at, from 0, among `queries`.
+        queries, keys: the tokens that look in this kind of attention, and those that are looked at.
+        edits: what is changed.
+    """
+
+    entry: Entry
+    given: Given
+    kind: Kind
+    layer: int
+    head: int
+    query: int
+    queries: tuple[Group, ...]
+    keys: tuple[Group, ...]
+    edits: tuple[Edit, ...]
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The edits as a link holds them: a key of the caches."""
+        return tuple(str(edit) for edit in self.edits)
+
+    @property
+    def stamp(self) -> str:
+        """Another one as soon as the model's files have changed."""
+        return self.entry.origin.stamp if isinstance(self.entry.origin, Folder) else ""
+
+    @property
+    def token(self) -> str:
+        """The token that is looked at, in Markdown."""
+        return word(self.queries, self.query)
+
+
+def choose(entry: Entry, given: Given) -> Chosen:
+    """Draw the choice of a head, a token, and changes."""
+    _preset(entry)
+    st.subheader("Change a head", anchor=False)
+    kind = choosing.kind(entry)
+    queries, keys = choosing.groups(entry, given, kind)
+    layer, head = choosing.head(entry, kind)
+    query = choosing.word(queries, given, "Token that looks")
+    name = f"{layer + 1}-{head + 1}"
+    token = word(queries, query)
+    with st.container(horizontal=True):
+        _button(f"Silence head {name}", Edit(kind, layer, head), ":material/volume_off:", primary=True)
+        _button(f"Silence its row of {token}", Edit(kind, layer, head, query), ":material/voice_over_off:")
+    block = caches.trace(entry.name, given).block(kind, layer)
+    aims = np.flatnonzero(block.mask[query]).tolist()
+    aim = _aim(given, kind, keys, aims, block.weights[head, query], query if kind != "cross" else None)
+    with st.container(horizontal=True):
+        only = Edit(kind, layer, head, query, target=aim)
+        _button(f"Let {token} look at {word(keys, aim)} alone", only, ":material/my_location:")
+        if block.mask[:, aim].all():
+            every = Edit(kind, layer, head, target=aim)
+            _button(f"Let all look at {word(keys, aim)} alone", every, ":material/filter_center_focus:")
+    return Chosen(entry, given, kind, layer, head, query, queries, keys, _edits(entry, given))
+
+
+def word(groups: Sequence[Group], place: int) -> str:
+    """A token in Markdown; with its number where the text has it twice."""
+    return markdown.code(name_of(place, groups))
+
+
+def toggle(edit: Edit) -> None:
+    """Make this change, or take it back."""
+    edits = list(st.session_state.get(EDITS, []))
+    if str(edit) in edits:
+        edits.remove(str(edit))
+    else:
+        edits.append(str(edit))
+    st.session_state[EDITS] = edits
+
+
+def _preset(entry: Entry) -> None:
+    """Who comes with no link to a certain view sees at once what the page is for."""
+    if _BEGUN in st.session_state:
+        return
+    st.session_state[_BEGUN] = True
+    if EDITS not in st.session_state and not any(map(links.asked, PARAMETERS[1:])):
+        opening = introduction(entry.name).head or (1, 1)
+        layer, head = (
+            st.session_state.get(key) or number
+            for key, number in zip(("layer", "head"), opening, strict=True)
+        )
+        st.session_state[EDITS] = [f"{entry.kinds[0]} {layer}-{head}"]
+
+
+def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
+    """Draw a button that makes a change, or takes it back where it is made already."""
+    made = str(edit) in st.session_state.get(EDITS, [])
+    st.button(
+        f"Undo: {label[0].lower()}{label[1:]}" if made else label,
+        key=f"make {edit}",
+        type="primary" if primary and not made else "secondary",
+        icon=":material/undo:" if made else icon,
+        on_click=toggle,
+        args=(edit,),
+    )
+
+
+def _aim(
+    given: Given, kind: Kind, keys: Sequence[Group], aims: Sequence[int], row: Floats, itself: int | None
+) -> int:
+    """Draw the choice of the token to point at, among those that may be looked at; return it, from 0.
+
+    It opens with the token that `row` gives the second largest weight to, special ones and itself aside.
+    """
+    options = [choosing.word_option(keys[aim]) for aim in aims]
+    falling = sorted(
+        range(len(aims)), key=lambda at: (keys[aims[at]].special or aims[at] == itself, -row[aims[at]])
+    )
+    begin = falling[min(1, len(falling) - 1)]
+    chosen = choose_token("points_at", "… or let it look at", options, options[begin], (given, kind))
+    return aims[options.index(chosen)]
+
+
+def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
+    """Draw the changes as they stand; return those that can be made."""
+    every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
+    made = st.multiselect(
+        "What is changed",
+        every,
+        key=EDITS,
+        bind="query-params",
+        accept_new_options=True,
+        placeholder="Nothing yet: choose a head to silence",
+        help=_HELP,
+    )
+    found: dict[str, Edit] = {}
+    problems: list[str] = []
+    for written in made[:MOST_EDITS]:
+        try:
+            found[written] = _fitting(written.strip(), entry, given)
+        except InvalidEdit as error:
+            problems.append(str(error))
+    if len(made) > MOST_EDITS:
+        problems.append(f"There are {len(made):,} changes; the first {MOST_EDITS} are made.")
+    edits = tuple(dict.fromkeys(found.values()))
+    if edits:
+        told = [_in_words(edit, entry, given) for edit in edits[:_MOST_TOLD]]
+        more = len(edits) - len(told)
+        st.markdown(f":small[{'; '.join(told)}{f'; and {more} more' if more else ''}.]")
+    if problems:
+        listed = "  \n".join(markdown.plain(problem) for problem in dict.fromkeys(problems))
+        st.warning(f"Not all of this can be changed here.  \n{listed}", icon=":material/link_off:")
+        st.button("Take away what does not fit", on_click=_keep, args=(list(found),), icon=":material/mop:")
+    return edits
+
+
+def _in_words(edit: Edit, entry: Entry, given: Given) -> str:
+    """What an edit does, in Markdown."""
+    queries, keys = choosing.groups(entry, given, edit.kind)
+    part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
+    head = f"{part}head {edit.layer + 1}-{edit.head + 1}"
+    who = "every token" if edit.query is None else word(queries, edit.query)
+    if edit.target is None:
+        return f"{head} is silent" if edit.query is None else f"in {head}, {who} looks at nothing"
+    if edit.source is None:
+        return f"in {head}, {who} looks at {word(keys, edit.target)} alone"
+    moved = f"what {who} gives to {word(keys, edit.source)} goes to {word(keys, edit.target)}"
+    return f"in {head}, {moved}"
+
+
+def _keep(edits: list[str]) -> None:
+    st.session_state[EDITS] = edits
+
+
+def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:
+    """Kind, layer and head of every head, from 1."""
+    for kind in entry.kinds:
+        for layer in range(1, entry.layers_of(kind) + 1):
+            for head in range(1, entry.heads + 1):
+                yield kind, layer, head
+
+
+def _fitting(written: str, entry: Entry, given: Given) -> Edit:
+    edit = Edit.parse(written)
+    by_place(
+        [[edit]],
+        {(kind, layer): entry.heads for kind in entry.kinds for layer in range(entry.layers_of(kind))},
+    )
+    block = caches.trace(entry.name, given).block(edit.kind, edit.layer)
+    queries, keys = block.mask.shape
+    sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (keys, queries)}
+    refuse_misfits([edit], *sizes[edit.kind])
+    if edit.target is not None:
+        rows = block.mask if edit.query is None else block.mask[edit.query : edit.query + 1]
+        if not rows[:, edit.target].all():
+            raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")
+    return edit

@@ -1,0 +1,81 @@
+"""How many heads can go: silenced one after the other, those that matter least first, or most."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import percent
+from attnviz.heads.ablation import Ablation, ablate_together, angles
+from attnviz.heads.progress import Progress
+from attnviz.translation.edit import Edit
+from attnviz.ui.components.curves import Axis, Line, curves
+from attnviz.ui.heads.intervene import ranking
+from attnviz.ui.heads.intervene.choices import Chosen
+from attnviz.ui.heads.intervene.effect import angle
+from attnviz.ui.heads.working import working
+from attnviz.ui.work import SERVER
+
+
+def draw(chosen: Chosen, place: int | None, by: str) -> None:
+    """Draw the button that begins it, or what came of it; nothing before all heads are ranked."""
+    alone = ranking.work(chosen, place).latest
+    if alone is None or not alone.finished:
+        return
+    st.subheader("How many heads can go?", anchor=False)
+    st.markdown(
+        "Silence is not additive: heads stand in for each other. So they are silenced **together**, one more "
+        "each time, in the order of the ranking above; from its end, and from its head."
+    )
+    size = ranking.sizes(chosen, alone.found.moved, by)
+    rising = np.argsort(size, kind="stable")
+    heads = [edits[0] for edits in alone.found.silenced]
+    orders = [[heads[at] for at in order] for order in (rising, rising[::-1])]
+    name, given = chosen.entry.name, chosen.given
+    key = ("together", name, chosen.stamp, given, place, by, chosen.kind, chosen.query)
+    working(
+        SERVER.find(key, lambda: ablate_together(name, given, orders, place)),
+        "Silencing heads together",
+        "sets of heads",
+        lambda progress: _curves(chosen, progress, by, orders[1][0], float(size.max())),
+        start="Silence them one after the other",
+        key="together",
+    )
+
+
+def _curves(chosen: Chosen, progress: Progress[Ablation], by: str, strongest: Edit, alone: float) -> None:
+    heads = progress.total // 2
+    found = ranking.sizes(chosen, progress.found.moved, by)
+    shown = 100 * found if by == ranking.EXPECTED else angles(found)
+    told = percent if by == ranking.EXPECTED else angle
+    lines = [
+        Line("those that matter least first", np.arange(1, len(shown[:heads]) + 1), shown[:heads]),
+        Line(
+            "those that matter most first",
+            np.arange(1, len(shown[heads:]) + 1),
+            shown[heads:],
+            dash="dash",
+            colour="muted",
+        ),
+    ]
+    unit = "probability that moves (%)" if by == ranking.EXPECTED else "turns by (degrees)"
+    few = int(np.flatnonzero(np.append(found[:heads], np.inf) > alone)[0])
+    sentence = (
+        f"The **{few} heads** that matter least alone can go together before that moves more than head "
+        f"{strongest.layer + 1}-{strongest.head + 1} does alone ({told(alone)})."
+        if len(found) >= heads
+        else ""
+    )
+    st.markdown(sentence)
+    curves(
+        "together",
+        [line for line in lines if np.size(line.x)],
+        title="Heads silenced together",
+        across=Axis("heads silenced"),
+        up=Axis(unit, zero=True),
+        at="{x} heads",
+        digits=1,
+        alt=f"{unit} by the number of silenced heads. {sentence}".replace("**", ""),
+        caption=f"“{chosen.given.text}” · {chosen.entry.title}",
+        filename="heads-together",
+    )

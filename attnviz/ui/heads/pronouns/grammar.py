@@ -1,0 +1,120 @@
+"""Which head knows the grammar: for each relation the best head, with the best fixed offset beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.intervals import CONFIDENCE
+from attnviz.heads.progress import Progress
+from attnviz.heads.relations import CALLED, LOOKS, SORTS, Grammar, Looks
+from attnviz.ui import markdown
+from attnviz.ui.components.head_map import head_map
+from attnviz.ui.controls import one_of
+from attnviz.ui.heads import choosing
+from attnviz.ui.heads.pronouns.choices import Chosen
+from attnviz.ui.heads.pronouns.figures import interval, share
+
+_CASES = {sort: sort.capitalize() for sort in SORTS}
+
+
+def introduce() -> None:
+    """Say what is asked of every head."""
+    st.markdown(
+        "In *The old dog chased her cat*, *the* belongs to *dog*, *her* to *cat*, and *cat* is the object of "
+        "*chased*. A head **finds** such a relation if, of all other words, it looks most at the right one, "
+        "as in table 1 of Clark et al. (2019). Beside it stands the best fixed distance, such as “always the "
+        "next word”: a head that only counts words is no better."
+    )
+
+
+def choose() -> int:
+    """Draw the choice of a relation; return its place in `SORTS`."""
+    asked = one_of("Relation", tuple(_CASES.values()), _CASES[SORTS[0]], "relation")
+    return list(_CASES.values()).index(asked)
+
+
+def draw(chosen: Chosen, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
+    """Draw the best head of each relation, and the map of all heads for one.
+
+    Args:
+        chosen: the open head is marked.
+        progress: what was found so far.
+        looks: which of the two words looks.
+        sort: the relation of the map, a place in `SORTS`.
+        still: whether nothing is being computed, so that heads can be picked.
+    """
+    found = progress.found
+    if not found.sentences:
+        return
+    st.markdown(_table(chosen, found, looks))
+    st.markdown(
+        f":small[{found.sentences} sentences of our own, annotated by hand. In brackets: Wilson’s "
+        f"{100 * CONFIDENCE:g} % interval of each head by itself. The best head and the best offset are both "
+        "chosen by these very sentences.]"
+    )
+    _one(chosen, found, looks, sort, still)
+    if found.unread:
+        with st.expander(f"{len(found.unread)} sentences left out, {found.sentences} read"):
+            st.markdown(
+                "\n".join(f"- {markdown.code(each.text)} {markdown.plain(each.why)}" for each in found.unread)
+            )
+
+
+def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
+    lines = [
+        f"| Relation | Best head | Best offset | Head {chosen.name} |",
+        "|---|---|---|---|",
+    ]
+    for sort, name in enumerate(SORTS):
+        total = int(found.totals[sort])
+        if not total:
+            continue
+        hits = found.hits[LOOKS.index(looks), sort]
+        best = found.ranking(sort, looks)[0]
+        offset, by_offset = found.best_offset(sort)
+        lines.append(
+            f"| {CALLED[name]} ({total}) "
+            f"| {best[0] + 1}-{best[1] + 1}: **{share(int(hits[best]), total)}** "
+            f"({interval(int(hits[best]), total)}) "
+            f"| {_offset(offset)}: {share(by_offset, total)} "
+            f"| {share(int(hits[chosen.layer, chosen.head]), total)} |"
+        )
+    return "\n".join(lines)
+
+
+def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
+    name, total = CALLED[SORTS[sort]], int(found.totals[sort])
+    st.subheader(name.capitalize(), anchor=False)
+    if not total:
+        st.markdown("None of the sentences that were read has this relation.")
+        return
+    hits = found.hits[LOOKS.index(looks), sort]
+    best = found.ranking(sort, looks)[0]
+    offset, by_offset = found.best_offset(sort)
+    better = int((hits > by_offset).sum())
+    st.markdown(
+        f"Head {best[0] + 1}-{best[1] + 1} finds **{int(hits[best])} of {total}, "
+        f"{share(int(hits[best]), total)}** ({interval(int(hits[best]), total)}); "
+        f"{_offset(offset)}, always: {share(by_offset, total)}. {better} of {hits.size} heads do better than "
+        f"that. Head {chosen.name}: {share(int(hits[chosen.layer, chosen.head]), total)}."
+    )
+    high = max(float(hits.max()) / total, by_offset / total)
+    head_map(
+        "grammar map",
+        title=f"{name.capitalize()}: found, on one scale for all heads",
+        values=(hits / total).astype(np.float32),
+        texts=[f"{right} of {total} found ({share(right, total)})" for right in hits.ravel()],
+        low=(0.0, "0 %"),
+        high=(high, share(high, 1)),
+        printed=[f"{100 * right / total:.0f}" for right in hits.ravel()],
+        selected=(chosen.layer + 1, chosen.head + 1),
+        on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
+    )
+
+
+def _offset(offset: int) -> str:
+    """A fixed distance in words: "the next word", "2 words earlier"."""
+    if abs(offset) == 1:
+        return "the next word" if offset > 0 else "the word before"
+    return f"{abs(offset)} words {'later' if offset > 0 else 'earlier'}"

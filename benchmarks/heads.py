@@ -1,0 +1,201 @@
+"""What heads do over 10,000 sentences: how fast, in how much memory, and the same figures on Ray.
+
+The plain way is a loop over the sentences with transformers' own model, `attn_implementation="eager"` and
+`output_attentions=True`, on the same threads. Both take turns in one process: of each part of the text the
+job reads all 1,000 lines, and the plain way every tenth.
+
+Run: python -m benchmarks.heads [throughput | memory | ray] [threads]
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from attnviz.analysis.tally import RULES, Tally, tally
+from attnviz.capture import catalogue, loading
+from attnviz.heads import behaviour
+from attnviz.heads.corpus import PART, Corpus, Engine, Found, Part, count, locally, over
+from attnviz.heads.on_ray import on_ray
+from attnviz.translation import splits
+from attnviz.translation.grammar import written
+
+SENTENCES = 10_000
+MODEL = "minilm"
+ROUNDS = 7  # the first warms up and does not count
+EVERY = 10  # line is read the plain way
+TARGET = 4.0  # times as fast
+SIZES = (1_000, 3_000, SENTENCES)
+FLAT = 1.1  # times the memory that a tenth of the sentences takes
+WORKERS = (1, 2, 4)
+EQUAL = 1e-6
+
+
+@cache
+def sentences() -> tuple[str, ...]:
+    """Half of them made by the translator's grammar, half bundled ones, some of those two in a line."""
+    chance = random.Random(0)  # noqa: S311 - the same text every time
+    made = [written(pair.source) for pair in splits.training(SENTENCES // 2, 0)]
+    own = behaviour.bundled().splitlines()
+    while len(made) < SENTENCES:
+        made.append(" ".join(chance.sample(own, 2 if len(made) % 5 == 0 else 1)))
+    chance.shuffle(made)
+    return tuple(made)
+
+
+def throughput() -> bool:
+    """The job against the plain way, in turns."""
+    loading.load(MODEL)
+    plainly, with_sums = plain_way()
+    texts = sentences()
+    ways: dict[str, tuple[Callable[[Sequence[str]], object], int]] = {
+        "transformers, one by one": (plainly, EVERY),
+        "– and the same sums": (with_sums, EVERY),
+        "attnviz heads": (job, 1),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(ROUNDS):
+        part = texts[number * PART : (number + 1) * PART]
+        for name, (way, every) in ways.items():
+            some = part[::every]
+            begun = time.perf_counter()
+            way(some)
+            if number:
+                seconds[name].append((time.perf_counter() - begun) / len(some))
+    lengths = [len(loading.tokens(MODEL, text)) for text in texts[:PART]]
+    print(
+        f"{MODEL}, {ROUNDS - 1} rounds, {torch.get_num_threads()} threads; sentences of "
+        f"{min(lengths)} to {max(lengths)} tokens, {statistics.mean(lengths):.1f} on average"
+    )
+    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    ours = medians["attnviz heads"]
+    for name, median in medians.items():
+        told = f"{name:26} {1000 * median:6.2f} ms a sentence, {1 / median:5.0f} a second"
+        ratios = [one / own for one, own in zip(seconds[name], seconds["attnviz heads"], strict=True)]
+        spread = f" ({min(ratios):.1f} to {max(ratios):.1f})"
+        print(told if median == ours else f"{told}; attnviz is {median / ours:.1f} times as fast{spread}")
+    return medians["transformers, one by one"] / ours >= TARGET
+
+
+def plain_way() -> tuple[Callable[[Sequence[str]], None], Callable[[Sequence[str]], None]]:
+    """A loop as anybody would write it: the weights alone, and with our sums of each sentence."""
+    origin = catalogue.entry(MODEL).origin
+    assert not isinstance(origin, catalogue.Trained)  # noqa: S101 - for the type checker
+    tokenizer = AutoTokenizer.from_pretrained(origin.folder, local_files_only=True)
+    model = AutoModel.from_pretrained(
+        origin.folder, local_files_only=True, attn_implementation="eager"
+    ).eval()
+
+    def weights(text: str) -> list[np.ndarray]:
+        with torch.inference_mode():
+            found = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
+        return [layer.numpy() for layer in found.attentions]
+
+    def plainly(texts: Sequence[str]) -> None:
+        for text in texts:
+            weights(text)
+
+    def with_sums(texts: Sequence[str]) -> None:
+        for text in texts:
+            found = weights(text)
+            everywhere = np.ones(found[0].shape[-2:], dtype=np.bool_)
+            tally([text], [loading.tokens(MODEL, text)], found, [everywhere] * len(found))
+
+    return plainly, with_sums
+
+
+def job(texts: Sequence[str]) -> None:
+    """What `python -m attnviz heads` does with these lines."""
+    found = Found(Tally.nothing(6, 12))
+    for more in count(Part(0, tuple(enumerate(texts))), MODEL, {}):
+        found += more
+
+
+def memory() -> bool:
+    """The most that a process ever held, for texts of other lengths, each in a new process."""
+    peaks = []
+    for size in SIZES:
+        command = [sys.executable, "-m", "benchmarks.heads", "one", str(size)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(float(answer.stdout))
+        print(f"{size:6,} sentences: {peaks[-1]:.0f} MB at most")
+    print(f"all together {peaks[-1] / peaks[0]:.2f} times a tenth of them (target: at most {FLAT})")
+    return peaks[-1] <= FLAT * peaks[0]
+
+
+def one(size: int) -> None:
+    """One process of `memory`: it reads so many sentences, and prints its largest size in MB."""
+    whole(locally, size)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def whole(engine: Engine, size: int = SENTENCES) -> Found:
+    """What is found over that many sentences."""
+    corpus = Corpus.from_text("\n".join(sentences()[:size]))
+    for step in over(corpus, MODEL, engine=engine):
+        last = step.found
+    return last
+
+
+def same_on_ray() -> bool:
+    """Every figure of every head, by Ray with several numbers of workers, against this process."""
+    begun = time.perf_counter()
+    alone = whole(locally).tally
+    print(f"in this process: {time.perf_counter() - begun:.0f} s")
+    most = 0.0
+    for workers in WORKERS:
+        begun = time.perf_counter()
+        found = whole(on_ray(workers)).tally
+        spent = time.perf_counter() - begun
+        apart = difference(alone, found)
+        most = max(most, apart)
+        print(
+            f"Ray, {workers} workers: {spent:.0f} s with their start, figures differ by {apart:.1g} at most"
+        )
+    return most <= EQUAL
+
+
+def difference(one: Tally, other: Tally) -> float:
+    """The largest difference between any two figures; infinite if another number of sentences counted."""
+    if not (np.array_equal(one.count, other.count) and one.sentences == other.sentences):
+        return float("inf")
+    names = ("mean", "deviation", "baseline", "distribution")
+    both = [(one.of(rule.name), other.of(rule.name)) for rule in RULES]
+    return max(
+        float(np.nanmax(np.abs(getattr(a, name) - getattr(b, name)), initial=0.0))
+        for a, b in both
+        for name in names
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run what is asked for, or everything, and print verdicts and the load."""
+    if arguments[:1] == ["one"]:
+        one(int(arguments[1]))
+        return
+    if len(arguments) > 1:
+        torch.set_num_threads(int(arguments[1]))
+    parts = {"throughput": throughput, "memory": memory, "ray": same_on_ray}
+    missed = []
+    for name in arguments[:1] or parts:
+        print(f"\n{name} (load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors)")
+        reached = parts[name]()
+        print("target reached" if reached else "target MISSED")
+        missed += [] if reached else [name]
+    if missed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,242 @@
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import attnviz
+from attnviz.analysis.aligned import (
+    Place,
+    Word,
+    align,
+    aligned_sentences,
+    aligned_tokenizers,
+    in_common_words,
+    named,
+    on_places,
+    to_shared,
+)
+from attnviz.analysis.change import change
+from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.errors import AttnvizError
+from attnviz.trace import Token
+from attnviz.ui.examples import EXAMPLES, TRANSLATED, Example
+
+
+def words(text: str) -> list[Word]:
+    """Words; one in brackets is the tokenizer's own."""
+    return [(word.startswith("["), word) for word in text.split()]
+
+
+def told(first: str, second: str) -> str:
+    """The places as a line: "the dog→cat −was +is"."""
+    one, other = first.split(), second.split()
+
+    def name(place: Place) -> str:
+        if place.second is None:
+            assert place.first is not None
+            return f"−{one[place.first]}"
+        if place.first is None:
+            return f"+{other[place.second]}"
+        return one[place.first] if place.same else f"{one[place.first]}→{other[place.second]}"
+
+    return " ".join(map(name, align(words(first), words(second))))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("the dog was tired", "the dog was narrow", "the dog was tired→narrow"),
+        ("the dog was tired", "the big dog was very tired", "the +big dog was +very tired"),
+        ("it was too tired .", "it was narrow .", "it was −too −tired +narrow ."),
+        ("a b c d", "a x y d", "a b→x c→y d"),
+        ("[CLS] a", "x a", "−[CLS] +x a"),  # a word never stands for what the tokenizer added
+        ("a [SEP]", "a", "a −[SEP]"),
+        # Repeated words: those that keep their neighbours.
+        ("the dog saw the cat", "the cat", "−the −dog −saw the cat"),
+        ("the dog saw the cat", "the dog", "the dog −saw −the −cat"),
+        (
+            "time flies like an arrow but fruit flies like a banana",
+            "fruit flies like a banana",
+            "−time −flies −like −an −arrow −but fruit flies like a banana",
+        ),
+        ("very good", "very very very good", "+very +very very good"),
+    ],
+)
+def test_places_by_hand(first: str, second: str, expected: str) -> None:
+    assert told(first, second) == expected
+
+
+SOME_WORDS = st.lists(st.sampled_from(words("a b c [SEP]")), max_size=7)
+
+
+@given(SOME_WORDS, SOME_WORDS)
+def test_every_word_stands_once_and_in_order(first: list[Word], second: list[Word]) -> None:
+    places = align(first, second)
+    assert [place.first for place in places if place.first is not None] == list(range(len(first)))
+    assert [place.second for place in places if place.second is not None] == list(range(len(second)))
+    for place in places:
+        if place.first is not None and place.second is not None:
+            one, other = first[place.first], second[place.second]
+            assert one == other if place.same else one != other and one[0] == other[0]
+        else:
+            assert not place.same
+            assert not place.shared
+
+
+@given(SOME_WORDS)
+def test_a_text_with_itself_is_all_the_same(text: list[Word]) -> None:
+    assert align(text, text) == tuple(Place(at, at, same=True) for at in range(len(text)))
+
+
+@given(SOME_WORDS, SOME_WORDS)
+def test_exchanging_the_texts_exchanges_the_sides(first: list[Word], second: list[Word]) -> None:
+    there = {(place.first, place.second, place.same) for place in align(first, second)}
+    assert there == {(place.second, place.first, place.same) for place in align(second, first)}
+
+
+@given(SOME_WORDS, SOME_WORDS)
+def test_no_other_pairs_of_the_same_words_are_more_or_keep_more_neighbours(
+    first: list[Word], second: list[Word]
+) -> None:
+    @cache
+    def best(i: int, j: int, behind_a_pair: bool) -> tuple[int, int]:
+        """(pairs, neighbours) of what is left, by trying everything."""
+        if i == len(first) or j == len(second):
+            return 0, 0
+        tried = [best(i + 1, j, False), best(i, j + 1, False)]
+        if first[i] == second[j]:
+            pairs, neighbours = best(i + 1, j + 1, True)
+            tried.append((pairs + 1, neighbours + behind_a_pair))
+        return max(tried)
+
+    pairs = [(place.first, place.second) for place in align(first, second, exchange=False) if place.same]
+    kept = sum((i + 1, j + 1) in pairs for i, j in pairs if i is not None and j is not None)
+    assert (len(pairs), kept) == best(0, 0, False)
+
+
+def shown(*typed: str) -> Shown:
+    return Shown(tuple(Token(w, n, 2 * n, 2 * n + 1, n, False) for n, w in enumerate(typed)), " ".join(typed))
+
+
+def test_places_are_called_after_both_texts() -> None:
+    first, second = shown("a", "b", "c"), shown("A", "x", "c", "y")
+    places = aligned_sentences(first, second)
+    groups = named(places, first.groups, second.groups)
+    assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
+    assert [group.number for group in groups] == [1, 2, 3, 4]
+    assert groups[3].title == 'only in the second: token 4: "y", character 7'
+    back = aligned_sentences(second, first)
+    assert [group.label for group in named(back, second.groups, first.groups, " / ")] == [
+        *("A", "x / b", "c", "− y")
+    ]
+
+
+def test_texts_without_a_common_word_are_refused() -> None:
+    with pytest.raises(AttnvizError, match="no word in common"):
+        aligned_sentences(shown("a", "b"), shown("c", "d"))
+
+
+def test_weights_on_the_grid_by_hand() -> None:
+    weights = np.arange(2 * 5 * 3, dtype=np.float32).reshape(2, 5, 3)
+    placed = on_places(weights, [4, None, 0], [None, 2, 0, 1])
+    gap = np.nan
+    expected = [
+        [[gap, 14, 12, 13], [gap] * 4, [gap, 2, 0, 1]],
+        [[gap, 29, 27, 28], [gap] * 4, [gap, 17, 15, 16]],
+    ]
+    np.testing.assert_array_equal(placed, expected)
+    assert placed.dtype == np.float32
+
+
+def test_rescaling_to_the_shared_words_by_hand() -> None:
+    columns = [Place(0, 0, same=True), Place(None, 1, same=False), Place(1, 2, same=False)]
+    placed = np.array([[0.25, 0.5, 0.25], [0.125, 0.5, 0.375], [0, 1, 0], [np.nan] * 3], dtype=np.float32)
+    gap = np.nan
+    expected = [[0.5, gap, 0.5], [0.25, gap, 0.75], [0, gap, 0], [gap] * 3]
+    np.testing.assert_array_equal(to_shared(placed, columns), expected)
+
+
+PAIRS = [("minilm", example) for example in EXAMPLES if example.other]
+PAIRS += [("translator", example) for example in TRANSLATED]
+
+
+@pytest.mark.parametrize(("model", "example"), PAIRS, ids=[f"{m} {e.name}" for m, e in PAIRS])
+def test_of_every_minimal_pair_the_difference_is_that_of_change_to_the_bit(
+    model: str, example: Example
+) -> None:
+    traces = [attnviz.trace(text, model=model) for text in (example.text, example.other)]
+    first, second = (Shown(t.blocks[0].query_tokens, t.text, merge_words=True) for t in traces)
+    weights = [shown_weights(t.stack("encoder"), s) for t, s in zip(traces, (first, second), strict=True)]
+    places = aligned_sentences(first, second)
+    assert all(place.shared for place in places)
+    assert sum(not place.same for place in places) == 1
+    one = on_places(weights[0], *[[place.first for place in places]] * 2)
+    other = on_places(weights[1], *[[place.second for place in places]] * 2)
+    expected = change(weights[0], [first], weights[1], [second])
+    assert np.array_equal(other - one, expected.values)
+    assert [g.label for g in named(places, first.groups, second.groups)] == [
+        g.label for g in expected.queries
+    ]
+
+
+def tokens(text: str, *pieces: tuple[int, int], special: Sequence[str] = ()) -> tuple[Token, ...]:
+    """Tokens of these characters, each a word of its own, behind special ones."""
+    return (
+        *(Token(name, 0, 0, 0, None, True) for name in special),
+        *(Token(text[start:end], 1, start, end, at, False) for at, (start, end) in enumerate(pieces)),
+    )
+
+
+def test_two_tokenizers_meet_at_their_common_borders() -> None:
+    text = "don't unbreak a"
+    first = tokens(text, (0, 3), (3, 4), (4, 5), (6, 8), (8, 13), (14, 15), special=["[CLS]"])
+    second = tokens(text, (0, 2), (2, 5), (5, 13), (13, 15), special=["<s>", "<x>"])
+    one, other = in_common_words(first, second, text)
+    assert [token.word for token in one] == [None, 0, 0, 0, 1, 1, 2]
+    assert [token.word for token in other] == [None, None, 0, 0, 1, 2]
+    left, right = (Shown(side, text, merge_words=True) for side in (one, other))
+    places = aligned_tokenizers(left, right)
+    labels = [group.label for group in named(places, left.groups, right.groups, " / ")]
+    assert labels == ["[CLS] / <s>", "+ <x>", "don't", "unbreak", "a"]
+
+
+def test_what_stands_for_no_character_goes_with_the_word_around_it_or_stays_alone() -> None:
+    text = "ab cd"
+    first = tokens(text, (0, 1), (1, 1), (1, 2), (2, 2), (3, 5))
+    one, _ = in_common_words(first, tokens(text, (0, 2), (2, 5)), text)
+    assert [token.word for token in one] == [0, 0, 0, None, 1]
+
+
+def test_what_the_tokenizers_added_goes_together_by_where_it_stands() -> None:
+    text = "a b"
+    end = (Token("[SEP]", 0, 0, 0, None, True),)
+    left = Shown((*tokens(text, (0, 1), (2, 3), special=["[CLS]"]), *end), text)
+    right = Shown((*tokens(text, (0, 1), (2, 3)), *end), text)
+    assert [(place.first, place.second) for place in aligned_tokenizers(left, right)] == [
+        *((0, None), (1, 0), (2, 1), (3, 2))
+    ]
+
+
+CUTS = st.sets(st.integers(1, 10))
+
+
+@given(CUTS, CUTS)
+def test_common_words_have_the_borders_that_both_have(first: set[int], second: set[int]) -> None:
+    text = "abcdefghijk"
+    one, other = (tokens(text, *pairwise([0, *sorted(cuts), len(text)])) for cuts in (first, second))
+    for cuts, side in zip((first, second), in_common_words(one, other, text), strict=True):
+        begins = {token.start for at, token in enumerate(side) if at == 0 or side[at - 1].word != token.word}
+        assert begins == {0} | (first & second) <= {0} | cuts
+        assert [token.word for token in side] == sorted(token.word or 0 for token in side)
+
+
+def test_of_two_models_nothing_in_common_is_refused() -> None:
+    text = "ab"
+    with pytest.raises(AttnvizError, match="have no word of this text in common"):
+        aligned_tokenizers(
+            Shown(tokens(text, (0, 1)), text), Shown((Token("b", 1, 0, 0, None, False),), text)
+        )

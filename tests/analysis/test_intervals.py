@@ -1,0 +1,71 @@
+"""Intervals against the test that they invert, and luck against games that are played out."""
+
+from itertools import product
+from math import comb, isclose, sqrt
+from statistics import NormalDist
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
+
+
+def rejects(share: float, right: int, total: int, z: float) -> bool:
+    """Whether a score test says that such a share does not go with so many right answers."""
+    return abs(right / total - share) > z * sqrt(share * (1 - share) / total)
+
+
+def end(right: int, total: int, inside: float, outside: float) -> float:
+    """Where the score test begins to reject, found by halving."""
+    z = NormalDist().inv_cdf(0.975)
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        inside, outside = (inside, middle) if rejects(middle, right, total, z) else (middle, outside)
+    return inside
+
+
+@given(st.integers(1, 400).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
+def test_the_interval_ends_where_the_score_test_rejects(answers: tuple[int, int]) -> None:
+    right, total = answers
+    low, high = wilson(right, total)
+    share = right / total
+    assert isclose(low, end(right, total, share, 0.0), abs_tol=1e-9)
+    assert isclose(high, end(right, total, share, 1.0), abs_tol=1e-9)
+    assert 0 <= low <= share <= high <= 1
+
+
+def test_an_interval_that_is_printed_in_a_paper() -> None:
+    # Newcombe 1998, “Two-sided confidence intervals for the single proportion”, table I, method 3.
+    assert [round(each, 4) for each in wilson(81, 263)] == [0.2553, 0.3662]
+    assert [round(each, 4) for each in wilson(15, 148)] == [0.0624, 0.1605]
+    assert [round(each, 4) for each in wilson(0, 20)] == [0.0, 0.1611]
+    assert [round(each, 4) for each in wilson(1, 29)] == [0.0061, 0.1718]
+
+
+def test_no_answers_say_nothing_and_impossible_ones_are_refused() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="5 right answers of 3"):
+        wilson(5, 3)
+
+
+def test_the_best_of_guessers_is_that_of_all_games_played_out() -> None:
+    totals, chance = (3, 2, 3), 0.25
+    expected = 0.0
+    for answers in product((0, 1), repeat=sum(totals)):
+        probability = chance ** sum(answers) * (1 - chance) ** (len(answers) - sum(answers))
+        expected += probability * max(sum(answers[:3]), sum(answers[3:5]), sum(answers[5:]))
+    assert isclose(expected_best(totals, chance), expected)
+
+
+def test_one_guesser_is_expected_to_have_its_share_and_none_has_nothing() -> None:
+    assert isclose(expected_best([997], 0.25), 997 / 4)
+    assert expected_best([], 0.5) == 0
+    assert expected_best([0, 0], 0.5) == 0
+
+
+def test_the_chance_of_as_many_right_answers() -> None:
+    assert isclose(chance_of_as_many(26, 31, 0.5), sum(comb(31, k) for k in range(26, 32)) / 2**31)
+    assert isclose(chance_of_as_many(3, 3, 0.25, guessers=7), 7 / 64)
+    assert chance_of_as_many(1, 5, 0.5, guessers=72) == 1
+    assert isclose(chance_of_as_many(0, 5, 0.5), 1)

@@ -1,0 +1,23 @@
+"""`streamlit run`, but for one thing: at a signal, the server forgets that anybody has ever opened a page."""
+
+import signal
+import sys
+
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.web.cli import main
+
+FORGET = signal.SIGUSR1
+FORGOTTEN = "Nobody has visited this server.\n"
+
+
+def _forget(*_: object) -> None:
+    # Until app.py has run for the first time, Streamlit runs the files of the folder `pages` on their own.
+    # It notes for the whole process whether that is so; each new visit looks again where nothing is noted.
+    PagesManager.uses_pages_directory = None
+    sys.stdout.write(FORGOTTEN)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    signal.signal(FORGET, _forget)
+    main(prog_name="streamlit")

@@ -1,0 +1,164 @@
+"""Slopes against finite differences, and against one backward pass after the other through transformers."""
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForMaskedLM
+
+from attnviz.capture import loading
+from attnviz.capture.gradients import Gradients, gradients
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.stack import Stack, expected, stack_of
+from attnviz.capture.translator import TranslatorModel
+from attnviz.transformer import attention
+from tests.capture.tiny import SENTENCE
+
+Folder = Callable[[str], Path]
+
+TIRED = "The dog did not cross the road as it was too tired."
+MASKED = "The dog did not [MASK] the road ."
+
+
+def all_of(stack: Stack, place: int) -> Gradients:
+    *_, (done, total, found) = gradients(stack, place, expected(stack, place))
+    assert done == total
+    return found
+
+
+@pytest.fixture
+def exact() -> Stack:
+    """The translator's encoder in float64, before six tokens."""
+    model = loading.load("translator")
+    assert isinstance(model, TranslatorModel)
+    model = copy.copy(model)
+    model.translator = copy.copy(model.translator)
+    model.translator.model = copy.deepcopy(model.translator.model).double()
+    return stack_of(model, "The dog was tired.")
+
+
+def test_slopes_at_words_are_finite_differences(exact: Stack) -> None:
+    place, step = 2, 1e-5
+    tokens, d_model = exact.words.shape
+    nudges = step * torch.eye(tokens * d_model, dtype=torch.float64).reshape(-1, tokens, d_model)
+    with torch.inference_mode():
+        up, down = (exact.run(exact.words + sign * nudges).output[:, place] for sign in (1, -1))
+    jacobian = ((up - down) / (2 * step)).reshape(tokens, d_model, -1)  # [token, input, output]
+    found = all_of(exact, place)
+    np.testing.assert_allclose(found.words, jacobian.square().sum(dim=(1, 2)).sqrt(), rtol=1e-6)
+    times = (jacobian * exact.words[:, :, None]).sum(dim=1)
+    np.testing.assert_allclose(found.words_times, times.square().sum(dim=1).sqrt(), rtol=1e-6)
+
+
+def test_slopes_at_weights_are_finite_differences(exact: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, step, compute = 2, 1e-5, attention.attention_weights
+    weights = torch.stack([layer[0] for layer in exact.run(exact.words[None]).weights])
+    layers, heads, tokens, _ = weights.shape
+    nudge = torch.zeros_like(weights)
+    ran: list[int] = []
+
+    def nudged(*given: Any) -> attention.WeightSteps:
+        steps = compute(*given)
+        ran.append(1)
+        return steps._replace(weights=steps.weights + nudge[len(ran) - 1])
+
+    monkeypatch.setattr(attention, "attention_weights", nudged)
+    sums = torch.zeros(tokens, dtype=torch.float64)
+    for cell in np.ndindex(layers, heads, tokens, tokens):
+        outputs = []
+        for sign in (1, -1):
+            ran.clear()
+            nudge[cell] = sign * step
+            with torch.inference_mode():
+                outputs.append(exact.run(exact.words[None]).output[0, place])
+        nudge[cell] = 0
+        slope = (outputs[0] - outputs[1]) / (2 * step)
+        sums[cell[3]] += (weights[cell] * slope).square().sum().sqrt()
+    monkeypatch.undo()
+    np.testing.assert_allclose(all_of(exact, place).weights_times, sums, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("family", "text", "place"), [("gpt2", SENTENCE, 5), ("bert", MASKED, 5)])
+def test_of_a_prediction_the_slopes_are_finite_differences(
+    family: str, text: str, place: int, folder_of: Folder
+) -> None:
+    stack = stack_of(loading.load(str(folder_of(family))), text)
+    followed = expected(stack, place)
+    assert followed is not None
+    tokens, d_word = stack.words.shape
+    step = 1e-2  # float32 forgets smaller ones
+    nudges = step * torch.eye(tokens * d_word).reshape(-1, tokens, d_word)
+
+    def log_probability(words: Tensor) -> Tensor:
+        logits = stack.run(words).logits
+        assert logits is not None
+        return logits[:, place].double().log_softmax(-1)[:, followed.id]
+
+    with torch.inference_mode():
+        up, down = (log_probability(stack.words + sign * nudges) for sign in (1, -1))
+    slopes = ((up - down) / (2 * step)).reshape(tokens, d_word)
+    found = all_of(stack, place)
+    np.testing.assert_allclose(found.words, slopes.norm(dim=1), rtol=0.02, atol=2e-3)
+    times = (slopes * stack.words).sum(dim=1).abs()
+    np.testing.assert_allclose(found.words_times, times, rtol=0.02, atol=5e-3)
+
+
+def test_one_backward_pass_after_the_other_gives_the_same(folder_of: Folder) -> None:
+    place = 3
+    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
+    network = AutoModelForMaskedLM.from_pretrained(folder_of("bert"), attn_implementation="eager").eval()
+    ids = torch.tensor([[token.id for token in stack.tokens]])
+    words = network.get_input_embeddings()(ids).detach().requires_grad_()
+    ran = network(inputs_embeds=words, output_attentions=True, output_hidden_states=True)
+    for weights in ran.attentions:
+        weights.retain_grad()
+    of_words, of_weights = torch.zeros(words.shape[1]), [torch.zeros_like(each[0]) for each in ran.attentions]
+    for number in ran.hidden_states[-1][0, place]:
+        words.grad = None
+        for weights in ran.attentions:
+            weights.grad = None
+        number.backward(retain_graph=True)
+        of_words += words.grad[0].square().sum(dim=1)
+        for layer, weights in enumerate(ran.attentions):
+            of_weights[layer] += (weights.grad * weights)[0].detach().square()
+    found = all_of(stack, place)
+    np.testing.assert_allclose(found.words, of_words.sqrt(), rtol=1e-4)
+    expected_sums = sum(sums.sqrt().sum(dim=(0, 1)) for sums in of_weights)
+    np.testing.assert_allclose(found.weights_times, expected_sums, rtol=1e-4)
+
+
+def test_a_later_token_of_a_decoder_has_no_slope(folder_of: Folder) -> None:
+    found = all_of(stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE), 5)
+    for slopes in found:
+        assert (slopes[6:] == 0).all()
+        assert (slopes[:6] > 0).all()
+
+
+def test_the_model_stays_as_it_was(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("bert")))
+    assert isinstance(model, HuggingFaceModel)
+    before = [parameter.requires_grad for parameter in model.network.parameters()]
+    all_of(stack_of(model, SENTENCE), 3)
+    assert [parameter.requires_grad for parameter in model.network.parameters()] == before
+    assert all(parameter.grad is None for parameter in model.network.parameters())
+
+
+def test_threads_do_not_disturb_each_other(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("bert")))
+    places = [*range(1, 6)] * 3
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda place: all_of(stack_of(model, SENTENCE), place), places))
+    for place, found in zip(places, together, strict=True):
+        np.testing.assert_allclose(found.words, all_of(stack_of(model, SENTENCE), place).words, rtol=1e-5)
+
+
+def test_bert_tells_how_far_it_is() -> None:
+    stack = stack_of(loading.load("minilm"), TIRED)
+    done, total, _ = next(gradients(stack, 9, None))
+    assert (done, total) == (32, 384)

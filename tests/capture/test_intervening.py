@@ -1,0 +1,478 @@
+"""Edited models of every kind: a silent head is one without its slice of W_O, a pointed row is that row."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+import attnviz
+from attnviz.capture import catalogue, last_layer, loading, models, outcomes
+from attnviz.capture.changes import changing, edits_of
+from attnviz.capture.given import Given, Writing
+from attnviz.errors import InvalidEdit, ModelNotSupported
+from attnviz.trace import Floats, Kind
+from attnviz.transformer.bert import Bert
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
+from attnviz.translation.edit import Edit
+from attnviz.translation.editing import attention_at, places
+from attnviz.translation.translator import Translator
+from tests.capture.by_transformers import PAIRED, TARGET, own_inputs, own_model
+from tests.capture.tiny import SENTENCE
+
+TIRED = "The dog did not cross the road as it was too tired."
+SHORT = "The dog slept."
+Folder = Callable[[str], Path]
+
+frozen = torch.inference_mode
+
+TRANSLATORS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
+
+# Where transformers keeps each layer's W_O, family by family.
+W_O: dict[str, dict[Kind, str]] = {
+    "bert": {"encoder": "encoder.layer.{}.attention.output.dense"},
+    "modernbert": {"encoder": "layers.{}.attn.Wo"},
+    "gpt2": {"decoder": "h.{}.attn.c_proj"},
+    "llama": {"decoder": "layers.{}.self_attn.o_proj"},
+    "bart": {
+        "encoder": "encoder.layers.{}.self_attn.out_proj",
+        "decoder": "decoder.layers.{}.self_attn.out_proj",
+        "cross": "decoder.layers.{}.encoder_attn.out_proj",
+    },
+    "t5": {
+        "encoder": "encoder.block.{}.layer.0.SelfAttention.o",
+        "decoder": "decoder.block.{}.layer.0.SelfAttention.o",
+        "cross": "decoder.block.{}.layer.1.EncDecAttention.o",
+    },
+    # These compute attention in a way of their own.
+    "mpnet": {"encoder": "encoder.layer.{}.attention.attn.o"},
+    "deberta": {"encoder": "encoder.layer.{}.attention.output.dense"},
+    "deberta-v2": {"encoder": "encoder.layer.{}.attention.output.dense"},
+    "bloom": {"decoder": "h.{}.self_attention.dense"},
+    "gptj": {"decoder": "h.{}.attn.out_proj"},
+    "gpt_neo": {"decoder": "h.{}.attn.attention.out_proj"},
+}
+OWN = ("mpnet", "deberta", "deberta-v2", "bloom", "gptj", "gpt_neo")
+
+
+def given(folder: Path) -> Given:
+    return Given(SENTENCE, target=TARGET if folder.name in PAIRED else None)
+
+
+@contextmanager
+def without_slice(mixer: nn.Module, head: int, heads: int) -> Iterator[None]:
+    """A layer's W_O without what it does with one head's outputs; its bias stays."""
+    weight = mixer.get_parameter("weight")
+    before = weight.detach().clone()
+    inputs = weight.shape[0] if isinstance(mixer, Conv1D) else weight.shape[1]
+    here = slice(head * inputs // heads, (head + 1) * inputs // heads)
+    with torch.no_grad():
+        weight[(here, slice(None)) if isinstance(mixer, Conv1D) else (slice(None), here)] = 0
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            weight.copy_(before)
+
+
+@contextmanager
+def replaced(weights_of: Mapping[int, Callable[[Tensor], object]]) -> Iterator[None]:
+    """Every softmax of transformers' own attention goes by; the numbered ones are written over."""
+    own: Any = nn.functional.softmax
+    count = 0
+
+    def softmax(scores: Tensor, *args: Any, **more: Any) -> Tensor:
+        nonlocal count
+        weights: Tensor = own(scores, *args, **more)
+        if scores.dim() == 4:
+            if count in weights_of:
+                weights_of[count](weights)
+            count += 1
+        return weights
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nn.functional, "softmax", softmax)
+        yield
+    assert count > max(weights_of)
+
+
+def by_transformers(model: Any, folder: Path) -> Any:
+    with torch.inference_mode():
+        return model(**own_inputs(folder, model))
+
+
+def close(found: Floats, expected: Tensor) -> None:
+    np.testing.assert_allclose(found, expected.numpy(), atol=1e-6, rtol=1e-6)
+
+
+def states_of(output: Any) -> Tensor:
+    """[token, d_model]; of an encoder–decoder with its head, it is among the hidden states."""
+    hidden = getattr(output, "last_hidden_state", None)
+    of_batch: Tensor = output.decoder_hidden_states[-1] if hidden is None else hidden
+    return of_batch[0]
+
+
+def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
+    minilm: loading.Model, eager: PreTrainedModel
+) -> None:
+    scratch = loading.load("minilm-scratch")
+    ours = Bert.from_folder(catalogue.MINILM.folder)
+    tokens = torch.tensor([[token.id for token in minilm.tokens(SHORT)]])
+    moved = []
+    before = minilm.outcomes(SHORT, [()]).states[0]
+    for layer, head in [(layer, (5 * layer + 2 * more) % 12) for layer in range(6) for more in range(2)]:
+        silence = [[Edit("encoder", layer, head)]]
+        found = minilm.outcomes(SHORT, silence).states[0]
+        with without_slice(eager.get_submodule(W_O["bert"]["encoder"].format(layer)), head, 12), frozen():
+            close(found, eager(tokens).last_hidden_state[0])
+        with without_slice(attention_at(ours, places(ours)["encoder", layer]).to_output, head, 12), frozen():
+            expected = ours(tokens[0]).hidden_states[-1]
+        close(scratch.outcomes(SHORT, silence).states[0], expected)
+        moved.append(np.abs(found - before).max())
+    assert min(moved) > 1e-3
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str) -> None:
+    entry = catalogue.entry(name)
+    assert isinstance(entry.origin, catalogue.Trained)
+    second = Translator.load(entry.origin.file)
+    model = loading.load(name)
+    french = second.translate(TIRED.lower().rstrip(".").split())
+    heads = [
+        Edit(kind, layer, head)
+        for kind in entry.kinds
+        for layer in range(entry.layers_of(kind))
+        for head in range(entry.heads)
+    ]
+    found = model.outcomes(TIRED, [[edit] for edit in heads], 5)
+    assert found.source is not None
+    assert found.probabilities is not None
+    for number, edit in enumerate(heads):
+        stack = second.model.encoder if edit.kind == "encoder" else second.model.decoder
+        attention: Any = stack.layers[edit.layer]
+        attention = attention.cross_attention if edit.kind == "cross" else attention.attention
+        with without_slice(attention.to_output, edit.head, entry.heads):
+            steps: EncoderDecoderSteps = second.steps(TIRED.lower().rstrip(".").split(), french)
+        close(found.states[number], steps.decoder.output)
+        close(found.source[number], steps.encoder.output)
+        close(found.probabilities[number], steps.probabilities[5])
+
+
+@pytest.mark.parametrize("family", W_O)
+def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(family: str, folder_of: Folder) -> None:
+    folder = folder_of(family)
+    entry, model, second = models.entry(str(folder)), loading.load(str(folder)), own_model(folder)
+    base: Any = second.model if family == "bart" else second
+    edits = [
+        Edit(kind, layer, head)
+        for kind in entry.kinds
+        for layer in range(entry.layers_of(kind))
+        for head in (0, entry.heads - 1)
+    ]
+    unchanged = model.outcomes(given(folder), [()]).states
+    for edit in edits:
+        found = model.outcomes(given(folder), [[edit]])
+        mixer = base.get_submodule(W_O[family][edit.kind].format(edit.layer))
+        with without_slice(mixer, edit.head, entry.heads), torch.inference_mode():
+            output = second(
+                **own_inputs(folder, second), **({"output_hidden_states": True} if family in PAIRED else {})
+            )
+        close(found.states[0], states_of(output))
+        if found.source is not None:
+            close(found.source[0], output.encoder_last_hidden_state[0])
+        assert np.abs(found.states - unchanged).max() > 1e-4
+
+
+def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: Folder) -> None:
+    folder = folder_of("albert")  # one W_O for all of its three layers
+    model, second = loading.load(str(folder)), own_model(folder)
+    mixer = second.get_submodule("encoder.albert_layer_groups.0.albert_layers.0.attention.dense")
+    everywhere = [Edit("encoder", layer, 1) for layer in range(3)]
+    found = model.outcomes(SENTENCE, [everywhere, everywhere[1:2]]).states
+    with without_slice(mixer, 1, 3):
+        close(found[0], by_transformers(second, folder).last_hidden_state[0])
+    with replaced({1: lambda weights: weights[:, 1].zero_()}):
+        close(found[1], by_transformers(second, folder).last_hidden_state[0])
+
+
+POINTED = {
+    "bert": ["encoder 2-3 5 >9", "encoder 1-2 4 3>11", "encoder 1-1 >6"],
+    "llama": ["decoder 2-5 8 >3", "decoder 1-2 6 2>5", "decoder 2-1 >1"],
+    "gpt2": ["decoder 1-3 9 >9", "decoder 2-2 7"],
+    "t5": ["encoder 3-2 4 >1", "decoder 1-1 5 >2", "cross 2-3 3 >7", "cross 1-2 >4"],
+    "bart": ["encoder 1-1 3 2>8", "decoder 2-3 4 >1", "cross 1-2 5 >2"],
+}
+
+
+def write_over(weights: Tensor, edit: str) -> None:
+    """The same change by hand, from the words of the edit alone."""
+    _, place, *row = edit.split(" ")
+    head = weights[0, int(place.split("-")[1]) - 1]
+    rows = [int(row[0]) - 1] if row and ">" not in row[0] else range(len(head))
+    ends = row[-1].split(">") if row and ">" in row[-1] else None
+    for number in rows:
+        if ends and ends[0]:
+            source, target = (int(end) - 1 for end in ends)
+            head[number, target] += head[number, source]
+            head[number, source] = 0
+        else:
+            head[number] = 0
+            if ends:
+                head[number, int(ends[1]) - 1] = 1
+
+
+@pytest.mark.parametrize("family", POINTED)
+def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str, folder_of: Folder) -> None:
+    folder = folder_of(family)
+    entry, second = models.entry(str(folder)), own_model(folder)
+    order = [("encoder", layer) for layer in range(entry.layers)]
+    kinds = ("decoder", "cross") if family in PAIRED else ("decoder",)
+    order += [(kind, layer) for layer in range(entry.decoder_layers) for kind in kinds]
+
+    def expected(edits: Sequence[str]) -> tuple[dict[int, Tensor], Tensor]:
+        seen: dict[int, Tensor] = {}
+        here: dict[int, list[str]] = {}
+        for edit in edits:
+            kind, place, *_ = edit.split(" ")
+            here.setdefault(order.index((kind, int(place.split("-")[0]) - 1)), []).append(edit)
+
+        def change(number: int, weights: Tensor) -> None:
+            for edit in here[number]:
+                write_over(weights, edit)
+            seen[number] = weights[0].clone()
+
+        by_number = {number: partial(change, number) for number in here}
+        more = {"output_hidden_states": True} if family in PAIRED else {}
+        with replaced(by_number), torch.inference_mode():
+            return seen, states_of(second(**own_inputs(folder, second), **more))
+
+    for edits in (*([edit] for edit in POINTED[family]), POINTED[family]):
+        weights, states = expected(edits)
+        changes = [Edit.parse(edit) for edit in edits]
+        close(loading.outcomes(str(folder), given(folder), [changes]).states[0], states)
+        trace = attnviz.trace(SENTENCE, folder, target=given(folder).target, edits=edits)
+        assert trace.edits == tuple(edits)
+        for number, changed in weights.items():
+            close(trace.blocks[number].weights, changed)
+
+
+def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
+    minilm: loading.Model, eager: PreTrainedModel
+) -> None:
+    tokens = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
+    edits = ["encoder 4-2 10 >8", "encoder 2-5 3 4>9", "encoder 6-12 >1"]
+    layers = {3: edits[0], 1: edits[1], 5: edits[2]}
+    by_number = {layer: partial(write_over, edit=edit) for layer, edit in layers.items()}
+    with replaced(by_number), torch.inference_mode():
+        expected = eager(tokens).last_hidden_state[0]
+    for name in ("minilm", "minilm-scratch"):
+        changes = [Edit.parse(edit) for edit in edits]
+        np.testing.assert_allclose(
+            loading.outcomes(name, Given(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
+        )
+        weights = attnviz.trace(TIRED, name, edits=edits).stack("encoder")
+        assert weights[3, 1, 9].argmax() == 7
+        assert weights[3, 1, 9].sum() == 1
+        assert weights[5, 11, :, 0].tolist() == [1.0] * 15
+
+
+@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
+def test_a_batch_of_variants_is_what_they_are_one_by_one(name: str) -> None:
+    model = loading.load(name)
+    variants = [[], [Edit("encoder", 1, 0)], [Edit("encoder", 0, 2, 4), Edit("encoder", 1, 1, 3, 2, 5)]]
+    variants.append([Edit("encoder", 1, 3, None, None, 2)])
+    together = model.outcomes(TIRED, variants).states
+    for number, edits in enumerate(variants):
+        np.testing.assert_allclose(together[number], model.outcomes(TIRED, [edits]).states[0], atol=5e-6)
+    assert all(np.abs(states - together[0]).max() > 1e-3 for states in together[1:])
+
+
+def test_memory_bounds_the_batch_and_nothing_else(
+    minilm: loading.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variants = [[Edit("encoder", 2, head)] for head in range(7)]
+    at_once = minilm.outcomes(SHORT, variants).states
+    monkeypatch.setattr(outcomes, "AT_ONCE", 3 * outcomes.numbers(6, 12, 384))
+    sizes = []
+    run = last_layer.outcomes
+
+    def counted(*given: Any) -> outcomes.Outcomes:
+        sizes.append(len(given[3]))
+        return run(*given)
+
+    monkeypatch.setattr(last_layer, "outcomes", counted)
+    np.testing.assert_allclose(minilm.outcomes(SHORT, variants).states, at_once, atol=5e-6)
+    assert sizes == [3, 3, 1]
+
+
+def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> None:
+    for name in ("minilm", "minilm-scratch", "translator", *(str(folder_of(f)) for f in ("gpt2", "mpnet"))):
+        model = loading.load(name)
+        text = SENTENCE if "/" in name else TIRED
+        before, after = model.trace(text), model.trace(text, edits=())
+        model.trace(text, edits=[Edit(before.blocks[0].kind, 1, 2)])
+        for again in (after, model.trace(text)):
+            assert again.edits == ()
+            for one, other in zip(before.blocks, again.blocks, strict=True):
+                assert all(
+                    np.array_equal(getattr(one, what), getattr(other, what))
+                    for what in ("query", "key", "value", "scores", "weights")
+                )
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bart", "bloom"])
+def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: Folder) -> None:
+    folder = folder_of(family)
+    model, asked = loading.load(str(folder)), given(folder)
+    places = model.asked_at(asked)
+    kind = models.entry(str(folder)).kinds[-1]
+    edits = [Edit(kind, 1, 2), Edit(kind, 0, 0, 3)]
+    found = model.outcomes(asked, [(), edits], places[4]).probabilities
+    assert found is not None
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
+    for probabilities, told in zip(
+        found, (model.predictions(asked), model.predictions(asked, edits=edits)), strict=True
+    ):
+        likeliest = told[4].candidates[0]
+        assert probabilities.argmax() == likeliest.id
+        assert probabilities.max() == pytest.approx(likeliest.probability, abs=1e-5)
+        assert model.words([likeliest.id]) == (likeliest.text,)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("bert")))
+    text = "The [MASK] did not cross the road"
+    assert model.asked_at(text) == (2,)
+    assert model.asked_at(SENTENCE) == ()
+    (before,), (after,) = model.predictions(text), model.predictions(text, edits=[Edit("encoder", 1, 2)])
+    assert before.position == after.position == 2
+    assert before.candidates[0].probability != after.candidates[0].probability
+    assert model.predictions(SENTENCE, edits=[Edit("encoder", 1, 2)]) == ()
+
+
+@pytest.mark.parametrize("family", ["gpt2", "marian"])
+def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folder) -> None:
+    folder = folder_of(family)
+    entry, model = models.entry(str(folder)), loading.load(str(folder))
+    kind: Kind = "decoder"
+    writes = Given(SENTENCE, writing=Writing(tokens=6))
+    edits = [Edit(other, 0, head) for other in entry.kinds for head in range(3)]
+    edits.append(Edit(kind, 1, 0, 4, None, 2))
+    trace = model.trace(writes, edits=edits)
+    tokens = trace.of_kind(kind)[0].query_tokens
+    told = model.predictions(writes, edits=edits)
+    for token, prediction in list(zip(tokens[1:], told, strict=False))[-trace.written :]:
+        assert token.id == prediction.candidates[0].id
+    unchanged = model.trace(writes).of_kind(kind)[0].query_tokens
+    assert [token.id for token in tokens] != [token.id for token in unchanged]
+
+
+def test_an_edited_trace_is_kept_in_a_file(tmp_path: Path, folder_of: Folder) -> None:
+    for name in ("minilm", str(folder_of("mpnet"))):
+        trace = attnviz.trace(SENTENCE, name, edits=["encoder 2-1", "encoder 1-2 3"])
+        trace.save(tmp_path / "kept.npz")
+        again = attnviz.Trace.load(tmp_path / "kept.npz")
+        assert again.edits == ("encoder 2-1", "encoder 1-2 3")
+        assert np.array_equal(again.stack("encoder"), trace.stack("encoder"))
+        assert not again.stack("encoder")[1, 0].any()
+        assert not again.stack("encoder")[0, 1, 2].any()
+
+
+@pytest.mark.parametrize("family", OWN)
+def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str, folder_of: Folder) -> None:
+    folder = folder_of(family)
+    kind = models.entry(str(folder)).kinds[0]
+    with pytest.raises(ModelNotSupported, match="can be silenced, but not pointed elsewhere"):
+        attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-1 5 >2"])
+    row = attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-2 5"])
+    before = attnviz.trace(SENTENCE, folder)
+    changed = np.abs(row.blocks[1].query - before.blocks[1].query).max(axis=(0, 2))
+    assert changed.argmax() == 4
+    assert not np.delete(changed, 4).any()
+
+
+@pytest.mark.parametrize(
+    ("family", "edit", "said"),
+    [
+        ("bert", "encoder 9-1", "encoder layer 9, which this model does not have"),
+        ("bert", "decoder 1-1", "decoder layer 1, which this model does not have"),
+        ("bert", "encoder 1-4", "head 4 of 3"),
+        ("bert", "encoder 1-1 99", "row 99, but there are"),
+        ("bert", "encoder 1-1 2 >99", "key 99, but there are"),
+        ("gpt2", "decoder 1-1 2 >3", "looks ahead"),
+        ("gpt2", "decoder 1-1 >2", "looks ahead"),
+        ("mistral", "decoder 1-1 12 >2", "mask of this layer"),
+        ("mistral", "decoder 1-1 >1", "mask of this layer"),
+        ("bart", "cross 1-1 3 >99", "key 99, but there are"),
+        ("mpnet", "encoder 1-4", "head 4 of 3"),
+    ],
+)
+def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, folder_of: Folder) -> None:
+    folder = folder_of(family)
+    for ask in (attnviz.trace, attnviz.predictions):
+        if ask is attnviz.trace or "mask" not in said:
+            with pytest.raises(InvalidEdit, match=said) as caught:
+                ask(SENTENCE, folder, target=given(folder).target, edits=[edit])
+            assert str(caught.value).endswith(".")
+
+
+def test_who_expects_nothing_is_not_asked() -> None:
+    for name in ("minilm", "minilm-scratch"):
+        model = loading.load(name)
+        assert model.asked_at(SHORT) == ()
+        with pytest.raises(ModelNotSupported, match="expects no tokens"):
+            model.outcomes(SHORT, [()], 1)
+
+
+@pytest.mark.parametrize("family", ["bert", "mpnet"])
+def test_many_visitors_change_one_model_at_once(family: str, folder_of: Folder) -> None:
+    model = loading.load(str(folder_of(family)))
+    edits = [
+        [],
+        [Edit("encoder", 0, 1)],
+        [Edit("encoder", 1, 2, 4)],
+        [Edit("encoder", 1, 0), Edit("encoder", 0, 0)],
+    ]
+    alone = [model.trace(SENTENCE, edits=edit).blocks[1].weights for edit in edits]
+    states = [model.outcomes(SENTENCE, [edit]).states for edit in edits]
+    start = threading.Barrier(len(edits))
+    equal: list[bool] = []
+
+    def visit(number: int) -> None:
+        start.wait()
+        for _ in range(20):
+            found = model.trace(SENTENCE, edits=edits[number]).blocks[1].weights
+            equal.append(np.array_equal(found, alone[number]))
+            equal.append(np.array_equal(model.outcomes(SENTENCE, [edits[number]]).states, states[number]))
+
+    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(len(edits))]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert equal == [True] * 160
+
+
+def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_not_changed() -> None:
+    first, second = nn.Linear(1, 1), nn.Linear(1, 1)
+    with (
+        pytest.raises(ModelNotSupported, match="ran otherwise"),
+        changing([first, second], [[()], [()]]),
+    ):
+        edits_of(second)
+    with (
+        pytest.raises(ModelNotSupported, match="1 of the model's 2 attentions ran"),
+        changing([first, second], [[()], [()]]),
+    ):
+        edits_of(first)
+    assert edits_of(first) == ()

@@ -1,0 +1,114 @@
+"""Layers that read word vectors: the same outputs as from the words, and what is expected of a place."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.capture import loading
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.stack import expected, stack_of
+from attnviz.errors import ModelNotSupported
+from tests.capture.tiny import FAMILIES, SENTENCE
+
+Folder = Callable[[str], Path]
+
+TIRED = "The dog did not cross the road as it was too tired."
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "vit"])
+def test_the_weights_are_those_of_the_trace(family: str, folder_of: Folder) -> None:
+    model = loading.load(str(folder_of(family)))
+    assert isinstance(model, HuggingFaceModel)
+    stack = stack_of(model, SENTENCE)
+    with torch.inference_mode():
+        ran = stack.run(stack.words[None])
+    kind = model.entry.kinds[0]
+    np.testing.assert_allclose(
+        np.stack([weights[0].numpy() for weights in ran.weights]),
+        model.trace(SENTENCE).stack(kind),
+        atol=1e-6,
+    )
+    assert ran.output.shape == (1, len(stack.tokens), model.entry.d_model)
+
+
+@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
+def test_so_they_are_in_the_models_of_the_catalogue(name: str) -> None:
+    model = loading.load(name)
+    stack = stack_of(model, TIRED)
+    with torch.inference_mode():
+        ran = stack.run(stack.words[None])
+    np.testing.assert_allclose(
+        np.stack([weights[0].numpy() for weights in ran.weights]),
+        model.trace(TIRED).stack("encoder"),
+        atol=1e-6,
+    )
+
+
+def test_both_bundled_berts_put_out_the_same() -> None:
+    one, other = (stack_of(loading.load(name), TIRED) for name in ("minilm", "minilm-scratch"))
+    with torch.inference_mode():
+        outputs = [stack.run(stack.words[None]).output for stack in (one, other)]
+    torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
+    torch.testing.assert_close(one.stand_in, other.stand_in)
+    assert one.replaced_by == other.replaced_by == "[MASK]"
+
+
+def test_a_decoder_expects_the_token_that_follows(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("gpt2")))
+    stack, predictions = stack_of(model, SENTENCE), model.predictions(SENTENCE)
+    for place, prediction in enumerate(predictions):
+        found = expected(stack, place)
+        assert found is not None
+        candidate = prediction.actual or prediction.candidates[0]
+        assert (found.id, found.kind, found.actual) == (candidate.id, "next", prediction.actual is not None)
+        assert found.probability == pytest.approx(candidate.probability, abs=1e-6)
+    assert stack.replaced_by is None
+
+
+def test_bert_expects_something_where_a_token_is_masked_alone(folder_of: Folder) -> None:
+    model, text = loading.load(str(folder_of("bert"))), "The dog did not [MASK] the road ."
+    stack, [prediction] = stack_of(model, text), model.predictions(text)
+    found = expected(stack, prediction.position)
+    assert found is not None
+    assert (found.id, found.kind, found.actual) == (prediction.candidates[0].id, "masked", False)
+    assert found.probability == pytest.approx(prediction.candidates[0].probability, abs=1e-6)
+    assert expected(stack, prediction.position - 1) is None
+
+
+def test_a_model_without_a_head_expects_nothing() -> None:
+    assert expected(stack_of(loading.load("minilm"), TIRED), 3) is None
+    assert expected(stack_of(loading.load("translator"), TIRED), 3) is None
+
+
+def test_a_model_that_sees_pictures_has_no_words(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("vit")))
+    assert isinstance(model, SeeingModel)
+    with pytest.raises(ModelNotSupported, match="reads no words"):
+        stack_of(model, SENTENCE)
+
+
+def test_what_makes_something_else_of_vectors_is_refused(
+    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = loading.load(str(folder_of("bert")))
+    assert isinstance(model, HuggingFaceModel)
+    network, forward = model.network, model.network.forward
+
+    def other(**given: torch.Tensor) -> object:
+        vectors = given.get("inputs_embeds")
+        return forward(**{**given, "inputs_embeds": 2 * vectors} if vectors is not None else given)
+
+    monkeypatch.setattr(network, "forward", other)
+    with pytest.raises(ModelNotSupported, match="makes something else of its word vectors"):
+        stack_of(model, SENTENCE)
+
+    def without(input_ids: torch.Tensor, **more: bool) -> object:
+        return forward(input_ids=input_ids, **more)
+
+    monkeypatch.setattr(network, "forward", without)
+    with pytest.raises(ModelNotSupported, match="does not take word vectors"):
+        stack_of(model, SENTENCE)

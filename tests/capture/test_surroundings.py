@@ -1,0 +1,132 @@
+"""What stands around the attention, put together again by numpy, is what the model went on with."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.analysis.norms import handed_over
+from attnviz.capture import loading
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.surroundings import Surroundings, surroundings
+from attnviz.errors import ModelNotSupported
+from attnviz.trace import Block, Floats
+from tests.capture.tiny import FAMILIES, SENTENCE
+
+Folder = Callable[[str], Path]
+
+TIRED = "The dog did not cross the road as it was too tired."
+
+AT_ONCE = ("gpt_neox", "gptj", "phi")  # attention and feed-forward network are added together
+NORMED_AFTER = (
+    *(
+        "bert",
+        "roberta",
+        "distilbert",
+        "albert",
+        "electra",
+        "bart",
+        "marian",
+        "deberta",
+        "deberta-v2",
+        "mpnet",
+    ),
+    *("minilm", "minilm-scratch", "translator"),
+)
+
+
+def put_together(block: Block, around: Surroundings) -> Floats:
+    """Σⱼ αᵢⱼ f(xⱼ) + b_O + xᵢ, and the layer norm if one follows, token by token."""
+    rows = []
+    for query in range(len(block.query_tokens)):
+        whole = handed_over(block, query).sum(axis=(0, 1)) + around.bias + around.residual[query]
+        if around.gain is not None and around.deviation is not None and around.shift is not None:
+            whole = (whole - whole.mean()) / around.deviation[query] * around.gain + around.shift
+        rows.append(whole)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in ("vit", *AT_ONCE)])
+def test_a_family_is_put_together_again(family: str, folder_of: Folder) -> None:
+    check(loading.load(str(folder_of(family))), SENTENCE, family)
+
+
+@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
+def test_a_model_of_the_catalogue_is_put_together_again(name: str) -> None:
+    check(loading.load(name), TIRED, name)
+
+
+def check(model: loading.Model, text: str, name: str) -> None:
+    found = surroundings(model, text)
+    trace = model.trace(text)
+    blocks = trace.of_kind(trace.blocks[0].kind)
+    assert len(found) == len(blocks)
+    for block, around in zip(blocks, found, strict=True):
+        np.testing.assert_allclose(put_together(block, around), around.output, atol=1e-5, rtol=1e-5)
+        assert (around.gain is not None) == (name in NORMED_AFTER)
+
+
+def test_the_output_is_what_bert_itself_goes_on_with(minilm: loading.Model) -> None:
+    assert isinstance(minilm, HuggingFaceModel)
+    heard = []
+    network: Any = minilm.network
+    layers = network.encoder.layer
+    hooks = [
+        layer.attention.register_forward_hook(lambda _module, _given, returned: heard.append(returned[0]))
+        for layer in layers
+    ]
+    try:
+        minilm.trace(TIRED)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    found = surroundings(minilm, TIRED)
+    for around, expected, layer in zip(found, heard, layers, strict=True):
+        np.testing.assert_allclose(around.output, expected[0].numpy(), atol=1e-5)
+        norm = layer.attention.output.LayerNorm
+        np.testing.assert_array_equal(around.gain, norm.weight.detach().numpy())
+        np.testing.assert_array_equal(around.bias, layer.attention.output.dense.bias.detach().numpy())
+
+
+def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("gpt2")))
+    assert isinstance(model, HuggingFaceModel)
+    ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])
+    with torch.inference_mode():
+        states = model.network(ids, output_hidden_states=True).hidden_states
+    for around, residual in zip(surroundings(model, SENTENCE), states, strict=False):
+        np.testing.assert_allclose(around.residual, residual[0].numpy(), atol=1e-6)
+        assert around.gain is around.shift is around.deviation is None
+
+
+@pytest.mark.parametrize("family", AT_ONCE)
+def test_what_cannot_be_put_together_is_refused_by_name(family: str, folder_of: Folder) -> None:
+    with pytest.raises(ModelNotSupported, match=r"layer 1 of .*ForCausalLM.*feed-forward"):
+        surroundings(loading.load(str(folder_of(family))), SENTENCE)
+
+
+def test_a_model_that_sees_pictures_has_none(folder_of: Folder) -> None:
+    with pytest.raises(ModelNotSupported, match="reads no words"):
+        surroundings(loading.load(str(folder_of("vit"))), SENTENCE)
+
+
+def test_other_threads_are_not_heard(minilm: loading.Model) -> None:
+    stop = threading.Event()
+
+    def read_something_else() -> None:
+        while not stop.is_set():
+            minilm.trace("A cat sat on the old red chair near the window all day long.")
+
+    alone = surroundings(minilm, TIRED)
+    other = threading.Thread(target=read_something_else)
+    other.start()
+    try:
+        for around, expected in zip(surroundings(minilm, TIRED), alone, strict=True):
+            np.testing.assert_array_equal(around.output, expected.output)
+    finally:
+        stop.set()
+        other.join()

@@ -1,0 +1,214 @@
+"""What if a head were silent: the page's numbers beside the model's own, and what it says of odd changes."""
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.capture import catalogue, loading
+from attnviz.trace import Floats
+from tests.capture.tiny import SENTENCE, tiny
+from tests.ui.conftest import VisitPage
+from tests.ui.shown import charts, clean, sent, words
+
+TIRED = "The dog did not cross the road as it was too tired."
+FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
+
+
+def finished(app: AppTest) -> AppTest:
+    """The page when all heads were silenced."""
+    for _ in range(200):
+        if not app.get("progress") and not any(button.label == "Stop" for button in app.button):
+            return app
+        time.sleep(0.05)
+        app.run()
+    raise AssertionError("still silencing")
+
+
+def turns(edits: list[str]) -> Floats:
+    """[token], 1 − cosine of what the last layer of the bundled BERT puts out, from the blocks of its trace.
+
+    What the last layer's heads read is not its output; so our own BERT runs once more, with W_O cut by hand.
+    """
+    from attnviz.transformer.bert import Bert
+
+    bert = Bert.from_folder(catalogue.MINILM.folder)
+    ids = torch.tensor([token.id for token in attnviz.trace(TIRED).blocks[0].query_tokens])
+    with torch.inference_mode():
+        before = bert(ids).hidden_states[-1].double()
+        for edit in edits:
+            layer, head = (int(number) - 1 for number in edit.split(" ")[1].split("-"))
+            weight = bert.get_parameter(f"encoder.layers.{layer}.attention.to_output.weight")
+            weight[:, head * 32 : (head + 1) * 32] = 0
+        after = bert(ids).hidden_states[-1].double()
+    turned: Floats = (1 - torch.cosine_similarity(before, after, dim=-1)).numpy()
+    return turned
+
+
+def edits_of(app: AppTest) -> list[str]:
+    return list(app.multiselect(key="edits").value)
+
+
+def bars(app: AppTest) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = sent(app, "token_bars")["bars"]
+    return found
+
+
+def test_the_first_visit_silences_the_head_that_follows_the_pronoun(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene"))
+    clean(app)
+    assert edits_of(app) == ["encoder 4-2"]
+    expected = turns(["encoder 4-2"])
+    shown = bars(app)
+    assert [bar["also"] for bar in shown] == [f"{turned:.4f}" for turned in expected]
+    degrees = np.degrees(np.arccos(1 - expected))
+    assert [bar["written"] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
+    np.testing.assert_allclose([bar["size"] for bar in shown], expected / expected.max(), atol=1e-4)
+    assert [bar["label"] for bar in shown if bar["marked"]] == ["it"]
+    told = words(app)
+    rank = 1 + int((expected > expected[9]).sum())
+    assert (
+        f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°** "
+        f"(1 − cosine {expected[9]:.4f}): number {rank} of 15 tokens" in told
+    )
+    assert "saved without a part that expects words" in told
+    assert "`it` looks at `dog` **66 %**, `road` **12 %**" in told
+    assert "with the changes at **nothing**" in told
+
+
+def test_all_heads_are_ranked_by_what_silencing_them_moves(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene"))
+    shown = sent(app, "head_map")
+    for layer, head in ((4, 2), (6, 12), (2, 3)):
+        expected = np.degrees(np.arccos(1 - turns([f"encoder {layer}-{head}"])[9]))
+        assert shown["values"][(layer - 1) * 12 + head - 1] == pytest.approx(expected, abs=0.02)
+    rank = 1 + sum(value > shown["values"][37] for value in shown["values"])
+    assert f"The open head, 4-2, is **number {rank} of 72**" in words(app)
+    best = int(np.argmax(shown["values"]))
+    listed: Any = next(element for element in app.button_group if element.key == "ranked").options
+    assert listed[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
+
+
+def test_heads_are_silenced_together(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene", model="translator", by="What is expected"))
+    app.button(key="together start").click().run()
+    app = finished(app)
+    clean(app)
+    lines = charts(app)["Heads silenced together"]["lines"]
+    assert [len(line["y"]) for line in lines] == [16, 16]
+    assert lines[0]["y"][-1] == pytest.approx(lines[1]["y"][-1], abs=1e-3)  # all are silent in the end
+    assert lines[1]["y"][0] == pytest.approx(100 * max(sent(app, "head_map")["values"]), abs=1e-3)
+    assert "heads** that matter least alone can go together" in words(app)
+
+
+def test_a_button_makes_a_change_and_takes_it_back(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text=TIRED)
+    assert edits_of(app) == []
+    assert "Nothing is changed yet" in words(app)
+    app.button(key="make encoder 4-2 10").click().run()
+    assert edits_of(app) == ["encoder 4-2 10"]
+    app.button(key="make encoder 4-2 10 >8").click().run()
+    clean(app)
+    assert edits_of(app) == ["encoder 4-2 10", "encoder 4-2 10 >8"]
+    assert "With these 2 changes" in words(app)
+    assert "in head 4-2, `it` looks at `road` alone" in words(app)
+    assert "with the changes at `road` **100 %**" in words(app)
+    app.button(key="make encoder 4-2 10").click().run()
+    assert edits_of(app) == ["encoder 4-2 10 >8"]
+
+
+def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: VisitPage) -> None:
+    asked = ["encoder 4-2 10 3>8", "encoder 9-1", "<script>", "**x**", "encoder 1-1 99", "encoder 1-1 2 >99"]
+    app = visit_page("intervene", text=TIRED, edits=asked)
+    assert not app.exception
+    assert not app.error
+    (warning,) = app.warning
+    for said in ("encoder layer 9", r"\<script\>", r"\*\*x\*\*", "row 99", "key 99"):
+        assert said in warning.value
+    assert "With this change" in words(app)
+    assert edits_of(app) == asked
+    next(button for button in app.button if button.label == "Take away what does not fit").click().run()
+    clean(app)
+    assert edits_of(app) == asked[:1]
+
+
+def test_changes_wait_while_another_model_has_no_place_for_them(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", edits=["encoder 4-2"], model="translator")
+    assert "encoder layer 4" in app.warning[0].value
+    assert "Nothing is changed yet" in words(app)
+    app.selectbox(key="model").set_value("minilm").run()
+    assert not app.warning
+    assert "Without head 4-2" in words(app)
+
+
+def test_the_translator_writes_and_expects_otherwise(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene", model="translator"))
+    clean(app)
+    assert edits_of(app) == ["encoder 2-1"]
+    edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
+    told = words(app)
+    assert f"before: `{FRENCH}`" in told
+    assert f"with the changes: `{edited}`" in told
+    assert app.selectbox(key="asked").value == "10 car"
+    rows = sent(app, "candidates")["rows"]
+    assert rows[0]["label"] == "il"
+    assert f"`il` goes from **{100 * rows[0]['numbers'][0]:.0f} %** to" in told
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("models")
+    names = {family: str(tiny(family, folder / family)) for family in ("bert", "gpt2", "bart", "mpnet")}
+    for name in names.values():
+        loading.open_model(name)
+    return names
+
+
+def test_a_decoder_expects_another_word(visit_page: VisitPage, folders: dict[str, str]) -> None:
+    app = finished(visit_page("intervene", model=folders["gpt2"], text=SENTENCE, edits="decoder 1-2"))
+    clean(app)
+    rows = sent(app, "candidates")["rows"]
+    for column, edits in enumerate(([], ["decoder 1-2"])):
+        expected = attnviz.predictions(SENTENCE, folders["gpt2"], edits=edits)[-1].candidates[0]
+        found = max(rows, key=lambda row: row["numbers"][column])
+        assert found["numbers"][column] == pytest.approx(expected.probability, abs=1e-5)
+        assert found["label"] == expected.text
+
+
+def test_a_masked_word_is_expected_otherwise(visit_page: VisitPage, folders: dict[str, str]) -> None:
+    text = "The [MASK] did not cross the road ."
+    app = finished(visit_page("intervene", model=folders["bert"], text=text, edits="encoder 1-2"))
+    clean(app)
+    (before,) = attnviz.predictions(text, folders["bert"])
+    assert sent(app, "candidates")["rows"][0]["numbers"][0] == pytest.approx(before.candidates[0].probability)
+    app.text_input(key="text").set_value(SENTENCE).run()
+    assert "type `[MASK]` in place of a word" in words(app)
+
+
+def test_an_encoder_decoder_shows_both_texts(visit_page: VisitPage, folders: dict[str, str]) -> None:
+    app = finished(
+        visit_page("intervene", model=folders["bart"], text=SENTENCE, kind="cross", edits="cross 1-2")
+    )
+    clean(app)
+    assert "Without cross head 1-2, in the encoder’s text, no output moves." in words(app)
+    assert "Without cross head 1-2, in the decoder’s text, the output of" in words(app)
+
+
+def test_what_cannot_be_pointed_is_said(visit_page: VisitPage, folders: dict[str, str]) -> None:
+    app = visit_page("intervene", model=folders["mpnet"], text=SENTENCE, edits="encoder 1-2 3 >5")
+    assert not app.exception
+    assert "can be silenced, but not pointed elsewhere" in app.error[0].value
+    assert edits_of(app) == ["encoder 1-2 3 >5"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "one " * 2_500, "😀 שלום <script> **x**", "the the the"])
+def test_any_sentence_is_answered(visit_page: VisitPage, text: str) -> None:
+    app = visit_page("intervene", text=TIRED, edits="encoder 4-2")
+    app.text_input(key="text").set_value(text).run()
+    assert not app.exception
+    assert app.text_input(key="text").value == text
+    assert app.title[0].value == "What if a head were silent?"

@@ -1,0 +1,160 @@
+"""The page of the plane without a browser: points and numbers against an independent computation."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attnviz
+from attnviz.analysis.sentence import percent
+from attnviz.capture import allowed, loading
+from attnviz.trace import Block
+from attnviz.ui import caches
+from tests.capture.tiny import tiny
+from tests.ui.conftest import VisitPage
+from tests.ui.shown import clean, sent, words
+
+TIRED = "The dog did not cross the road as it was too tired."
+IT, DOG = 9, 2
+
+
+@pytest.fixture(scope="module")
+def block() -> Block:
+    return attnviz.trace(TIRED).block("encoder", 3)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Opens a small model of a family on this server, and gives its name."""
+    folder = tmp_path_factory.mktemp("models")
+
+    def open_family(family: str) -> str:
+        name = str(tiny(family, folder / family))
+        loading.open_model(name)
+        return name
+
+    yield open_family
+    allowed._opened.clear()
+    caches.trace.clear()
+
+
+def points(message: dict[str, Any]) -> tuple[Any, Any]:
+    """Queries and keys as [point, 2]."""
+    return np.transpose(message["points"]["query"]), np.transpose(message["points"]["key"])
+
+
+def lengths(first: Any, second: Any) -> Any:
+    return np.sqrt(((first[:, None] - second[None]) ** 2).sum(-1))
+
+
+def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(
+    visit_page: VisitPage, block: Block
+) -> None:
+    app = visit_page("plane")
+    clean(app)
+    message = sent(app, "plane")
+    assert message["tokens"]["query"][message["query"]]["label"] == "it"
+    query, key = points(message)
+    together = np.concatenate([block.query[1], block.key[1]]).astype(np.float64)
+    values, vectors = np.linalg.eigh(np.cov(together.T))
+    expected = together @ vectors[:, -2:]
+    np.testing.assert_allclose(lengths(query, key), lengths(expected[:15], expected[15:]), atol=1e-4)
+    kept = float(values[-2:].sum() / values.sum())
+    told = words(app)
+    assert f"keep **{percent(kept)}** of the variance" in told
+    nearest = message["tokens"]["key"][int(lengths(query, key)[IT].argmin())]["label"]
+    assert f"lies nearest to the key of `{nearest}`" in told
+    assert f"its largest weight goes to `dog` (**{percent(float(block.weights[1, IT, DOG]))}**)" in told
+
+
+def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitPage, block: Block) -> None:
+    app = visit_page("plane", hide="true")
+    clean(app)
+    message = sent(app, "plane")
+    labels = [token["label"] for token in message["tokens"]["key"]]
+    assert len(labels) == len(message["points"]["key"][0]) == 13
+    assert "[CLS]" not in labels
+    row = block.weights[1, IT, 1:-1]
+    assert f"`dog` (**{percent(float(row[DOG - 1] / row.sum()))}**)" in words(app)
+
+
+def test_the_other_plane_keeps_dot_products(visit_page: VisitPage, block: Block) -> None:
+    app = visit_page("plane", keeps="dot products")
+    clean(app)
+    query, key = points(sent(app, "plane"))
+    true = block.query[1].astype(np.float64) @ block.key[1].T.astype(np.float64)
+    # The strongest two of QKᵀ, one after the other, by power iteration.
+    rest = true.copy()
+    for _ in range(2):
+        vector = np.ones(15)
+        for _ in range(2000):
+            vector = rest.T @ (rest @ vector)
+            vector /= np.linalg.norm(vector)
+        rest -= np.outer(rest @ vector, vector)
+    np.testing.assert_allclose(query @ key.T, true - rest, atol=1e-3)
+    assert f"keep **{percent(float(1 - (rest**2).sum() / (true**2).sum()))}**" in words(app)
+    # Without a bias or a mask, the largest dot product of all dimensions has the largest weight.
+    assert "for **15 of 15** queries" in words(app)
+
+
+def test_the_identity_is_worked_out_with_the_heads_numbers(visit_page: VisitPage, block: Block) -> None:
+    query, key = block.query[1, IT].astype(np.float64), block.key[1, DOG].astype(np.float64)
+    told = words(visit_page("plane"))
+    numbers = (query @ query, key @ key, ((query - key) ** 2).sum(), query @ key)
+    assert "({:.1f} + {:.1f} − {:.1f}) / 2 = **{:.1f}**".format(*numbers) in told
+
+
+def test_link_and_box_choose_the_query(visit_page: VisitPage) -> None:
+    app = visit_page("plane", query="8 road")
+    clean(app)
+    assert sent(app, "plane")["query"] == 7
+    app.selectbox(key="query").set_value("3 dog").run()
+    assert sent(app, "plane")["query"] == 2
+
+
+def test_equal_tokens_bear_their_places(visit_page: VisitPage) -> None:
+    message = sent(visit_page("plane"), "plane")
+    labels = [token["label"].replace("\u200e", "") for token in message["tokens"]["query"]]
+    assert labels[1:3] + labels[6:8] == ["the₂", "dog", "the₇", "road"]
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "😀", "שלום עולם", "<script>alert(1)</script>", "**it** it $x$ :red[it]"]
+)
+def test_strange_texts_have_planes(visit_page: VisitPage, text: str) -> None:
+    for hide in ("false", "true"):
+        app = visit_page("plane", text=text, hide=hide)
+        clean(app)
+        assert sent(app, "plane")["points"]["query"][0]
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [
+        ("llama", ("turns queries and keys by their place", "A mask forbids some keys")),
+        ("t5", ("adds a bias for where the two tokens stand",)),
+        ("bert", ()),
+    ],
+)
+def test_what_a_model_does_besides_is_said(
+    visit_page: VisitPage, opened: Callable[[str], str], family: str, said: tuple[str, ...]
+) -> None:
+    app = visit_page("plane", model=opened(family), text="A cat sat on the mat.")
+    clean(app)
+    told = words(app)
+    notes = (
+        "turns queries and keys by their place",
+        "A mask forbids some keys",
+        "adds a bias for where the two tokens stand",
+    )
+    assert tuple(note for note in notes if note in told) == said
+
+
+def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have(visit_page: VisitPage) -> None:
+    rubbish = {"keeps": "everything", "hide": "maybe", "layer": "99", "query": "77 xyz", "model": "gpt9"}
+    app = visit_page("plane", rubbish)
+    clean(app)
+    told = "\n".join(warning.value for warning in app.warning)
+    assert all(f"`{name}`" in told for name in rubbish)
+    assert sent(app, "plane")["keeps"] == "distances"
