@@ -90,6 +90,8 @@ def trace(
     "Le chien n'a pas traversé la route car il était trop fatigué."
     >>> "elle" in trace(tired, model="translator", edits=["encoder 2-1 9 2>7"]).target  # “it” reads the road
     True
+    >>> float(trace(tired, edits=["encoder 4-2"]).block("encoder", layer=3).weights[1].max())  # silent
+    0.0
 
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut.

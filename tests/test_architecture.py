@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,37 @@ def test_a_wrong_arrow_is_found(path: str, source: str) -> None:
 )
 def test_a_right_arrow_is_let_through(path: str, source: str) -> None:
     assert wrong_arrows(source, Path(path)) == []
+
+
+def first_imports(source: str, path: Path) -> Iterator[Path]:
+    """The files of ours that a file imports at once when it is itself imported."""
+    tree = ast.parse(source)
+    tree.body = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    for names in imported(ast.unparse(tree), path):
+        for part in (names, names[:-1]):  # the last name may be a file, or something in one
+            file = Path(*part).with_suffix(".py") if part else path
+            if file in SOURCES and file != path:
+                yield file
+                break
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    # Otherwise a page could open or not, as other pages were opened before it.
+    graph = {path: set(first_imports((ROOT / path).read_text("utf-8"), path)) for path in SOURCES}
+    assert Path("attnviz/trace.py") in graph[Path("attnviz/capture/loading.py")]
+    assert len(list(TopologicalSorter(graph).static_order())) == len(SOURCES)
+
+
+def test_a_circle_is_found() -> None:
+    graph = {
+        path: set(first_imports(source, path))
+        for path, source in (
+            (Path("attnviz/trace.py"), "from attnviz.errors import WrongSetting"),
+            (Path("attnviz/errors.py"), "from attnviz import trace"),
+        )
+    }
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph).prepare()
 
 
 def loaded_by(code: str) -> set[str]:

@@ -52,7 +52,7 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
 
 
 def test_the_examples_in_the_docstrings_work() -> None:
-    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=4)
+    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=5)
 
 
 def test_as_a_notebook_would_use_it() -> None:

@@ -9,7 +9,7 @@ from attnviz.trace import Block, Floats
 
 
 def handed_over(block: Block, query: int) -> Floats:
-    """αᵢⱼ f(xⱼ) with f(x) = (x W_V + b_V) W_O, head by head (Kobayashi et al. 2020, equation 3).
+    """αᵢⱼ f(xⱼ) with f(x) = (x W_V + b_V) W_O, head by head (Kobayashi et al. 2020).
 
     Args:
         block: one layer's attention; its values hold b_V already.
@@ -36,7 +36,7 @@ def head_norms(block: Block, query: int) -> Floats:
 
 
 def layer_norms(block: Block, query: int) -> Floats:
-    """‖Σₕ αᵢⱼ f(xⱼ)‖, [key]: the heads' vectors are added before the length is taken, as in the paper (§5).
+    """‖Σₕ αᵢⱼ f(xⱼ)‖, [key]: the heads' vectors are added before the length is taken, as in the paper.
 
     What two heads take from a token can cancel. Arguments and errors as in `handed_over`.
     """
@@ -46,7 +46,7 @@ def layer_norms(block: Block, query: int) -> Floats:
 def surrounded_norms(
     block: Block, query: int, residual: Floats, gain: Floats | None = None, deviation: float = 1.0
 ) -> Floats:
-    """The same after the residual connection and the layer norm (Kobayashi et al. 2021, equations 9 to 11).
+    """The same after the residual connection and the layer norm (Kobayashi et al. 2021).
 
     The token's own vector xᵢ goes around the attention and is added to what it hands itself. The layer norm
     that follows takes off each vector's mean, divides by one number for all and multiplies by γ. It is linear

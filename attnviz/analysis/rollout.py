@@ -25,7 +25,7 @@ def mixed(weights: Floats) -> Floats:
 
 
 def rollout(weights: Floats) -> Floats:
-    """R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020, equation 1).
+    """R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020).
 
     Args:
         weights: as `mixed` takes them, the first layer first.

@@ -96,7 +96,7 @@ def _bloom(module: Any, given: Given, weights: Tensor) -> Record:
         value=value,
         mask=given["attention_mask"],
         scale=module.inv_norm_factor,
-        bias=given["alibi"][None].expand_as(weights),
+        bias=given["alibi"].unflatten(0, weights.shape[:2]).expand_as(weights),
         weights=weights,
     )
 

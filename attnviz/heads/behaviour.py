@@ -13,8 +13,10 @@ from attnviz.analysis.shapes import ShapeSums
 from attnviz.capture.batches import Batch
 from attnviz.heads.corpus import Measure
 
-MOST_COMPARED = 400
-"""In how many lines at most every head is compared with every other: pairs of heads are many."""
+MOST_COMPARED, LEAST_COMPARED = 400, 25
+"""In how many lines every head is compared with every other: pairs of heads are many."""
+
+_MOST_PAIRS = 8_000_000  # of heads, over all lines: 400 lines with 200 heads
 
 _SENTENCES = Path(__file__).with_name("sentences.txt")
 
@@ -24,18 +26,21 @@ def bundled() -> str:
     return _SENTENCES.read_text("utf-8")
 
 
-def measures(lines: int) -> dict[str, Measure]:
+def measures(lines: int, heads: int) -> dict[str, Measure]:
     """What is summed beside the rules of a `Tally`, by name: “shapes” and “divergences”.
 
     Args:
-        lines: of the text. Of more than `MOST_COMPARED`, every second, third … line is used for divergences.
+        lines: of the text; of a long one, every second, third … line is used for divergences.
+        heads: of the model, in all layers.
     """
-    return {"shapes": shapes_of, "divergences": partial(divergences_of, every=compared_every(lines))}
+    return {"shapes": shapes_of, "divergences": partial(divergences_of, every=compared_every(lines, heads))}
 
 
-def compared_every(lines: int) -> int:
-    """Every how many lines heads are compared in a text of so many."""
-    return max(1, -(-lines // MOST_COMPARED))
+def compared_every(lines: int, heads: int) -> int:
+    """Every how many lines so many heads are compared, in a text of so many lines."""
+    pairs = max(1, heads * (heads - 1) // 2)
+    most = max(LEAST_COMPARED, min(MOST_COMPARED, _MOST_PAIRS // pairs))
+    return max(1, -(-lines // most))
 
 
 def shapes_of(batch: Batch) -> ShapeSums:

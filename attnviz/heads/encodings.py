@@ -17,7 +17,7 @@ Source = str | bytes | Path
 MOST_BROKEN = 0.1
 """Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _HALF = re.compile("[\ud800-\udfff]")
 

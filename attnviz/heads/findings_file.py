@@ -87,7 +87,7 @@ def read(file: Path) -> tuple[Job, Found]:
         OSError: it cannot be opened.
     """
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
             _check(header, file.name)
             job = Job(**header["job"])

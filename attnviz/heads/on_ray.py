@@ -50,7 +50,7 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
     return engine
 
 
-class _Counter:
+class Counter:
     """What each actor is: it loads the model with its first part."""
 
     def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
@@ -63,7 +63,7 @@ def _shared_out(
     ray: ModuleType, parts: Iterator[Part], workers: int, model: str, measures: Mapping[str, Measure]
 ) -> Iterator[Counted]:
     """Each part goes to the actor that has least to do; what is found comes as it is done."""
-    remote = ray.remote(num_cpus=1)(_Counter)
+    remote = ray.remote(num_cpus=1)(Counter)
     actors = [remote.remote() for _ in range(workers)]
     waiting: dict[Any, Any] = {}
     for actor in actors * _AHEAD:

@@ -46,12 +46,18 @@ def what_a_weight_says() -> None:
   and says so.
 - In deep layers, attention to *dog* is attention to **a mixture** that has gathered at *dog*'s place
   (Abnar & Zuidema 2020).
-- **Averaging heads** hides what each does (Voita et al. 2019); no picture here does it.
+- **Averaging heads** hides what each does (Voita et al. 2019). Where a measure is defined on the average, as
+  rollout and flow are, the page says so.
 - One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of BERT that follows
   the dog fails.
 - With more tokens than a head has dimensions, different weights can give the same output
   (Brunner et al. 2020).
 """
+    )
+    st.page_link(
+        "pages/beyond_weights.py",
+        label="Ask gradients, norms and left-out words beside the weights",
+        icon=":material/query_stats:",
     )
 
 

@@ -15,7 +15,7 @@ from attnviz.heads.progress import Progress
 
 Found = TypeVar("Found")
 
-State = Literal["waiting", "running", "stopped", "finished", "refused"]
+State = Literal["not begun", "waiting", "running", "stopped", "left alone", "finished", "refused"]
 
 RUNNING: tuple[State, ...] = ("waiting", "running")
 """The states of a work that will find more without being asked again."""
@@ -55,7 +55,7 @@ class Work(Generic[Found]):
         self._steps = steps
         self._patience = patience
         self._iterator: Iterator[Progress[Found]] | None = None
-        self._state: State = "stopped"
+        self._state: State = "not begun"
         self._wanted = False
         self._watched = time.monotonic()
         self._spent = 0.0
@@ -103,12 +103,11 @@ class Work(Generic[Found]):
 
     def _goes_on(self) -> bool:
         with self._lock:
-            if time.monotonic() - self._watched > self._patience:
-                self._wanted = False
-            if not self._wanted:
-                self._state = "stopped"
+            left_alone = time.monotonic() - self._watched > self._patience
+            if left_alone or not self._wanted:
+                self._state = "left alone" if self._wanted else "stopped"
                 self._thread = None  # whoever starts it again starts another
-            return self._wanted
+            return self._thread is not None
 
     def _run(self) -> None:
         while not _one_at_a_time.acquire(timeout=0.2):

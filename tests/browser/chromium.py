@@ -12,27 +12,22 @@ ADVICE = (
     "or say where yours is: make test CHROMIUM=/path/to/chrome"
 )
 
-# What every browser does beside its page, and no test looks at: above all two pages below the address bar, which
-# are made anew with each visitor and take longer than many a test. The last list of features counts alone, so
-# what Playwright switches off is said again.
-_FEATURES = (
-    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
-    *(
-        "AvoidUnnecessaryBeforeUnloadCheckSync",
-        "DestroyProfileOnBrowserClose",
-        "HttpsUpgrades",
-        "PaintHolding",
-    ),
-    *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "ThirdPartyStoragePartitioning"),
-    *("AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled"),
-    "PreconnectToSearch",
+# What a browser does beside its page, and no test looks at: above all two pages below the address bar, which
+# are made anew with each visitor and take longer than many a test.
+_NEEDLESS = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
+# Only the last list of features counts, so that what Playwright switches off must be said again.
+_BY_PLAYWRIGHT = (
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
+    *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "AimEnabled"),
+    *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
+    *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
-    f"--disable-features={','.join(_FEATURES)}",
+    f"--disable-features={','.join(_NEEDLESS + _BY_PLAYWRIGHT)}",
 ]
 """What a Chromium for tests is started with."""
 

@@ -39,7 +39,7 @@ class Server:
         return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
 
     def forget_visitors(self) -> None:
-        """Make the next visit the very first: what the frame is owed to (`frame.require`) is as at the start."""
+        """Make the next visit the very first: `frame.require` has to do what it does on a new server."""
         before = self._forgotten()
         self.process.send_signal(FORGET)
         end = time.monotonic() + STOP_SECONDS

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
 from attnviz.capture import catalogue
@@ -91,7 +91,7 @@ def test_a_model_writes_on_and_is_followed_token_by_token(explore: Explore, fold
         eventually(holds)
 
 
-def test_a_link_opens_the_same_head_and_tokens(explore: Explore, context: BrowserContext) -> None:
+def test_a_link_opens_the_same_head_and_tokens(explore: Explore) -> None:
     page = explore.page
 
     def shown() -> list[str]:
@@ -107,7 +107,7 @@ def test_a_link_opens_the_same_head_and_tokens(explore: Explore, context: Browse
     page.reload()
     wait_idle(page)
     eventually(lambda: _same((shown(), explore.sentence()), before))
-    page = context.new_page()
+    page = page.context.new_page()
     visit(page, address)
     other = Explore(page, explore.url)
     eventually(lambda: _same((shown(), other.sentence()), before))

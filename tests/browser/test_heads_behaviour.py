@@ -92,6 +92,11 @@ def test_files_of_all_sorts(page: Page, server: Server, tmp_path: Path) -> None:
     expect(alert).to_have_count(0)
     page.get_by_text("1 line could not be read").click()
     expect(page.get_by_text(re.compile("line 5: .*512"))).to_be_visible()
+    page.get_by_role("radio", name="Paste").click()
+    expect(alert).to_contain_text("Paste some sentences")
+    page.get_by_role("radio", name="Upload").click()
+    expect(page.get_by_text("Still here: good.txt, 5 lines.")).to_be_visible()
+    expect(page.get_by_text(re.compile("^In 3 sentences, head "))).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.server import Server
 from tests.browser.visit import axe, visit, wait_idle
@@ -81,11 +81,8 @@ def check_neuron(page: Page, vectors: Mapping[str, Array], neuron: int) -> None:
     assert product == pytest.approx(printed(page, "activated-result"), abs=0.005001)
 
 
-def test_a_walk_by_keyboard_on_a_fresh_server(
-    context: BrowserContext, fresh_server: Callable[[], Server]
-) -> None:
-    page = context.new_page()
-    visit(page, f"{fresh_server().url}/block?layer=5")
+def test_a_walk_by_keyboard(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/block?layer=5")
     read = blocks(TIRED)
     vectors = {name: matrix[IT] for name, matrix in read.vectors[4].items()}
     check_facts(page, vectors, ("came_in",))

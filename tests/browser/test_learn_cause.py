@@ -1,10 +1,9 @@
 """The page on causes in a browser: *il* becomes *elle*, and the numbers are those of a network in numpy."""
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.server import Server
 from tests.browser.visit import visit, wait_idle
@@ -37,10 +36,8 @@ def check(page: Page, change: Change) -> None:
         assert float(shown or "nan") == pytest.approx(exact, abs=1e-5)
 
 
-def test_by_keyboard_he_becomes_she_and_the_link_keeps_it(
-    fresh_server: Callable[[], Server], context: BrowserContext, page: Page
-) -> None:
-    visit(page, f"{fresh_server().url}/cause")
+def test_by_keyboard_he_becomes_she_and_the_link_keeps_it(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/cause")
     check(page, nothing)
     pin = picture(page).get_by_role("slider")
     expect(pin).to_have_attribute("aria-valuetext", re.compile("^dog, "))
@@ -50,7 +47,7 @@ def test_by_keyboard_he_becomes_she_and_the_link_keeps_it(
     check(page, BY_HAND)
     expect(picture(page).locator(".now mark").first).to_have_text("elle")
     expect(page.get_by_text("il became elle")).to_be_visible()
-    other = context.new_page()
+    other = page.context.new_page()
     visit(other, page.url)
     check(other, BY_HAND)
 

@@ -1,7 +1,6 @@
 """The page on cross-attention in a browser: its numbers are those of transformers' own BERT and numpy."""
 
 import re
-from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -33,10 +32,8 @@ def check_told(page: Page, reader: str, source: str, layer: int, at: int) -> Non
     expect(told.first).to_be_visible()
 
 
-def test_a_reader_is_picked_by_keyboard_and_the_numbers_are_right(
-    fresh_server: Callable[[], Server], page: Page
-) -> None:
-    visit(page, f"{fresh_server().url}/cross_attention")
+def test_a_reader_is_picked_by_keyboard_and_the_numbers_are_right(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/cross_attention")
     check_told(page, READER, SOURCE, 6, 2)
     assert value(page.get_by_label("Why does hound look at dog"), "result") == pytest.approx(
         weights(READER, SOURCE, 6)[2].max(), abs=1e-4

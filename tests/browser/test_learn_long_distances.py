@@ -1,7 +1,6 @@
 """The page on long distances in a browser: the LSTM writes what numpy makes of the same weights."""
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +59,9 @@ def french(page: Page, network: str) -> list[str]:
 
 
 def test_a_sentence_is_stretched_by_keyboard_and_the_lstms_words_are_right(
-    fresh_server: Callable[[], Server], page: Page
+    page: Page, server: Server
 ) -> None:
-    visit(page, f"{fresh_server().url}/long_distances?clauses=0")
+    visit(page, f"{server.url}/long_distances?clauses=0")
     expect(page.get_by_role("heading", name="7 words from noun to it")).to_be_visible(timeout=30_000)
     assert (
         " ".join(french(page, "Transformer"))

@@ -1,14 +1,13 @@
 """The page "Why many heads?" in a browser: its numbers against transformers' own BERT, mouse and keyboard."""
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests import reference_bert
 from tests.browser.server import Server
@@ -82,11 +81,8 @@ def shows(page: Page, expected: dict[str, Any]) -> None:
     ]
 
 
-def test_a_link_on_a_fresh_server_and_the_number_of_heads_by_keyboard(
-    context: BrowserContext, fresh_server: Callable[[], Server]
-) -> None:
-    page = context.new_page()
-    visit(page, fresh_server().url + LINK)
+def test_a_link_and_the_number_of_heads_by_keyboard(page: Page, server: Server) -> None:
+    visit(page, server.url + LINK)
     shows(page, by_hand(layer=3, heads=12))
     expect(rows(page).nth(7)).to_have_attribute("aria-pressed", "true")
     control = page.get_by_role("radiogroup", name="Number of heads")

@@ -1,13 +1,12 @@
 """Who may look at whom: a mask drawn cell by cell, and the numbers of transformers behind the same mask."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.reference import names
 from tests.browser.server import Server
@@ -64,10 +63,7 @@ def open_page(page: Page, server: Server, **choices: Any) -> None:
     visit(page, f"{server.url}/masks?{urlencode(choices)}")
 
 
-def test_cells_drawn_by_keyboard_give_the_weights_that_transformers_gives(
-    context: BrowserContext, fresh_server: Callable[[], Server]
-) -> None:
-    server, page = fresh_server(), context.new_page()
+def test_cells_drawn_by_keyboard_give_the_weights_that_transformers_gives(page: Page, server: Server) -> None:
     layer, head = 5, 3
     open_page(page, server, mask="window", mask_size=2, mask_after=1, layer=layer, head=head)
     expect(page.get_by_role("heading", level=1, name="Who may look at whom?")).to_be_visible()
@@ -99,7 +95,7 @@ def test_cells_drawn_by_keyboard_give_the_weights_that_transformers_gives(
     expect(page.get_by_text(written)).to_be_visible()
 
     # The link that stands in the address bar brings the drawn mask back.
-    again = context.new_page()
+    again = page.context.new_page()
     visit(again, page.url)
     check_weights(again, TIRED, mask, layer, head)
 

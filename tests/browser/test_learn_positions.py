@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests import reference_bert
 from tests.browser.explore import eventually
@@ -81,11 +81,8 @@ def check(page: Page) -> None:
     assert f"differ by up to {placed[0][row]:.2f} (cosine {placed[1][row]:.2f})" in said
 
 
-def test_a_shuffle_by_keyboard_on_a_fresh_server(
-    context: BrowserContext, fresh_server: Callable[[], Server]
-) -> None:
-    page = context.new_page()
-    visit(page, f"{fresh_server().url}/positions?order=3")
+def test_a_shuffle_by_keyboard(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/positions?order=3")
     check(page)
     first = order_of(page)
     number = page.get_by_role("spinbutton", name="Order")

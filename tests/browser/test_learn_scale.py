@@ -1,7 +1,6 @@
 """The page on √d in a browser: its numbers are those of numpy and of transformers' own BERT."""
 
 import re
-from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -66,10 +65,8 @@ def check_picture(page: Page, d: int, seed: int) -> None:
     assert f"variance {measured_variance(d, seed):.2f}" in told
 
 
-def test_the_slider_moves_by_keyboard_and_the_numbers_are_right(
-    fresh_server: Callable[[], Server], page: Page
-) -> None:
-    visit(page, f"{fresh_server().url}/scale?d=16&seed=5")
+def test_the_slider_moves_by_keyboard_and_the_numbers_are_right(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/scale?d=16&seed=5")
     check_picture(page, 16, 5)
     slider = page.get_by_role("slider", name="d: how many entries")
     slider.press("ArrowRight")

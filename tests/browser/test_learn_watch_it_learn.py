@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +73,11 @@ def wait_for_the_end(server: Server, seconds: float) -> None:
 
 
 def test_a_training_is_slid_through_by_keyboard_and_the_numbers_are_the_stored_ones(
-    fresh_server: Callable[[], Server], page: Page
+    page: Page, server: Server
 ) -> None:
     arrays = stored()
     steps = arrays["steps"].tolist()
-    visit(page, f"{fresh_server().url}/watch_it_learn?step={steps[6]}")
+    visit(page, f"{server.url}/watch_it_learn?step={steps[6]}")
     check(page, arrays, 6)
     slider = page.get_by_role("slider", name="After how many steps")
     slider.press("ArrowRight")

@@ -1,7 +1,6 @@
 """The page about the weighted average in a browser, against numpy and the published table of words."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -46,8 +45,8 @@ def assert_weights(page: Page, expected: Array) -> None:
         assert_printed(text, weight)
 
 
-def test_the_temperature_melts_a_hard_lookup(fresh_server: Callable[[], Server], page: Page) -> None:
-    visit(page, url(fresh_server(), scoring="Cosine", temperature="0.03"))
+def test_the_temperature_melts_a_hard_lookup(page: Page, server: Server) -> None:
+    visit(page, url(server, scoring="Cosine", temperature="0.03"))
     labels, x = word_vectors(TIRED)
     scores = cosines(x, IT)
     assert sum_of(page).locator("tbody th").all_inner_texts() == labels

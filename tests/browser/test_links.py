@@ -5,16 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from attnviz.ui.learn.contents import LESSONS
 from tests.browser.explore import NARROW, TIRED, Explore, eventually
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import DESKTOP, Faults, visit, wait_idle
 
 DEFAULT = "explore"  # lives at "/"
-# Each lesson has such a test of its own, which also reads its numbers.
-PAGES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {lesson.name for lesson in LESSONS})
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
 @pytest.fixture
@@ -52,30 +50,44 @@ def assert_link_reproduces(page: Page, browser: Browser, faults: Faults) -> None
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_first_hit_on_a_fresh_server_has_the_whole_frame_and_its_choices(
-    page: Page, fresh_server: Callable[[], Server], name: str
+def test_the_first_hit_on_a_server_has_the_whole_frame(page: Page, server: Server, name: str) -> None:
+    server.forget_visitors()
+    page.goto(f"{server.url}/{'' if name == DEFAULT else name}")
+    assert_framed(page)
+    menu(page).filter(has_text="About").click()
+    expect(page.get_by_role("heading", name="About", exact=True)).to_be_visible()
+    wait_idle(page)
+
+
+def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(
+    page: Page, fresh_server: Callable[[], Server]
 ) -> None:
     explore = Explore(page, fresh_server().url)
-    if name == DEFAULT:
-        explore.open(show="narrow", layer=6, head=12, query="3 dog", key="8 road", hide="true", view="Matrix")
-        expect(page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
-        assert explore.chosen("Show") == "narrow"
-        assert explore.chosen("Picture") == "Matrix"
-        expect(page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
-        expect(explore.words).to_have_text(re.compile(r"^dog → road \d"))
-    else:
-        visit(page, f"{explore.url}/{name}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page).to_have_title(re.compile("attnviz|" + name, re.IGNORECASE))
-    menu = page.get_by_role("navigation", name="App pages").get_by_role("link")
+    explore.open(show="narrow", layer=6, head=12, query="3 dog", key="8 road", hide="true", view="Matrix")
+    expect(page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
+    assert explore.chosen("Show") == "narrow"
+    assert explore.chosen("Picture") == "Matrix"
+    expect(page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
+    expect(explore.words).to_have_text(re.compile(r"^dog → road \d"))
+    assert_framed(page)
+    menu(page).filter(has_text="Explore").click()
+    expect(page.get_by_role("grid", name="All heads")).to_be_visible()
+    wait_idle(page)
+
+
+def menu(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="App pages").get_by_role("link")
+
+
+def assert_framed(page: Page) -> None:
+    """The page is there, below the menu and without a complaint."""
+    expect(page.get_by_role("heading").first).to_be_visible()
+    expect(page).to_have_title(re.compile("attnviz"))
     entries = ("Explore", "Learn", "Heads", "Translate", "Models", "About")
-    expect(menu).to_have_text([re.compile(entry) for entry in entries])
+    expect(menu(page)).to_have_text([re.compile(entry) for entry in entries])
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
-    menu.filter(has_text=re.compile("explore", re.IGNORECASE)).click()
-    expect(page.get_by_role("grid", name="All heads")).to_be_visible()
-    wait_idle(page)
 
 
 def test_the_link_of_a_view_made_by_clicking_opens_that_view(

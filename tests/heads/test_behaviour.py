@@ -30,7 +30,7 @@ def batch() -> Batch:
 
 
 def test_both_measures_of_a_batch_are_those_of_its_lines(batch: Batch) -> None:
-    measures = behaviour.measures(1001)  # 400 at most: every third line
+    measures = behaviour.measures(1001, LAYERS * HEADS)  # 400 at most: every third line
     lines = [[layer[at : at + 1] for layer in batch.weights] for at in range(len(LINES))]
     found, compared = measures["shapes"](batch), measures["divergences"](batch)
     assert isinstance(found, ShapeSums)
@@ -47,8 +47,15 @@ def test_both_measures_of_a_batch_are_those_of_its_lines(batch: Batch) -> None:
 
 @pytest.mark.parametrize("lines", [1, 7, 400, 401, 799, 801, 10_000])
 def test_never_more_lines_are_compared_than_said(lines: int) -> None:
-    compared = len(range(0, lines, behaviour.compared_every(lines)))
+    compared = len(range(0, lines, behaviour.compared_every(lines, 72)))
     assert min(lines, behaviour.MOST_COMPARED // 2) <= compared <= behaviour.MOST_COMPARED
+
+
+@pytest.mark.parametrize(("heads", "most"), [(1, 400), (72, 400), (384, 108), (1_200, 25)])
+def test_many_heads_are_compared_in_fewer_lines(heads: int, most: int) -> None:
+    """400 lines × 200 heads squared ÷ 2 is the budget; 384 × 383 ÷ 2 pairs leave 108 lines."""
+    compared = len(range(0, 100_000, behaviour.compared_every(100_000, heads)))
+    assert 0.95 * most <= compared <= most
 
 
 def test_the_sentences_that_ship_are_many_and_unlike_each_other() -> None:

@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer
 
 from attnviz.analysis.spans import positions
-from attnviz.capture import catalogue, loading
+from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.heads import pairs
 from attnviz.heads.pairs import Pair, Reading
 from attnviz.heads.progress import Progress
 from attnviz.heads.pronouns import Verdicts, baselines, resolve
 from attnviz.trace import Trace
+from tests import reference_bert
 from tests.heads.hand_made import tokens_of, trace_of
 
 LINES = """
@@ -177,11 +177,7 @@ def few() -> tuple[Pair, ...]:
 
 def test_the_bundled_berts_weights_are_those_of_transformers(few: tuple[Pair, ...]) -> None:
     found = last(list(resolve(few, loading.load("minilm").trace, "encoder")))
-    entry = catalogue.entry("minilm")
-    assert isinstance(entry.origin, catalogue.Package)
-    folder = entry.origin.folder
-    model = AutoModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = reference_bert.model(), reference_bert.tokenizer()
     right = np.zeros((len(few), 2, 6, 12), dtype=bool)
     for number, pair in enumerate(few):
         for which, reading in enumerate(pair.readings):

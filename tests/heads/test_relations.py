@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer
 
-from attnviz.capture import catalogue, loading
+from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.heads.relations import SORTS, Annotated, Grammar, bundled, count, measure, parse
+from tests import reference_bert
 from tests.heads.hand_made import tokens_of, trace_of
 
 TEXT = "The elephant saw the old dog."
@@ -160,11 +160,7 @@ def test_sentences_that_the_model_cannot_read_are_kept_with_the_reason() -> None
 def test_the_bundled_bert_finds_what_transformers_own_weights_find() -> None:
     sentences = bundled()[::9]
     *_, end = measure(sentences, loading.load("minilm").trace, "encoder")
-    entry = catalogue.entry("minilm")
-    assert isinstance(entry.origin, catalogue.Package)
-    folder = entry.origin.folder
-    model = AutoModel.from_pretrained(folder, attn_implementation="eager", use_safetensors=True).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = reference_bert.model(), reference_bert.tokenizer()
     hits = np.zeros((2, len(SORTS), 6, 12), dtype=int)
     for sentence in sentences:
         given = tokenizer(sentence.text, return_tensors="pt")

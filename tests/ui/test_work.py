@@ -86,7 +86,7 @@ def test_it_stops_when_nobody_watches(counting: Counting) -> None:
     work.start()
     time.sleep(0.1)
     counting.let_go(1)
-    assert work.wait(SECONDS) == "stopped"
+    assert work.wait(SECONDS) == "left alone"
     work.start()
     counting.let_go(STEPS)
     for _ in range(SECONDS * 100):
@@ -146,3 +146,17 @@ def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting:
     works.find("three", counting)
     assert works.find("one", counting) is one
     assert works.find("two", counting) is not two
+
+
+def test_when_the_server_ends_the_step_that_runs_is_awaited(counting: Counting) -> None:
+    works = Works()
+    work = works.find("one", counting)
+    work.start()
+    counting.let_go(2)
+    until_done(work, 2)
+    last_step = threading.Timer(0.1, counting.let_go, [1])
+    last_step.start()
+    works.close()
+    assert work.state == "stopped"
+    assert work.latest == Progress(3, STEPS, 1 + 2 + 3)
+    last_step.join()

@@ -9,6 +9,8 @@ const STANDINGS = {
   unseen: "comes later: the token cannot look there",
 };
 
+const MANY = 16; // columns, above which a token has no room to be written across
+
 class Measures {
   constructor(parent) {
     this.choice = new Choice();
@@ -46,6 +48,7 @@ class Measures {
     const { title, agreement, columns, lines } = this.data;
     this.table.setAttribute("aria-label", title);
     this.root.style.setProperty("--columns", columns.length);
+    this.root.classList.toggle("many", columns.length > MANY);
     const counted = columns.filter(({ standing }) => standing === "counted").length;
     const head = element(
       "div",

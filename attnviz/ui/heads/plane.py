@@ -153,7 +153,11 @@ def find(chosen: Chosen) -> Found:
 def picture(chosen: Chosen, found: Found) -> None:
     """Draw what was found in words, and the plane."""
     told = _finding(chosen, found)
-    st.markdown(told)
+    st.markdown(
+        f"In head {chosen.name} a token that looks has a :blue[query], what it looks for; a token that is "
+        f"looked at has a :red[key], what it is found by. Both are vectors of {_d_head(chosen)} numbers, and "
+        f"here each is a point of one plane.\n\n{told}"
+    )
     weights = np.where(found.allowed, found.weights, np.float32(np.nan))
     numbers = store.publish(
         "numbers of the plane",

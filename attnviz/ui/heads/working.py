@@ -38,7 +38,7 @@ def working(
         start: what the button that begins it says; "": it begins by itself.
         key: of the buttons.
     """
-    if work.latest is None and work.state == "stopped" and not start:
+    if work.state == "left alone" or (work.state == "not begun" and not start):
         work.start()
     running = work.state in RUNNING
     st.fragment(_draw, run_every=_EVERY_SECONDS if running else None)(
@@ -61,7 +61,7 @@ def _draw(
         st.rerun()  # whether this part is drawn every second is settled where the whole page is drawn
     if state == "refused":
         st.error(markdown.plain(work.problem), icon=":material/block:")
-    elif state == "stopped" and latest is None:
+    elif state == "not begun":
         st.button(start, key=f"{key} start", on_click=work.start, icon=":material/play_arrow:")
     elif state != "finished":
         _progress(work, state, latest, doing, unit, key)
@@ -78,7 +78,7 @@ def _progress(
     if state == "waiting":
         told = f"{doing}: waiting until another computation on this server is done"
     elif state == "stopped":
-        told = f"Stopped after {done:,} of {total:,} {unit}. What was found stays."
+        told = f"Stopped after {done:,} of {total:,} {unit}. What was found stays." if done else "Stopped."
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.progress(done / total if total else 0.0, text=told)
         if state in RUNNING:

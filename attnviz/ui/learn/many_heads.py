@@ -247,8 +247,8 @@ def habit(chosen: Chosen) -> None:
     st.markdown(
         f"In this sentence head {chosen.name} counts as **{', '.join(names)}**."
         if names
-        else f"In this sentence head {chosen.name} satisfies none of these rules. They know places, not "
-        "grammar: a head that follows a pronoun to its noun has no name here."
+        else f"In this sentence head {chosen.name} satisfies none of these rules. They know places, signs "
+        "and equal words, not grammar: a head that follows a pronoun to its noun has no name here."
     )
     find = names[0] if names else "previous"
     st.page_link(

@@ -15,6 +15,7 @@ from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES
 from attnviz.heads import behaviour
 from attnviz.trace import Floats
+from attnviz.ui import caches
 from attnviz.ui.heads.behaviour.findings import of_sentence
 from attnviz.ui.heads.behaviour.table import csv_of
 from tests.ui.conftest import VisitPage
@@ -76,6 +77,9 @@ def test_one_sentence(visit_page: VisitPage) -> None:
     assert rows["previous"]["mean"] == pytest.approx(expected[3, 1], abs=1e-5)
     assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
     assert all(not row["heights"] for row in rows.values())
+    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+    assert links["Open 4-2 in Explore"].endswith("&layer=4&head=2")
+    assert links["Silence it"].endswith("&layer=4&head=2&edits=encoder+4-2")
 
 
 def test_a_pasted_text(visit_page: VisitPage) -> None:
@@ -159,7 +163,7 @@ def test_a_model_that_knows_none_of_the_words(visit_page: VisitPage) -> None:
 
 
 def test_the_file_has_every_number() -> None:
-    lines = csv_of(of_sentence("minilm", TIRED)).removeprefix("\ufeff").splitlines()
+    lines = csv_of(of_sentence(caches.entry("minilm"), TIRED)).removeprefix("\ufeff").splitlines()
     comments = [line for line in lines if line.startswith("# ")]
     assert comments[:2] == ["# model,minilm", "# sentences,1"]
     rows = list(csv.DictReader(lines[len(comments) :]))

@@ -115,7 +115,7 @@ def test_a_button_makes_a_change_and_takes_it_back(visit_page: VisitPage) -> Non
     clean(app)
     assert edits_of(app) == ["encoder 4-2 10", "encoder 4-2 10 >8"]
     assert "With these 2 changes" in words(app)
-    assert "in head 4-2, `it` looks at `road` alone" in words(app)
+    assert "In head 4-2, `it` looks at nothing; in head 4-2, `it` looks at `road` alone." in words(app)
     assert "with the changes at `road` **100 %**" in words(app)
     app.button(key="make encoder 4-2 10").click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
@@ -134,6 +134,24 @@ def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: Visi
     next(button for button in app.button if button.label == "Take away what does not fit").click().run()
     clean(app)
     assert edits_of(app) == asked[:1]
+
+
+def test_a_link_with_a_change_offers_to_undo_it(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text=TIRED, edits="encoder 4-2", layer="4", head="2")
+    assert app.button(key="make encoder 4-2").label == "Undo: silence head 4-2"
+    app.button(key="make encoder 4-2").click().run()
+    assert edits_of(app) == []
+    assert app.button(key="make encoder 4-2").label == "Silence head 4-2"
+
+
+def test_of_a_long_text_the_tokens_that_turn_most_are_shown(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text="one two three " * 20, edits="encoder 4-2", query="31 three")
+    message = sent(app, "token_bars")
+    numbers = [bar["number"] for bar in message["bars"]]
+    assert len(numbers) == 48
+    assert numbers == sorted(numbers)
+    assert message["title"].endswith("the 48 of 62 that turn most")
+    assert [bar["number"] for bar in message["bars"] if bar["marked"]] == [31]
 
 
 def test_changes_wait_while_another_model_has_no_place_for_them(visit_page: VisitPage) -> None:

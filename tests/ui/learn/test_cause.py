@@ -139,6 +139,7 @@ def test_in_another_sentence_the_change_is_undone(visit_lesson: VisitLesson) -> 
     ("edit", "said"),
     [
         ("rubbish <b>", "is no edit"),
+        ("encoder 2-1 9 >7", "Here a weight moves"),
         ("encoder 9-1", "layer 9"),
         ("encoder 2-1 99", "row 99"),
         ("x" * 10_000, "is no edit"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.tally import NAMES, RULES, Rule
-from attnviz.capture.catalogue import Entry
+from attnviz.capture.catalogue import Entry, Folder
 from attnviz.trace import Kind
 from attnviz.ui.heads import choosing
 
@@ -36,6 +36,11 @@ class Chosen:
 def first_kind(entry: Entry) -> Kind:
     """The attention that is looked at: an encoder's, where there is one."""
     return entry.kinds[0]
+
+
+def stamp(entry: Entry) -> str:
+    """A part of what is computed's name: another one as soon as the model's files have changed."""
+    return entry.origin.stamp if isinstance(entry.origin, Folder) else ""
 
 
 def choose(entry: Entry) -> Chosen:

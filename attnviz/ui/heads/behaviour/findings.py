@@ -13,10 +13,11 @@ from attnviz.analysis.divergence import Divergences, divergences
 from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Rule, Tally, tally
+from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
 from attnviz.heads.corpus import Found
 from attnviz.ui import caches
-from attnviz.ui.heads.behaviour.choices import first_kind
+from attnviz.ui.heads.behaviour.choices import first_kind, stamp
 
 GROUPS = 5
 """Into how many groups heads are gathered: as many as there are marks that can be told apart in a picture."""
@@ -72,13 +73,34 @@ class Findings:
         return [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(self.tally.shape)]
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def of_sentence(model: str, text: str) -> Findings:
+def of_sentence(entry: Entry, text: str) -> Findings:
     """What the heads do in one sentence.
 
     Raises:
         AttnvizError: the model cannot read it.
     """
+    return _of_sentence(entry.name, stamp(entry), text)
+
+
+def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
+    """The shapes of the heads in two sentences that are read in one go.
+
+    Raises:
+        AttnvizError: the model cannot read them.
+    """
+    return _shapes_of_pair(entry.name, stamp(entry), text, second)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def of_many(model: str, work: tuple[str, ...], sentences: int, _found: Found) -> Findings:  # noqa: ARG001 (for the cache)
+    """What the heads have done in so many sentences, 1 or more, of the work that has this key."""
+    where = f"In {sentences:,} sentence{'s' if sentences > 1 else ''}"
+    sums = _found.sums
+    return Findings(model, where, _found.tally, sums["shapes"], _alike(sums["divergences"]))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001 (for the cache)
     kind = first_kind(caches.entry(model))
     blocks = caches.trace(model, Given(text)).of_kind(kind)
     weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
@@ -94,22 +116,10 @@ def of_sentence(model: str, text: str) -> Findings:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def shapes_of_pair(model: str, text: str, second: str) -> ShapeSums:
-    """The shapes of the heads in two sentences that are read in one go.
-
-    Raises:
-        AttnvizError: the model cannot read them.
-    """
+def _shapes_of_pair(model: str, stamp: str, text: str, second: str) -> ShapeSums:  # noqa: ARG001 (for the cache)
     blocks = caches.trace(model, Given(text, second)).of_kind(first_kind(caches.entry(model)))
     sentence_of = [token.sentence for token in blocks[0].query_tokens]
     return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def of_many(model: str, corpus: str, sentences: int, _found: Found) -> Findings:  # noqa: ARG001 (of the cache)
-    """What the heads have done in so many sentences of a text, 1 or more, that has this key."""
-    where = f"In {sentences:,} sentence{'s' if sentences > 1 else ''}"
-    return Findings(model, where, _found.tally, _found.sums["shapes"], _alike(_found.sums["divergences"]))
 
 
 def _alike(sums: Divergences) -> Alike:

@@ -13,7 +13,9 @@ from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.behaviour.choices import Chosen, first_kind
 from attnviz.ui.heads.behaviour.findings import Findings, does, spread, written
+from attnviz.ui.heads.behaviour.texts import MANY
 
+_RESTING = ("first", "separator")
 _TOLD = 3  # rules in the first sentence of the page
 _NOT_SAID = ("focused", "broad", "distance", "relative distance")  # these do not say at what
 
@@ -32,8 +34,9 @@ def tell(findings: Findings) -> None:
         f"(even attention would: {written(figures.rule, figures.baseline[layer])})"
         for _, (layer, head), figures in best[:_TOLD]
     ]
+    anecdote = "" if findings.many else f" One sentence is an anecdote: choose *{MANY}* to see more."
     if parts:
-        st.markdown(f"{findings.where}, {'; '.join(parts)}.")
+        st.markdown(f"{findings.where}, {'; '.join(parts)}.{anecdote}")
 
 
 def draw(findings: Findings, chosen: Chosen) -> None:
@@ -88,6 +91,10 @@ def _rule(findings: Findings, figures: Figures) -> str:
     counted = f"**{rule.name}:** on average a token {markdown.plain(rule.words)}."
     if not most:
         return f"{counted} It means something only in {rule.meaning}, and there is none here."
+    if rule.name in _RESTING:
+        counted += " Such a token is often a place to rest: a look at it may do little (Clark et al. 2019)."
+    elif findings.tally.of("separator").count.any():
+        counted += " How much a head gives to special tokens is told by the rules first and separator."
     if findings.many:
         counted += f" Counted: {rule.meaning}, {most:,} of {int(findings.tally.sentences):,}."
     return counted
@@ -165,15 +172,12 @@ def _details(findings: Findings, chosen: Chosen) -> None:
         caption=f"{bars}Solid mark: this head’s mean. Dashed: a head that shares its attention evenly, on "
         "the same sentences.",
     )
-    along = links.given(["model", "text", "kind"])
-    given = [
-        *((key, value) for key, values in along.items() for value in values),
-        ("layer", str(layer + 1)),
-        ("head", str(head + 1)),
-    ]
+    along = [(key, value) for key, values in links.given(["model", "text"]).items() for value in values]
+    along += [("layer", str(layer + 1)), ("head", str(head + 1))]
+    edit = f"{first_kind(caches.entry(findings.model))} {chosen.name}"
     with st.container(horizontal=True):
-        for page, label, icon in (
-            ("explore", f"Open {chosen.name} in Explore", ":material/grid_view:"),
-            ("intervene", "Silence it", ":material/volume_off:"),
+        for page, label, icon, query in (
+            ("explore", f"Open {chosen.name} in Explore", ":material/grid_view:", along),
+            ("intervene", "Silence it", ":material/volume_off:", [*along, ("edits", edit)]),
         ):
-            st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params=given)
+            st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params=query)

@@ -10,7 +10,7 @@ from attnviz.heads.corpus import Corpus, Found, over
 from attnviz.heads.progress import Progress
 from attnviz.ui import links, markdown
 from attnviz.ui.heads.behaviour import alike, rules, shapes, table
-from attnviz.ui.heads.behaviour.choices import Chosen
+from attnviz.ui.heads.behaviour.choices import Chosen, first_kind, stamp
 from attnviz.ui.heads.behaviour.findings import Findings, of_many, of_sentence
 from attnviz.ui.heads.choosing import HERE
 from attnviz.ui.heads.working import working
@@ -19,19 +19,20 @@ from attnviz.ui.work import SERVER
 _NOTHING_READ = (
     "The model could read none of these lines. Choose another model, or give it words that it knows."
 )
+_SHORT_FIRST = "Sentences of equal length go together. Until all are read, most of these are short."
 
 
 def on_sentence(entry: Entry, text: str, chosen: Chosen) -> None:
     """Draw what the heads do in one sentence."""
-    _draw(of_sentence(entry.name, text), chosen)
+    _draw(of_sentence(entry, text), chosen)
 
 
 def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
-    work = SERVER.find(
-        ("behaviour", name, corpus.key), lambda: over(corpus, name, behaviour.measures(corpus.lines))
-    )
+    measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
+    key = "behaviour", name, stamp(entry), corpus.key
+    work = SERVER.find(key, lambda: over(corpus, name, measures))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[Found]) -> None:
@@ -40,12 +41,10 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
         if drawn.setdefault("link", now) != now:
             st.rerun()
         _skipped(progress.found)
-        if not progress.finished:
-            st.markdown(
-                ":small[Sentences of equal length go together. Until all are read, most of these are short.]"
-            )
         if sentences := int(progress.found.tally.sentences):
-            _draw(of_many(name, corpus.key, sentences, progress.found), chosen)
+            if not progress.finished:
+                st.markdown(f":small[{_SHORT_FIRST}]")
+            _draw(of_many(name, key, sentences, progress.found), chosen)
         elif progress.finished:
             st.info(_NOTHING_READ, icon=":material/edit:")
 

@@ -55,7 +55,8 @@ def draw(findings: Findings, chosen: Chosen) -> None:
 
 def _read(findings: Findings) -> tuple[ShapeSums, str]:
     """The sums, of a pair where the visitor gives a second sentence, and what they are about."""
-    if findings.text is None or not caches.entry(findings.model).pairs:
+    entry = caches.entry(findings.model)
+    if findings.text is None or not entry.pairs:
         return findings.shapes, findings.where
     second = st.text_input(
         "A second sentence, read in one go with yours, shows blocks",
@@ -65,7 +66,7 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     )
     if not second.strip():
         return findings.shapes, findings.where
-    return shapes_of_pair(findings.model, findings.text, second), "In this pair of sentences"
+    return shapes_of_pair(entry, findings.text, second), "In this pair of sentences"
 
 
 def _percent(share: float) -> str:

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.heads import behaviour
 from attnviz.heads.corpus import Corpus
+from attnviz.ui import markdown
 from attnviz.ui.controls import one_of
 
 SENTENCE, MANY = "Your sentence", "Many sentences"
@@ -18,9 +19,10 @@ MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
 _MOST_MEGABYTES = 8
+_KEPT = "the text that the visitor uploaded"
 _NOT_IN_THE_LINK = (
-    "The server keeps it in memory for a while, and never on a disk. A link cannot bring it along: whoever "
-    "opens yours sees the bundled sentences, or gives a text of their own."
+    ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
+    "along: whoever opens yours gives a text of their own, or takes the bundled one.]"
 )
 
 
@@ -59,7 +61,7 @@ def _read() -> None:
             "Statements, questions, lists, quotations, relative clauses, numbers: written for attnviz, one a "
             "line, and free to use as attnviz is."
         )
-        st.code(text, language=None, height=360)
+        st.code(text, language=None, wrap_lines=True)
 
 
 def _pasted() -> Corpus | None:
@@ -69,8 +71,8 @@ def _pasted() -> Corpus | None:
         persist_state="session",
         height=160,
         placeholder="The ferry was late again.\nWho left the gate open?",
-        help=_NOT_IN_THE_LINK,
     )
+    st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
         st.info(f"Paste some sentences, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
         return None
@@ -82,6 +84,16 @@ def _uploaded() -> Corpus | None:
         f"A text file in UTF-8, one sentence a line: up to {MOST_LINES:,}",
         ["txt"],
         max_upload_size=_MOST_MEGABYTES,
-        help=_NOT_IN_THE_LINK,
+        on_change=_forget,
     )
-    return Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES) if file else None
+    if file:
+        st.session_state[_KEPT] = Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES)
+    kept: Corpus | None = st.session_state.get(_KEPT)
+    if kept and not file:  # the box forgets its file when another source, or page, is looked at
+        st.markdown(f"Still here: {markdown.code(kept.name)}, {kept.lines:,} lines.")
+    st.markdown(_NOT_IN_THE_LINK)
+    return kept
+
+
+def _forget() -> None:
+    st.session_state.pop(_KEPT, None)

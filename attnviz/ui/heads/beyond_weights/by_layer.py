@@ -58,6 +58,8 @@ def _known(chosen: Chosen) -> tuple[Found, Mask] | None:
         st.markdown("In this model no word can be left out, so there is nothing to agree with.")
     elif chosen.counted(latest.found).sum() < ENOUGH:
         st.markdown("Too few tokens are ranked: they have too few orders.")
+    elif np.isnan(agreements(latest.found, HEAD_WEIGHTS, chosen.counted(latest.found))).all():
+        st.markdown("Here the ranked tokens have no order: one is like the other.")
     else:
         return latest.found, chosen.counted(latest.found)
     return None
@@ -108,9 +110,11 @@ def _layers(found: Found, counted: Mask) -> None:
 
 
 def _best(each: Floats) -> str:
+    if np.isnan(each).all():
+        return "none"
     layer = int(np.nanargmax(each))
     return f"layer {layer + 1} (ρ = {_signed(each[layer])})"
 
 
 def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+    return "–" if np.isnan(number) else f"{number:.2f}".replace("-", "−")

@@ -104,6 +104,8 @@ def choose() -> Chosen:
             help="Without itself a token of course changes most. So it is left out of the ranks, "
             "unless you want it in.",
         )
+    if len(entry.kinds) > 1:
+        st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
     return Chosen(entry, text, kind, layer, head, groups, place, special, itself)
 
 

@@ -119,12 +119,14 @@ def _agree(chosen: Chosen, rows: Sequence[Row], yardstick: Row, count: int) -> s
     most = int(np.argmax(np.where(yardstick.ranks > 0, yardstick.values, -1)))
     first = [row for row in others if row.ranks[most] == 1]
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
+    told = ""
+    if head not in (best, worst):
+        told = f"; the weights of head {chosen.head_name} have ρ = {_signed(head.agreement)}"
     return (
         f"Of {len(others)} measures, {len(first) or 'none'} put{'s' if len(first) == 1 else ''} it first.\n\n"
         f"**{name_here(best.measure, chosen.head_name)}** orders the {count} tokens most as leaving them out "
         f"does (ρ = {_signed(best.agreement)}), **{name_here(worst.measure, chosen.head_name)}** least "
-        f"(ρ = {_signed(worst.agreement)}); the weights of head {chosen.head_name} have "
-        f"ρ = {_signed(head.agreement)}. {chance(count)} One sentence is an anecdote."
+        f"(ρ = {_signed(worst.agreement)}){told}. {chance(count)} One sentence is an anecdote."
     )
 
 
@@ -132,11 +134,15 @@ def _how_to_read(found: Found, count: int) -> str:
     stand_in = "the mean of all word vectors"
     if found.stand_in is not None:
         stand_in = f"that of {markdown.code(found.stand_in)}"
+    followed = "all numbers of its output, with their squares summed and the root taken"
+    if found.followed is not None:
+        followed = "the logarithm of that probability"
     return (
         "Each row has its own scale, from 0 to its largest value among the tokens that are ranked; the "
-        f"numbers in the cells are ranks. ρ is Spearman’s rank correlation over {count} tokens: 1 is the "
-        f"same order, −1 the reverse, 0 none. To leave a word out, its vector is replaced by {stand_in}. "
-        "Rollout and flow use the mean over heads, as their paper does."
+        f"numbers in the cells are ranks. ρ is Spearman’s rank correlation over the {count} that are ranked: "
+        f"1 is the same order, −1 the reverse, 0 none. To leave a word out, its vector is replaced by "
+        f"{stand_in}. The gradients are those of {followed}. Rollout and flow use the mean over heads, as in "
+        "their paper."
     )
 
 
@@ -175,7 +181,7 @@ def _probability(share: float) -> str:
 
 
 def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+    return "–" if np.isnan(number) else f"{number:.2f}".replace("-", "−")
 
 
 def _open_measure(measure: str) -> None:

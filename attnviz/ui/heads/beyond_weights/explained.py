@@ -48,8 +48,8 @@ class Explained:
 
 EXPLAINED = {
     OCCLUSION: Explained(
-        "The word is taken out and the model is run again. How far does the output of the chosen token turn, "
-        "or, where the model predicts, how far does the logarithm of the expected token’s probability move?",
+        "Each word in turn is replaced by a blank one, and the model is run again. How far does the chosen "
+        "token’s output turn, or, where the model predicts, the expected token’s log-probability move?",
         (
             r"1-\cos\left(y_i,\;y_i^{\text{without }j}\right)",
             r"\text{or}\quad\left|\log p-\log p^{\text{without }j}\right|",
@@ -60,8 +60,7 @@ EXPLAINED = {
         "Zeiler & Fergus 2014; Li, Monroe & Jurafsky 2016",
     ),
     HEAD_WEIGHTS: Explained(
-        "What one head of one layer reads, as shares that sum to 100 %. The page on one head shows just "
-        "this.",
+        "What one head of one layer reads, as shares that sum to 100 %: what Explore draws.",
         (r"\alpha_{ij}=\text{softmax}_j\left(\frac{q_i\cdot k_j}{\sqrt{d_{head}}}\right)",),
         "One head of many; and a large weight on a vector of next to no length carries next to nothing. In "
         "deep layers a token’s vector is a mixture of its whole sentence, not the word alone.",
@@ -91,7 +90,7 @@ EXPLAINED = {
         (r"\left\|\sum_h\alpha^h_{ij}\,f^h(x_j)\right\|",),
         "It leaves out what goes around the attention (the residual connection), which is usually most of a "
         "token’s new vector.",
-        "Kobayashi et al. 2020, section 5",
+        "Kobayashi et al. 2020",
     ),
     NORMS_AROUND: Explained(
         "The same with what is around the attention: the token’s own vector is added to what it hands "

@@ -13,7 +13,7 @@ from attnviz.analysis.shown import Group
 from attnviz.capture.catalogue import Entry, Folder
 from attnviz.capture.given import Given
 from attnviz.errors import InvalidEdit
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Block, Kind
 from attnviz.translation.edit import Edit, by_place, refuse_misfits
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.controls import choose_token
@@ -67,6 +67,16 @@ class Chosen:
         return self.entry.origin.stamp if isinstance(self.entry.origin, Folder) else ""
 
     @property
+    def block(self) -> Block:
+        """The unchanged attention of the layer that is looked at."""
+        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
+
+    @property
+    def name(self) -> str:
+        """The head that is looked at, "4-2"."""
+        return f"{self.layer + 1}-{self.head + 1}"
+
+    @property
     def token(self) -> str:
         """The token that is looked at, in Markdown."""
         return word(self.queries, self.query)
@@ -75,26 +85,37 @@ class Chosen:
 def choose(entry: Entry, given: Given) -> Chosen:
     """Draw the choice of a head, a token, and changes."""
     _preset(entry)
-    st.subheader("Change a head", anchor=False)
-    kind = choosing.kind(entry)
-    queries, keys = choosing.groups(entry, given, kind)
-    layer, head = choosing.head(entry, kind)
-    query = choosing.word(queries, given, "Token that looks")
-    name = f"{layer + 1}-{head + 1}"
-    token = word(queries, query)
+    st.header("Change a head", anchor=False)
+    place = st.container()
+    edits = _edits(entry, given)  # first: the buttons above say what is changed already
+    with place:
+        kind = choosing.kind(entry)
+        queries, keys = choosing.groups(entry, given, kind)
+        layer, head = choosing.head(entry, kind)
+        query = choosing.word(queries, given, "Token that looks")
+        chosen = Chosen(entry, given, kind, layer, head, query, queries, keys, edits)
+        _silence(chosen)
+        _point(chosen)
+    return chosen
+
+
+def _silence(chosen: Chosen) -> None:
+    here = chosen.kind, chosen.layer, chosen.head
     with st.container(horizontal=True):
-        _button(f"Silence head {name}", Edit(kind, layer, head), ":material/volume_off:", primary=True)
-        _button(f"Silence its row of {token}", Edit(kind, layer, head, query), ":material/voice_over_off:")
-    block = caches.trace(entry.name, given).block(kind, layer)
-    aims = np.flatnonzero(block.mask[query]).tolist()
-    aim = _aim(given, kind, keys, aims, block.weights[head, query], query if kind != "cross" else None)
+        _button(f"Silence head {chosen.name}", Edit(*here), ":material/volume_off:", primary=True)
+        _button(f"Silence its row of {chosen.token}", Edit(*here, chosen.query), ":material/voice_over_off:")
+
+
+def _point(chosen: Chosen) -> None:
+    here = chosen.kind, chosen.layer, chosen.head
+    aim = _aim(chosen)
+    token = word(chosen.keys, aim)
     with st.container(horizontal=True):
-        only = Edit(kind, layer, head, query, target=aim)
-        _button(f"Let {token} look at {word(keys, aim)} alone", only, ":material/my_location:")
-        if block.mask[:, aim].all():
-            every = Edit(kind, layer, head, target=aim)
-            _button(f"Let all look at {word(keys, aim)} alone", every, ":material/filter_center_focus:")
-    return Chosen(entry, given, kind, layer, head, query, queries, keys, _edits(entry, given))
+        only = Edit(*here, chosen.query, target=aim)
+        _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
+        if chosen.block.mask[:, aim].all():
+            every = Edit(*here, target=aim)
+            _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
 
 
 def word(groups: Sequence[Group], place: int) -> str:
@@ -139,20 +160,19 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
     )
 
 
-def _aim(
-    given: Given, kind: Kind, keys: Sequence[Group], aims: Sequence[int], row: Floats, itself: int | None
-) -> int:
-    """Draw the choice of the token to point at, among those that may be looked at; return it, from 0.
+def _aim(chosen: Chosen) -> int:
+    """Draw the choice of the token to point at, among those that the mask lets be seen; return it, from 0.
 
-    It opens with the token that `row` gives the second largest weight to, special ones and itself aside.
+    It opens with the token that gets the second largest weight, special ones and the one that looks aside.
     """
-    options = [choosing.word_option(keys[aim]) for aim in aims]
-    falling = sorted(
-        range(len(aims)), key=lambda at: (keys[aims[at]].special or aims[at] == itself, -row[aims[at]])
-    )
-    begin = falling[min(1, len(falling) - 1)]
-    chosen = choose_token("points_at", "… or let it look at", options, options[begin], (given, kind))
-    return aims[options.index(chosen)]
+    aims = np.flatnonzero(chosen.block.mask[chosen.query]).tolist()
+    row = chosen.block.weights[chosen.head, chosen.query]
+    itself = chosen.query if chosen.kind != "cross" else None
+    falling = sorted(aims, key=lambda aim: (chosen.keys[aim].special or aim == itself, -row[aim]))
+    options = [choosing.word_option(chosen.keys[aim]) for aim in aims]
+    begin = options[aims.index(falling[min(1, len(falling) - 1)])]
+    what = (chosen.given, chosen.kind)
+    return aims[options.index(choose_token("points_at", "… or let it look at", options, begin, what))]
 
 
 def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
@@ -178,9 +198,9 @@ def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
         problems.append(f"There are {len(made):,} changes; the first {MOST_EDITS} are made.")
     edits = tuple(dict.fromkeys(found.values()))
     if edits:
-        told = [_in_words(edit, entry, given) for edit in edits[:_MOST_TOLD]]
-        more = len(edits) - len(told)
-        st.markdown(f":small[{'; '.join(told)}{f'; and {more} more' if more else ''}.]")
+        told = "; ".join(_in_words(edit, entry, given) for edit in edits[:_MOST_TOLD])
+        more = f"; and {len(edits) - _MOST_TOLD} more" if len(edits) > _MOST_TOLD else ""
+        st.markdown(f":small[{told[0].upper()}{told[1:]}{more}.]")
     if problems:
         listed = "  \n".join(markdown.plain(problem) for problem in dict.fromkeys(problems))
         st.warning(f"Not all of this can be changed here.  \n{listed}", icon=":material/link_off:")

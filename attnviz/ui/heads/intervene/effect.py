@@ -21,6 +21,7 @@ from attnviz.ui.heads.intervene.computed import Effect
 
 _TITLE = "how far each token’s output turns (angle, and 1 − cosine)"
 _PRONOUNS = ("il", "elle")
+_MOST_BARS = 48  # of a long text, the tokens that turn most
 
 
 def angle(turned: float) -> str:
@@ -35,7 +36,7 @@ def draw(chosen: Chosen) -> int | None:
     Returns:
         The token at which the model is asked what it expects, from 0; None where it expects nothing.
     """
-    st.subheader("What moves", anchor=False)
+    st.header("What moves", anchor=False)
     outputs = st.container()
     place = _place(chosen)
     if chosen.edits:
@@ -127,7 +128,7 @@ def _in_words(where: str, groups: Sequence[Group], moved: Numbers, marked: int |
     if rank == 1:
         return f"{told}: the most of all {len(groups)} tokens. {average}"
     return (
-        f"{told}: number {rank} of {len(groups)} tokens. Most turns {word(groups, most)}, by "
+        f"{told}: number {rank} of {len(groups)} tokens. The one of {word(groups, most)} turns most, by "
         f"{_how_far(moved[most])}. {average}"
     )
 
@@ -143,18 +144,21 @@ def _cosine(turned: float) -> str:
 
 def _bars(key: str, name: str, groups: Sequence[Group], moved: Numbers, marked: int | None) -> None:
     longest = float(moved.max()) or 1.0
+    shown = sorted(range(len(groups)), key=lambda at: (at != marked, -moved[at]))[:_MOST_BARS]
     bars: list[Bar] = [
         {
-            "number": group.number,
-            "label": group.label,
-            "size": float(turned) / longest,
-            "written": angle(float(turned)),
-            "also": _cosine(float(turned)),
+            "number": groups[at].number,
+            "label": groups[at].label,
+            "size": float(moved[at]) / longest,
+            "written": angle(float(moved[at])),
+            "also": _cosine(float(moved[at])),
             "marked": at == marked,
         }
-        for at, (group, turned) in enumerate(zip(groups, moved, strict=True))
+        for at in sorted(shown)
     ]
-    token_bars(key, title=f"{name}: {_TITLE}" if name else _TITLE.capitalize(), bars=bars)
+    title = f"{name}: {_TITLE}" if name else f"{_TITLE[0].upper()}{_TITLE[1:]}"
+    some = f"; the {len(shown)} of {len(groups)} that turn most" if len(shown) < len(groups) else ""
+    token_bars(key, title=f"{title}{some}", bars=bars)
 
 
 def _expected(chosen: Chosen, found: Effect, place: int) -> None:

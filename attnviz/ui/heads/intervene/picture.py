@@ -19,16 +19,14 @@ from attnviz.ui.heads.intervene import computed
 from attnviz.ui.heads.intervene.choices import Chosen
 from attnviz.widgets.tokens import shown_tokens
 
-_NOTE = "one colour scale for both pictures"
+_NOTE = "one colour scale for all heads, unchanged and changed"
 
 
 def draw(chosen: Chosen) -> None:
     """Draw the head before and with the changes, and say what the token looks at in both."""
-    name = f"{chosen.layer + 1}-{chosen.head + 1}"
-    st.subheader(f"What head {name} looks at", anchor=False)
-    before = (
-        caches.trace(chosen.entry.name, chosen.given).block(chosen.kind, chosen.layer).weights[chosen.head]
-    )
+    name = chosen.name
+    st.header(f"What head {name} looks at", anchor=False)
+    before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
     told = f"{chosen.token} looks at {_told(chosen, before)}"
     if after is not None:
@@ -58,7 +56,7 @@ def _told(chosen: Chosen, weights: Floats) -> str:
 
 
 def _picture(which: str, chosen: Chosen, weights: Floats, heading: str) -> None:
-    mask = caches.trace(chosen.entry.name, chosen.given).block(chosen.kind, chosen.layer).mask
+    mask = chosen.block.mask
     drawn = sequential(weights[None], "shared", mask)
     here = [[chosen.layer + 1, chosen.head + 1]]
     pixels = store.publish(

@@ -30,7 +30,7 @@ _TITLES = {
 
 def draw(chosen: Chosen, place: int | None) -> str:
     """Draw the ranking, as far as it is computed; return what heads are ranked by."""
-    st.subheader("Which head matters most here?", anchor=False)
+    st.header("Which head matters most here?", anchor=False)
     st.markdown(
         "Every head is silenced alone, and the model is run again each time (Michel et al. 2019): the more "
         "an output turns, the more it depended on that head. Click a head to open it above."

@@ -22,7 +22,7 @@ def draw(chosen: Chosen, place: int | None, by: str) -> None:
     alone = ranking.work(chosen, place).latest
     if alone is None or not alone.finished:
         return
-    st.subheader("How many heads can go?", anchor=False)
+    st.header("How many heads can go?", anchor=False)
     st.markdown(
         "Silence is not additive: heads stand in for each other. So they are silenced **together**, one more "
         "each time, in the order of the ranking above; from its end, and from its head."

@@ -17,7 +17,7 @@ from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import fine, interval, probability, share
+from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, probability, share
 
 _COIN = 1 / 4  # of the pairs, a coin for each sentence is right in both
 _MOST_LISTED = 8
@@ -73,13 +73,28 @@ def left_out(found: Verdicts) -> None:
 
 
 def _say(scores: Scores, progress: Progress[Verdicts]) -> None:
-    layer, head = scores.ranking[0]
-    right, total = int(scores.pairs[layer, head]), scores.total
+    total = scores.total
+    best = scores.ranking[0]
     so_far = "" if progress.finished else " so far"
     st.markdown(
-        f"Best{so_far}: **head {layer + 1}-{head + 1}** resolves **{right} of {total} pairs, "
-        f"{share(right, total)}** ({100 * CONFIDENCE:g} % interval {interval(right, total)}). "
-        f"Always the nearest noun: 0 %. A coin for each sentence: {share(_COIN, 1)}."
+        f"Best{so_far}: {_resolves(scores, best)} ({100 * CONFIDENCE:g} % interval "
+        f"{interval(int(scores.pairs[best]), total)}), and gives what is compared "
+        f"{fine(float(scores.given[best]))} of its weight. Always the nearest noun: 0 %. A coin for each "
+        f"sentence: {share(_COIN, 1)}."
+    )
+    looking = next((each for each in scores.ranking if scores.given[each] >= HARDLY), best)
+    if looking != best:
+        st.markdown(
+            f"Of the heads that give it {fine(HARDLY)} or more, the best is {_resolves(scores, looking)}, "
+            f"with {fine(float(scores.given[looking]))} of its weight there."
+        )
+
+
+def _resolves(scores: Scores, place: tuple[int, int]) -> str:
+    right = int(scores.pairs[place])
+    return (
+        f"**head {place[0] + 1}-{place[1] + 1}** resolves **{right} of {scores.total} pairs, "
+        f"{share(right, scores.total)}**"
     )
 
 

@@ -26,7 +26,7 @@ _MORE = "how many pairs are listed"
 
 def choose() -> str:
     """Draw the choice which pairs are listed."""
-    st.subheader("What it gets right, and what it fails on", anchor=False)
+    st.header("What it gets right, and what it fails on", anchor=False)
     return one_of("Pairs", (FAILURES, SUCCESSES, ALL), FAILURES, "cases")
 
 

@@ -6,6 +6,9 @@ from attnviz.analysis.intervals import wilson
 from attnviz.heads.pairs import Reading
 from attnviz.ui import markdown
 
+HARDLY = 0.05
+"""A head that gives less of its weight than this hardly looks there."""
+
 
 def share(right: float, total: int) -> str:
     """A share without decimals: "16 %"; of nothing, "–"."""

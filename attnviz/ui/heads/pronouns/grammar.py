@@ -85,7 +85,7 @@ def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
 
 def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
     name, total = CALLED[SORTS[sort]], int(found.totals[sort])
-    st.subheader(name.capitalize(), anchor=False)
+    st.header(name.capitalize(), anchor=False)
     if not total:
         st.markdown("None of the sentences that were read has this relation.")
         return

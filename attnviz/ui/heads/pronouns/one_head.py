@@ -10,9 +10,8 @@ from attnviz.heads import pronouns
 from attnviz.heads.pronouns import Looks, Scores, Verdicts
 from attnviz.translation.variants import VARIANTS
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import fine, interval, probability, share
+from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, probability, share
 
-_HARDLY = 0.05  # of its weight: less than this is hardly a look
 _LUCKY = 0.05  # what is more probable than this is put down to luck
 
 
@@ -26,7 +25,7 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
     )
     nearest, _, coin = pronouns.baselines(found.pairs)
     turns = pairs + wrong
-    st.subheader(f"Head {chosen.name}", anchor=False)
+    st.header(f"Head {chosen.name}", anchor=False)
     st.markdown(
         f"It resolves **{pairs} of {total} pairs, {share(pairs, total)}** ({100 * CONFIDENCE:g} % interval "
         f"{interval(pairs, total)}). Always the nearest noun: {share(nearest.pairs, 1)}; a coin for each "
@@ -45,7 +44,7 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
         st.markdown(stays)
     given = float(scores.given[place])
     whose = "The pronoun gives both nouns together" if looks == "pronoun" else "Each noun gives the pronoun"
-    hardly = "; **it hardly looks there at all**" if given < _HARDLY else ""
+    hardly = "; **it hardly looks there at all**" if given < HARDLY else ""
     st.markdown(f"{whose} {fine(given)} of its weight in this head, on average{hardly}.")
     if isinstance(chosen.entry.origin, Trained):
         variant = VARIANTS[chosen.entry.origin.file.stem]

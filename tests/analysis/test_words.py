@@ -1,0 +1,81 @@
+"""Punctuation and words that stand in a sentence twice, on sentences small enough to see."""
+
+import numpy as np
+
+from attnviz.analysis.words import punctuation, same_word
+from attnviz.trace import Token
+
+TEXT = "The dog, the “dogs” + THE dog’s."
+SPANS = (
+    ("The", 0),
+    ("dog", 1),
+    (",", 2),
+    ("the", 3),
+    ("“", 4),
+    ("dog", 5),
+    ("##s", 5),
+    ("”", 6),
+    ("+", 7),
+    ("THE", 8),
+    ("dog", 9),
+    ("’", 10),
+    ("s", 11),
+    (".", 12),
+)
+
+
+def read() -> tuple[Token, ...]:
+    """[CLS], the pieces of `TEXT`, [SEP]."""
+    place = 0
+    found = [Token("[CLS]", 0, 0, 0, None, True)]
+    for number, (piece, word) in enumerate(SPANS):
+        place = TEXT.index(piece.removeprefix("##"), place)
+        end = place + len(piece.removeprefix("##"))
+        found.append(Token(piece, number, place, end, word, False))
+        place = end
+    return (*found, Token("[SEP]", 99, 0, 0, None, True))
+
+
+def test_punctuation_is_what_is_no_letter() -> None:
+    tokens = read()
+    marks = punctuation(tokens, [TEXT])
+    assert [token.text for token, mark in zip(tokens, marks, strict=True) if mark] == list(",“”+’.")
+
+
+def test_a_word_is_the_same_wherever_it_stands_but_not_in_its_own_place() -> None:
+    tokens = read()
+    same = same_word(tokens, [TEXT])
+    assert np.array_equal(same, same.T)
+    pairs = {(int(i), int(j)) for i, j in np.argwhere(same) if i < j}
+    # The, the and THE; dog and the dog of dog’s; “dogs” of two pieces is another word, and marks are none.
+    assert pairs == {(1, 4), (1, 10), (4, 10), (2, 11)}
+
+
+def test_every_piece_of_a_word_belongs_to_its_other_occurrence() -> None:
+    text = "Unable un unable"
+    tokens = tuple(
+        Token(text[start:end], 1, start, end, word, False)
+        for start, end, word in ((0, 2, 0), (2, 6, 0), (7, 9, 1), (10, 12, 2), (12, 16, 2))
+    )
+    pairs = [(int(i), int(j)) for i, j in np.argwhere(same_word(tokens, [text])) if i < j]
+    assert pairs == [(0, 3), (0, 4), (1, 3), (1, 4)]
+
+
+def test_the_second_sentence_of_a_pair_has_a_text_of_its_own() -> None:
+    tokens = (
+        Token("a", 1, 0, 1, 0, False),
+        Token("!", 2, 0, 1, 1, False, 1),
+        Token("a", 1, 2, 3, 2, False, 1),
+    )
+    assert same_word(tokens, ["a", "! a"]).tolist() == [
+        [False, False, True],
+        [False] * 3,
+        [True, False, False],
+    ]
+    assert punctuation(tokens, ["a", "! a"]).tolist() == [False, True, False]
+
+
+def test_tokens_that_stand_for_nothing_are_neither() -> None:
+    tokens = tuple(Token("▁", 1, 0, 0, number, False) for number in range(2))
+    assert not punctuation(tokens, ["."]).any()
+    assert not same_word(tokens, ["."]).any()

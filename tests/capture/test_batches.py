@@ -1,0 +1,143 @@
+"""Many sentences at once: the weights of each alone, from models of every kind, and nothing padded."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.capture import batches as batching
+from attnviz.capture import loading, models
+from attnviz.capture.batches import Batch, ReadsTogether, Refused, batches
+from attnviz.capture.given import Given
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.loading import Model
+from attnviz.capture.recorder import recording, watching
+from attnviz.trace import Kind, Token
+from tests.capture.tiny import FAMILIES
+
+SENTENCES = (
+    "The dog did not cross the road .",
+    "a cat likes the small bird",
+    "she is happy",
+    "The road was too wide and he had a big fish , he did not cross .",
+    "they see the red house",
+    "he is sad",
+    "we saw Paris",
+)
+
+
+def read(model: Model, name: str, lines: tuple[str, ...] = SENTENCES) -> list[Batch | Refused]:
+    return list(batches(model, models.entry(name), enumerate(lines)))
+
+
+def apart(model: Model, name: str, found: Batch) -> float:
+    """The largest difference between a weight in the batch and the same in a trace of the sentence alone."""
+    kinds: tuple[Kind, ...] = models.entry(name).kinds
+    target = "a" if len(kinds) > 1 else None  # so that an encoder–decoder need not write
+    most = 0.0
+    for number, text in enumerate(found.texts):
+        alone = model.trace(Given(text, target=target)).of_kind(kinds[0])
+        assert len(found.weights) == len(alone)
+        for block, weights, mask in zip(alone, found.weights, found.masks, strict=True):
+            assert np.array_equal(mask, block.mask)
+            assert block.query_tokens == found.tokens[number]
+            most = max(most, float(np.abs(block.weights - weights[number]).max()))
+    return most
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "vit"])
+def test_every_family_gives_the_weights_of_each_sentence_alone(
+    family: str, folder_of: Callable[[str], Path]
+) -> None:
+    name = str(folder_of(family))
+    model = loading.load(name)
+    found = [each for each in read(model, name) if isinstance(each, Batch)]
+    assert sorted(line for each in found for line in each.lines) == list(range(len(SENTENCES)))
+    sizes = [len(each.texts) for each in found]
+    assert sizes == [3, 1, 1, 1, 1]  # shortest first, three of one length together
+    assert max(apart(model, name, each) for each in found) < 2e-6
+
+
+def test_the_bundled_bert_reads_what_transformers_reads(minilm: HuggingFaceModel) -> None:
+    lines = ("Unbreakable!", "“Wait,” said the dog.", "Unthinkable!", "It was too tired.", "A b c d e.")
+    found = [each for each in read(minilm, "minilm", lines) if isinstance(each, Batch)]
+    assert max(len(each.texts) for each in found) > 1
+    assert max(apart(minilm, "minilm", each) for each in found) < 2e-6
+
+
+@pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
+def test_our_own_models_read_one_after_the_other(name: str) -> None:
+    lines = ("The dog was tired.", "The cat was tired.", "The street was too wide.")
+    model = loading.load(name)
+    assert not isinstance(model, ReadsTogether)
+    found = [each for each in read(model, name, lines) if isinstance(each, Batch)]
+    assert [each.lines for each in found] == [(0,), (1,), (2,)]
+    for each in found:
+        (text,) = each.texts
+        alone = model.trace(text).stack("encoder")
+        assert np.array_equal(np.stack([layer[0] for layer in each.weights]), alone)
+
+
+def test_what_cannot_be_read_is_named_and_stops_nothing(minilm: HuggingFaceModel) -> None:
+    lines = ("A dog.", "word " * 600, "\ud800", "\u200b", "A cat.")
+    found = read(minilm, "minilm", lines)
+    refused = {each.line: each.why for each in found if isinstance(each, Refused)}
+    assert [*refused] == [1, 2, 3]
+    assert "602 tokens" in refused[1]
+    assert "half of a character" in refused[2]
+    assert "nothing here" in refused[3]
+    assert [each.lines for each in found if isinstance(each, Batch)] == [(0, 4)]
+
+
+def test_a_sentence_that_the_model_refuses_leaves_the_others(
+    minilm: HuggingFaceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token for which the model has no vector, as some tokenizers have, in one of three sentences."""
+    tokens = minilm.reader.tokens
+    unknown = replace(tokens("cat")[1], id=len(minilm.network.get_input_embeddings().get_parameter("weight")))
+
+    def with_unknown(text: str, second: str | None = None) -> tuple[Token, ...]:
+        return tuple(unknown if token.text == "cat" else token for token in tokens(text, second))
+
+    monkeypatch.setattr(minilm.reader, "tokens", with_unknown)
+    one, refused, other = read(minilm, "minilm", ("A dog.", "A cat.", "A cow."))
+    assert isinstance(one, Batch)
+    assert isinstance(other, Batch)
+    assert (one.lines, other.lines) == ((0,), (2,))
+    assert isinstance(refused, Refused)
+    assert refused.line == 1
+    assert "cannot read this" in refused.why
+
+
+def test_batches_keep_to_their_bounds(minilm: HuggingFaceModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ("A dog.",) * 7  # five tokens each
+    monkeypatch.setattr(batching, "MOST_TOKENS", 17)
+    assert [len(each.lines) for each in read(minilm, "minilm", lines) if isinstance(each, Batch)] == [3, 3, 1]
+    monkeypatch.setattr(batching, "MOST_BYTES", 2 * 6 * 12 * 5**2 * 4)
+    found = [each for each in read(minilm, "minilm", lines) if isinstance(each, Batch)]
+    assert [len(each.lines) for each in found] == [2, 2, 2, 1]
+    assert sum(layer.nbytes for layer in found[0].weights) == batching.MOST_BYTES
+    monkeypatch.setattr(batching, "MOST_BYTES", 1)
+    assert [len(each.lines) for each in read(minilm, "minilm", lines) if isinstance(each, Batch)] == [1] * 7
+
+
+def test_the_pass_ends_with_the_last_weights_and_leaves_the_model_as_it_was(minilm: HuggingFaceModel) -> None:
+    ids = torch.tensor([[101, 7592, 102]])
+    before = minilm.trace("Hello.").stack("encoder")
+    after_last: list[object] = []
+    hook = minilm.network.get_submodule("encoder.layer.5.output").register_forward_hook(
+        lambda *_: after_last.append(1)
+    )
+    with watching(6) as seen, torch.inference_mode():
+        minilm.network(input_ids=ids)
+    assert len(seen) == 6
+    assert not after_last
+    with watching(7) as seen, recording() as records, torch.inference_mode():
+        minilm.network(input_ids=ids)
+    hook.remove()
+    assert len(seen) == len(records) == 6
+    assert after_last
+    assert np.array_equal(minilm.trace("Hello.").stack("encoder"), before)

@@ -1,0 +1,72 @@
+"""The same work on Ray: the same figures, whoever counts which part."""
+
+import builtins
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.analysis.tally import NAMES
+from attnviz.capture.batches import Batch
+from attnviz.errors import AttnvizError
+from attnviz.heads import corpus as corpora
+from attnviz.heads import on_ray
+from attnviz.heads.corpus import Corpus, Counted, over
+
+LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on a mat.", "It rains.", "Oh!")
+
+
+def sentences_of(batch: Batch) -> "np.ndarray[Any, Any]":
+    return np.array([len(batch.texts)])
+
+
+def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real processes, each with the model; five parts, so that each actor gets several."""
+    monkeypatch.setattr(corpora, "PART", 3)
+    corpus = Corpus.from_text("\n".join(LINES * 2))
+    *_, alone = over(corpus, "minilm", {"sentences": sentences_of})
+    steps = list(over(corpus, "minilm", {"sentences": sentences_of}, engine=on_ray.on_ray(2)))
+    one, other = alone.found, steps[-1].found
+    assert steps[-1].finished
+    assert all(step.found.whole for step in steps)
+    assert len(steps) == 1 + 5
+    assert (other.parts, other.empty, other.skipped, other.named) == (
+        one.parts,
+        one.empty,
+        one.skipped,
+        one.named,
+    )
+    assert other.sums["sentences"].tolist() == one.sums["sentences"].tolist() == [10]
+    assert np.array_equal(one.tally.count, other.tally.count)
+    for name in NAMES:
+        ours, theirs = one.tally.of(name), other.tally.of(name)
+        for what in ("mean", "deviation", "baseline", "distribution"):
+            np.testing.assert_allclose(getattr(ours, what), getattr(theirs, what), atol=1e-6, err_msg=name)
+
+
+def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = builtins.__import__
+
+    def none(name: str, *more: Any, **others: Any) -> Any:
+        if name == "ray":
+            raise ImportError(name)
+        return found(name, *more, **others)
+
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    monkeypatch.setattr(builtins, "__import__", none)
+    with pytest.raises(AttnvizError, match=r"pip install -r requirements-ray\.txt"):
+        on_ray.on_ray(2)
+
+
+def test_a_cluster_that_is_not_there_is_told() -> None:
+    engine = on_ray.on_ray(1, "127.0.0.1:1")
+    with pytest.raises(AttnvizError, match=r"cannot be reached at 127\.0\.0\.1:1"):
+        next(engine(iter(()), "minilm", {}))
+
+
+def test_what_an_actor_counts_is_what_this_process_counts() -> None:
+    part = corpora.Part(5, ((15, "A dog."), (16, ""), (17, "A cat.")))
+    counted: Counted = on_ray.Counter().count(part, "minilm", {})
+    assert counted.finished == 5
+    assert (int(counted.found.tally.sentences), counted.found.empty) == (2, 1)
