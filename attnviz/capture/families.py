@@ -59,6 +59,9 @@ _REASONS: Mapping[str, str] = {
 }
 """Why a family is refused, by transformers' `model_type`."""
 
+ONLY_SILENCED = frozenset({"bloom", "deberta", "deberta-v2", "gpt_neo", "gptj", "mpnet"})
+"""Families that compute attention in a way of their own: heads can be silenced, but not pointed elsewhere."""
+
 _ATTENTION_LAYERS = frozenset(
     {"attention", "full_attention", "sliding_attention", "chunked_attention", "global", "local"}
 )

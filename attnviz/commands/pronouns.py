@@ -16,7 +16,7 @@ from attnviz.commands.placing import check_place, written
 from attnviz.commands.telling import progress, show_bar
 from attnviz.errors import AttnvizError
 from attnviz.heads import pairs, pronouns
-from attnviz.heads.one_by_one import Unread, self_attention
+from attnviz.heads.one_by_one import Unread, reader, self_attention
 from attnviz.heads.progress import Progress
 from attnviz.heads.pronouns import LOOKS, Scores, Verdicts
 
@@ -65,12 +65,13 @@ def run_pronouns(arguments: argparse.Namespace) -> None:
         check_place(arguments.out, arguments.force, begins_with(HEADER), "table of heads", ".csv")
     asked = pairs.bundled() if arguments.pairs is None else pairs.read(arguments.pairs)
     with progress() as tell:
-        kind = self_attention(loading.open_model(arguments.model, tell))
+        entry = loading.open_model(arguments.model, tell)
+    kind, trace = self_attention(entry), reader(entry, loading.load(arguments.model))
     if kind == "decoder" and arguments.looks != LOOKS[0]:
         raise AttnvizError(
             "The nouns stand before the pronoun, and this model looks only back: --looks pronoun."
         )
-    found = last(pronouns.resolve(asked, loading.load(arguments.model).trace, kind), "pairs")
+    found = last(pronouns.resolve(asked, trace, kind), "pairs")
     if not found.pairs:
         raise AttnvizError(f"The model can read none of the {len(asked)} pairs. {found.unread[0].why}")
     scores = found.scores(arguments.looks)
@@ -120,7 +121,7 @@ def told(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> st
     lines = [f"{model}: {scores.total} pairs, {sentences} sentences; {who}.", *_unread(found.unread), ""]
     lines += aligned(table).splitlines()
     lines += [""] + [
-        f"{each.name}: both right {100 * each.pairs:.1f} %, sentences {100 * each.sentences:.1f} %."
+        f"Baseline, {each.name}: both right {100 * each.pairs:.1f} %, sentences {100 * each.sentences:.1f} %."
         for each in pronouns.baselines(found.pairs)
     ]
     lines += [""] + [part for line in by_chance(scores) for part in textwrap.wrap(line, _WIDTH)]

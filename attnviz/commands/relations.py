@@ -13,7 +13,7 @@ from attnviz.commands.placing import check_place, written
 from attnviz.commands.telling import progress
 from attnviz.errors import AttnvizError
 from attnviz.heads import relations
-from attnviz.heads.one_by_one import self_attention
+from attnviz.heads.one_by_one import reader, self_attention
 from attnviz.heads.relations import CALLED, LOOKS, SORTS, Grammar, Looks
 
 HEADER = (
@@ -52,8 +52,9 @@ def run_relations(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         check_place(arguments.out, arguments.force, begins_with(HEADER), "table of relations", ".csv")
     with progress() as tell:
-        kind = self_attention(loading.open_model(arguments.model, tell))
-    *_, end = relations.measure(relations.bundled(), loading.load(arguments.model).trace, kind)
+        entry = loading.open_model(arguments.model, tell)
+    kind, trace = self_attention(entry), reader(entry, loading.load(arguments.model))
+    *_, end = relations.measure(relations.bundled(), trace, kind)
     grammar = end.found
     if not grammar.sentences:
         raise AttnvizError(f"The model can read none of the sentences. {grammar.unread[0].why}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import add
@@ -18,6 +19,7 @@ HERE = "local"
 # Set to 0, nothing listens to other machines; Ray's name for it says for whom it was made.
 _DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _REPORTS = "RAY_USAGE_STATS_ENABLED"
+_PATIENCE_SECONDS = 5.0
 _AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
 _MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
 
@@ -89,17 +91,21 @@ def _begin(ray: ModuleType, workers: int, address: str) -> None:
         "include_dashboard": False,
         "object_store_memory": _MEMORY,
     }
+    if address != HERE:
+        _check_reachable(address)  # Ray itself would try for minutes
+    ray.init(
+        address=address, log_to_driver=False, logging_level="error", **(alone if address == HERE else {})
+    )
+
+
+def _check_reachable(address: str) -> None:
+    host, _, port = address.rpartition(":")
     try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level="error",
-            **(alone if address == HERE else {}),
-        )
-    except (ConnectionError, ValueError, OSError) as error:
+        socket.create_connection((host, int(port)), _PATIENCE_SECONDS).close()
+    except (OSError, ValueError, OverflowError) as error:
         raise AttnvizError(
-            f"Ray cannot be reached at {address}: {error}. Start it there (ray start --head), or leave "
-            "--address out to use this machine alone."
+            f"There is no Ray at {address} ({error}). Start it there with “ray start --head”, and give "
+            "HOST:PORT; or leave --address out to use this machine alone."
         ) from error
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from attnviz.capture.catalogue import Entry
+from attnviz.capture.given import Given
+from attnviz.capture.loading import Model
 from attnviz.errors import EmptyText, ModelNotSupported, TextTooLong, UnknownWords, UnreadableText
-from attnviz.trace import Kind
+from attnviz.trace import Kind, Trace
 
 CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText)
 """What a model raises at a sentence that is not for it; others may be."""
@@ -23,6 +26,17 @@ class Unread:
 
     text: str
     why: str
+
+
+def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
+    """One forward pass over a text, with no more work than its self-attention needs.
+
+    An encoder reads the same whatever its decoder does, so the decoder is given something to read: to write
+    a text of its own takes much longer. Only our translators, which are small, have no use for English there.
+    """
+    if "cross" in entry.kinds and entry.engine == "transformers":
+        return lambda text: model.trace(Given(text, target=text))
+    return model.trace
 
 
 def self_attention(entry: Entry) -> Kind:

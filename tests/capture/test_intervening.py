@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 import attnviz
-from attnviz.capture import catalogue, last_layer, loading, models, outcomes
+from attnviz.capture import catalogue, families, last_layer, loading, models, outcomes, own_attention
 from attnviz.capture.changes import changing, edits_of
 from attnviz.capture.given import Given, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
@@ -386,6 +386,10 @@ def test_an_edited_trace_is_kept_in_a_file(tmp_path: Path, folder_of: Folder) ->
         assert np.array_equal(again.stack("encoder"), trace.stack("encoder"))
         assert not again.stack("encoder")[1, 0].any()
         assert not again.stack("encoder")[0, 1, 2].any()
+
+
+def test_the_families_that_can_only_be_silenced_are_listed() -> None:
+    assert set(own_attention._READERS) == families.ONLY_SILENCED == set(OWN)
 
 
 @pytest.mark.parametrize("family", OWN)

@@ -58,9 +58,9 @@ def test_the_table_has_all_heads_with_intervals_and_baselines(run: Run, file: Pa
     right = int(expected.pairs[3, 1])
     low, high = wilson(right, total)
     assert known[1:5] == [str(right), f"{100 * right / total:.1f}", "%", f"{100 * low:.1f}–{100 * high:.1f}"]
-    assert "always the nearest noun: both right 0.0 %, sentences 50.0 %." in lines
-    assert "always the first noun: both right 0.0 %, sentences 50.0 %." in lines
-    assert "a coin for each sentence: both right 25.0 %, sentences 50.0 %." in lines
+    assert "Baseline, nearest noun: both right 0.0 %, sentences 50.0 %." in lines
+    assert "Baseline, first noun: both right 0.0 %, sentences 50.0 %." in lines
+    assert "Baseline, a coin: both right 25.0 %, sentences 50.0 %." in lines
     assert "The best of 72 independent coins would be right" in said
     with (tmp_path / "heads.csv").open(encoding="utf-8") as opened:
         rows = {(int(row["layer"]), int(row["head"])): row for row in csv.DictReader(opened)}

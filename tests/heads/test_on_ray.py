@@ -59,9 +59,10 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         on_ray.on_ray(2)
 
 
-def test_a_cluster_that_is_not_there_is_told() -> None:
-    engine = on_ray.on_ray(1, "127.0.0.1:1")
-    with pytest.raises(AttnvizError, match=r"cannot be reached at 127\.0\.0\.1:1"):
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "auto", "127.0.0.1:99999"])
+def test_a_cluster_that_is_not_there_is_told(address: str) -> None:
+    engine = on_ray.on_ray(1, address)
+    with pytest.raises(AttnvizError, match=f"There is no Ray at {address}"):
         next(engine(iter(()), "minilm", {}))
 
 

@@ -221,6 +221,10 @@ def test_what_cannot_be_pointed_is_said(visit_page: VisitPage, folders: dict[str
     assert not app.exception
     assert "can be silenced, but not pointed elsewhere" in app.error[0].value
     assert edits_of(app) == ["encoder 1-2 3 >5"]
+    assert not any("look at" in button.label for button in app.button)
+    app.multiselect(key="edits").set_value(["encoder 1-2 3"]).run()
+    clean(app)
+    assert "In head 1-2, `dog` looks at nothing." in words(app)
 
 
 @pytest.mark.parametrize("text", ["", "a", "one " * 2_500, "😀 שלום <script> **x**", "the the the"])

@@ -112,7 +112,6 @@ def test_failures_come_first_and_each_opens_on_explore(
         "model": "minilm",
         "text": TIRED,
         "other": NARROW,
-        "kind": "encoder",
         "layer": "4",
         "head": "2",
         "query": "10 it",
@@ -125,7 +124,7 @@ def test_a_filter_of_a_link_lists_only_those(
     app = read(visit_page("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
     listed = [each for each in app.get("page_link") if each.proto.label == "Open this pair on Explore"]
     assert len(listed) == resolved[:, 4, 5].sum()
-    assert "Head 5-6" in [heading.value for heading in app.subheader]
+    assert "Head 5-6" in [heading.value for heading in app.header]
 
 
 def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
@@ -192,3 +191,16 @@ def test_sentences_that_a_model_cannot_read_are_counted_and_named(visit_page: Vi
     assert f"`{FEW[8].readings[0].text}` This model has never seen “into”" in told
     assert "3 pairs left out, 8 read" in [expander.label for expander in app.expander]
     assert "was told which noun “it” means" in told
+
+
+def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named(visit_page: VisitPage) -> None:
+    app = visit_page("pronouns", pairs="Paste pairs")
+    written = "The [dog] saw the [cat] when *it* {sat > dog | ran > cat}."
+    app.text_area[0].set_value(f"{written}\nThe dog slept.").run()
+    assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ]")
+    assert app.text_area[0].value == f"{written}\nThe dog slept."
+    app.text_area[0].set_value(written).run()
+    app = read(app)
+    [pair] = pairs.parse(written)
+    right = np.array([w[r.right] > w[1 - r.right] for r, w in zip(pair.readings, looks(pair), strict=True)])
+    np.testing.assert_allclose(sent(app, "head_map")["values"], right.all(axis=0).ravel())

@@ -11,6 +11,7 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.capture.catalogue import Entry, Folder
+from attnviz.capture.families import ONLY_SILENCED
 from attnviz.capture.given import Given
 from attnviz.errors import InvalidEdit
 from attnviz.trace import Block, Kind
@@ -24,6 +25,7 @@ EDITS = "edits"
 PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
 MOST_EDITS = 200
 _MOST_TOLD = 8
+_NOUNS = ("dog", "road")
 
 _BEGUN = "changes were chosen"
 _HELP = (
@@ -107,6 +109,12 @@ def _silence(chosen: Chosen) -> None:
 
 
 def _point(chosen: Chosen) -> None:
+    if chosen.entry.family in ONLY_SILENCED:
+        st.markdown(
+            ":small[This model computes attention in a way of its own. Its heads can be silenced, but not "
+            "pointed elsewhere.]"
+        )
+        return
     here = chosen.kind, chosen.layer, chosen.head
     aim = _aim(chosen)
     token = word(chosen.keys, aim)
@@ -163,14 +171,16 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
 def _aim(chosen: Chosen) -> int:
     """Draw the choice of the token to point at, among those that the mask lets be seen; return it, from 0.
 
-    It opens with the token that gets the second largest weight, special ones and the one that looks aside.
+    It opens with the other noun of the opening sentence; elsewhere, with the token that gets the second
+    largest weight, special ones and the one that looks aside.
     """
     aims = np.flatnonzero(chosen.block.mask[chosen.query]).tolist()
     row = chosen.block.weights[chosen.head, chosen.query]
     itself = chosen.query if chosen.kind != "cross" else None
     falling = sorted(aims, key=lambda aim: (chosen.keys[aim].special or aim == itself, -row[aim]))
     options = [choosing.word_option(chosen.keys[aim]) for aim in aims]
-    begin = options[aims.index(falling[min(1, len(falling) - 1)])]
+    nouns = [aim for aim in falling[1:] if chosen.keys[aim].label in _NOUNS]
+    begin = options[aims.index([*nouns, *falling[1:], *falling][0])]
     what = (chosen.given, chosen.kind)
     return aims[options.index(choose_token("points_at", "… or let it look at", options, begin, what))]
 

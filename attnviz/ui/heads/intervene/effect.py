@@ -19,7 +19,9 @@ from attnviz.ui.heads.intervene import computed
 from attnviz.ui.heads.intervene.choices import Chosen, word
 from attnviz.ui.heads.intervene.computed import Effect
 
-_TITLE = "how far each token’s output turns (angle, and 1 − cosine)"
+_TITLE = (
+    "how far each token’s output turns (angle; bars and small numbers: 1 − cosine, 0 to the largest here)"
+)
 _PRONOUNS = ("il", "elle")
 _MOST_BARS = 48  # of a long text, the tokens that turn most
 

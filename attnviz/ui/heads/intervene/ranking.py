@@ -93,7 +93,8 @@ def _ranked(chosen: Chosen, progress: Progress[Ablation], by: str) -> None:
         )
     st.markdown(sentence)
     _map(chosen, silenced, size, told, by)
-    _list(chosen, [silenced[at] for at in order[:_SHOWN]], [told(float(size[at])) for at in order[:_SHOWN]])
+    strongest = [at for at in order[:_SHOWN] if size[at] > 0]
+    _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
 
 
 def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[float], str], by: str) -> None:

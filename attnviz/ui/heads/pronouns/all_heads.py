@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -10,8 +11,9 @@ import streamlit as st
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.commands import pronouns as command
 from attnviz.commands.columns import csv_text
+from attnviz.heads import pronouns
 from attnviz.heads.progress import Progress
-from attnviz.heads.pronouns import Looks, Scores, Verdicts
+from attnviz.heads.pronouns import Baseline, Looks, Scores, Verdicts
 from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.head_map import head_map
@@ -47,7 +49,8 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
     if not found.pairs:
         return
     scores = found.scores(looks)
-    _say(scores, progress)
+    nearest, _, coin = pronouns.baselines(found.pairs)
+    _say(scores, progress, nearest, coin)
     best = scores.ranking[0]
     if still and best != (chosen.layer, chosen.head):
         st.button(f"Open head {best[0] + 1}-{best[1] + 1}", on_click=choosing.open_head, args=best)
@@ -55,9 +58,7 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
     with left:
         _map(chosen, scores, still)
     with right:
-        _chart(chosen, scores)
-    if still:
-        _table(chosen, scores)
+        _chart(chosen, scores, nearest, coin)
 
 
 def left_out(found: Verdicts) -> None:
@@ -72,21 +73,22 @@ def left_out(found: Verdicts) -> None:
             st.markdown(f"… and {len(lines) - _MOST_NAMED} more sentences.")
 
 
-def _say(scores: Scores, progress: Progress[Verdicts]) -> None:
+def _say(scores: Scores, progress: Progress[Verdicts], nearest: Baseline, coin: Baseline) -> None:
     total = scores.total
     best = scores.ranking[0]
     so_far = "" if progress.finished else " so far"
     st.markdown(
         f"Best{so_far}: {_resolves(scores, best)} ({100 * CONFIDENCE:g} % interval "
         f"{interval(int(scores.pairs[best]), total)}), and gives what is compared "
-        f"{fine(float(scores.given[best]))} of its weight. Always the nearest noun: 0 %. A coin for each "
-        f"sentence: {share(_COIN, 1)}."
+        f"{fine(float(scores.given[best]))} of its weight. Always the nearest noun: "
+        f"{share(nearest.pairs, 1)}. A coin for each sentence: {share(coin.pairs, 1)}. But a coin changes "
+        "sides often and a head seldom: see below how often it turns the right way."
     )
     looking = next((each for each in scores.ranking if scores.given[each] >= HARDLY), best)
     if looking != best:
         st.markdown(
-            f"Of the heads that give it {fine(HARDLY)} or more, the best is {_resolves(scores, looking)}, "
-            f"with {fine(float(scores.given[looking]))} of its weight there."
+            f"Of the heads that give it {fine(HARDLY)} or more, {_resolves(scores, looking)}, "
+            f"the most, with {fine(float(scores.given[looking]))} of its weight there."
         )
 
 
@@ -117,7 +119,7 @@ def _map(chosen: Chosen, scores: Scores, still: bool) -> None:
     )
 
 
-def _chart(chosen: Chosen, scores: Scores) -> None:
+def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) -> None:
     ranking, total = scores.ranking, scores.total
     pairs = [int(scores.pairs[each]) for each in ranking]
     bounds = np.array([wilson(right, total) for right in pairs])
@@ -138,8 +140,22 @@ def _chart(chosen: Chosen, scores: Scores) -> None:
                 marker="circle",
                 names=names,
             ),
-            Line("a coin for each sentence", ends, [100 * _COIN] * 2, dash="dash", colour="muted", points=[]),
-            Line("always the nearest noun", ends, [0, 0], dash="dot", colour="muted", points=[]),
+            Line(
+                "a coin for each sentence",
+                ends,
+                [100 * coin.pairs] * 2,
+                dash="dash",
+                colour="muted",
+                points=[],
+            ),
+            Line(
+                "always the nearest noun",
+                ends,
+                [100 * nearest.pairs] * 2,
+                dash="dot",
+                colour="muted",
+                points=[],
+            ),
         ],
         title="All heads by the share of pairs that they resolve",
         across=Axis("heads, best first"),
@@ -156,11 +172,13 @@ def _chart(chosen: Chosen, scores: Scores) -> None:
     st.markdown(f":small[Dotted: head {chosen.name}, number {open_at} of {len(ranking)}.]")
 
 
-def _table(chosen: Chosen, scores: Scores) -> None:
+def table(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
+    """Draw the best heads as a table, all of them on demand, and a way to save them."""
+    scores, baselines = found.scores(looks), pronouns.baselines(found.pairs)
     rows = scores.ranking
-    st.markdown(_lines(scores, rows[:_MOST_LISTED]))
+    st.markdown(_lines(scores, rows[:_MOST_LISTED], baselines))
     with st.expander(f"All {len(rows)} heads"):
-        st.markdown(_lines(scores, rows))
+        st.markdown(_lines(scores, rows, baselines))
         st.download_button(
             "Save all figures (CSV)",
             csv_text(command.HEADER, command.rows(scores)),
@@ -169,7 +187,6 @@ def _table(chosen: Chosen, scores: Scores) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    _by_chance(scores)
 
 
 def _file_name(chosen: Chosen) -> str:
@@ -177,7 +194,7 @@ def _file_name(chosen: Chosen) -> str:
     return re.sub(r"[^\w.-]+", "-", chosen.entry.name).strip("-")
 
 
-def _lines(scores: Scores, heads: list[tuple[int, int]]) -> str:
+def _lines(scores: Scores, heads: Sequence[tuple[int, int]], baselines: Sequence[Baseline]) -> str:
     total = scores.total
     lines = ["| Head | Pairs resolved | Sentences right | Weight there |", "|---|---|---|---|"]
     for each in heads:
@@ -187,12 +204,14 @@ def _lines(scores: Scores, heads: list[tuple[int, int]]) -> str:
             f"| {share(sentences, 2 * total)} ({interval(sentences, 2 * total)}) "
             f"| {fine(float(scores.given[each]))} |"
         )
-    lines.append(f"| *a coin* | {share(_COIN, 1)} | {share(1 / 2, 1)} | – |")
-    lines.append(f"| *nearest noun* | 0 % | {share(1 / 2, 1)} | – |")
+    lines += [
+        f"| *{each.name}* | {share(each.pairs, 1)} | {share(each.sentences, 1)} | – |" for each in baselines
+    ]
     return "\n".join(lines)
 
 
-def _by_chance(scores: Scores) -> None:
+def by_chance(scores: Scores) -> None:
+    """Say what the best head owes to being the best of many."""
     heads = scores.pairs.size
     coins = expected_best([scores.total] * heads, _COIN)
     best = scores.ranking[0]

@@ -82,7 +82,7 @@ def explore(chosen: Chosen, pair: Pair, label: str) -> None:
             "model": chosen.entry.name,
             "text": reading.text,
             "other": other.text,
-            "kind": chosen.kind,
+            **({"kind": chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
             "layer": str(chosen.layer + 1),
             "head": str(chosen.head + 1),
             "query": _option(chosen, pair),

@@ -14,7 +14,20 @@ from attnviz.ui.controls import one_of
 from attnviz.ui.heads import choosing
 
 PARAMETERS = (
-    *("model", "part", "looks", "layer", "head", "cases", "text", "other", "query", "first", "second"),
+    *(
+        "model",
+        "part",
+        "pairs",
+        "looks",
+        "layer",
+        "head",
+        "cases",
+        "text",
+        "other",
+        "query",
+        "first",
+        "second",
+    ),
     *("direction", "relation"),
 )
 """The keys of the page's choices."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import streamlit as st
 
 from attnviz.capture.catalogue import Folder
-from attnviz.heads import pairs, pronouns, relations
+from attnviz.heads import pronouns, relations
+from attnviz.heads.one_by_one import reader
+from attnviz.heads.pairs import Pair
 from attnviz.heads.progress import Progress
 from attnviz.heads.pronouns import Verdicts
 from attnviz.heads.relations import Grammar
+from attnviz.trace import Trace
 from attnviz.ui import warm_up
 from attnviz.ui.heads.pronouns.choices import Chosen
 from attnviz.ui.work import SERVER, Work
@@ -19,28 +23,34 @@ from attnviz.ui.work import SERVER, Work
 _BEGUN = "the computation that this visitor began"
 
 
-def verdicts(chosen: Chosen) -> Work[Verdicts]:
-    """What every head does with the pairs."""
+def verdicts(chosen: Chosen, asked: Sequence[Pair]) -> Work[Verdicts]:
+    """What every head does with these pairs."""
 
     def steps() -> Iterator[Progress[Verdicts]]:
-        yield from pronouns.resolve(pairs.bundled(), warm_up.model(chosen.entry.name).trace, chosen.kind)
+        yield from pronouns.resolve(asked, _trace(chosen), chosen.kind)
 
-    return SERVER.find(("pronouns", *_model(chosen)), steps)
+    written = hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
+    return SERVER.find(("pronouns", written, *_model(chosen)), steps)
 
 
 def grammar(chosen: Chosen) -> Work[Grammar]:
     """What every head finds in the annotated sentences."""
 
     def steps() -> Iterator[Progress[Grammar]]:
-        yield from relations.measure(relations.bundled(), warm_up.model(chosen.entry.name).trace, chosen.kind)
+        yield from relations.measure(relations.bundled(), _trace(chosen), chosen.kind)
 
     return SERVER.find(("relations", *_model(chosen)), steps)
 
 
-def begin(work: Work[Any], name: str) -> None:
+def _trace(chosen: Chosen) -> Callable[[str], Trace]:
+    """Loads the model, if need be."""
+    return reader(chosen.entry, warm_up.model(chosen.entry.name))
+
+
+def begin(work: Work[Any]) -> None:
     """Let a computation that somebody else has left go on; once, since this visitor may stop it."""
-    if st.session_state.get(_BEGUN) != name:
-        st.session_state[_BEGUN] = name
+    if st.session_state.get(_BEGUN) is not work:
+        st.session_state[_BEGUN] = work
         work.start()
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from attnviz.ui.heads.pronouns import all_heads, cases, choices, computing, one_head, own
+from attnviz.heads.pairs import Pair
+from attnviz.heads.progress import Progress
+from attnviz.heads.pronouns import Looks, Verdicts
+from attnviz.ui.heads.pronouns import all_heads, asked, cases, choices, computing, one_head, own
 from attnviz.ui.heads.pronouns.choices import Chosen
 from attnviz.ui.heads.pronouns.computing import runs
 from attnviz.ui.heads.working import working
@@ -13,30 +18,45 @@ from attnviz.ui.heads.working import working
 def draw(chosen: Chosen) -> None:
     """Draw the sections; while the pairs are read, the map streams."""
     all_heads.introduce()
-    looks = choices.who_looks(chosen)
-    work = computing.verdicts(chosen)
-    computing.begin(work, f"{chosen.part} {chosen.entry.name}")
-    overview, head = st.container(), st.container()
+    with st.container(horizontal=True):
+        looks = choices.who_looks(chosen)
+        source = asked.choose_source()
+    given = asked.pairs_of(source)
+    overview = st.container()
     listed = st.container(border=True)
     with listed:
         which = cases.choose()
-    with overview:
-        working(
-            work,
-            "Reading the pairs",
-            "pairs",
-            lambda latest: all_heads.draw(chosen, latest, looks, still=False) if runs(work) else None,
-            key="pronouns",
-        )
-    latest = None if runs(work) else work.latest
-    if latest is not None:
+    if given:
         with overview:
-            all_heads.draw(chosen, latest, looks, still=True)
-            all_heads.left_out(latest.found)
-        if latest.found.pairs:
-            with head.container(border=True):
-                one_head.draw(chosen, latest.found, looks)
+            latest = _read(chosen, given, looks)
+        if latest is not None and latest.found.pairs:
             with listed:
                 cases.draw(chosen, latest.found, looks, which)
     with st.container(border=True):
         own.draw(chosen, looks)
+
+
+def _read(chosen: Chosen, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
+    """Draw what all heads do, and the open one; return it once it stands still."""
+    work = computing.verdicts(chosen, given)
+    computing.begin(work)
+    working(
+        work,
+        "Reading the pairs",
+        "pairs",
+        lambda latest: all_heads.draw(chosen, latest, looks, still=False) if runs(work) else None,
+        key="pronouns",
+    )
+    latest = None if runs(work) else work.latest
+    if latest is None:
+        return None
+    all_heads.draw(chosen, latest, looks, still=True)
+    if latest.found.pairs:
+        left, right = st.columns([6, 7], gap="medium")
+        with left:
+            all_heads.table(chosen, latest.found, looks)
+        with right.container(border=True):
+            one_head.draw(chosen, latest.found, looks)
+        all_heads.by_chance(latest.found.scores(looks))
+    all_heads.left_out(latest.found)
+    return latest

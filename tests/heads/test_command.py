@@ -1,0 +1,185 @@
+"""`python -m attnviz heads`: a table, files, work that is broken off and goes on, and errors in a sentence."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attnviz.__main__ import main
+from attnviz.analysis.tally import NAMES
+from attnviz.capture import models
+from attnviz.commands import resuming
+from attnviz.heads import corpus as corpora
+from attnviz.heads import findings_file, on_ray
+from attnviz.heads.corpus import Corpus, Found, over
+from attnviz.heads.progress import Progress
+
+LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It rains.", "Oh, oh!", "Hello."]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "PART", 2)
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
+
+
+def run(*arguments: object) -> int:
+    return main(["heads", *map(str, arguments)])
+
+
+def expected() -> Found:
+    *_, last = over(Corpus.from_file(Path("corpus.txt")), "minilm")
+    return last.found
+
+
+def files() -> set[str]:
+    return {file.name for file in Path().iterdir()}
+
+
+def test_the_foremost_heads_are_told_with_spread_and_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus.txt", "--top", 2) == 0
+    said = capsys.readouterr()
+    found = expected()
+    lines = said.out.splitlines()
+    assert lines[0] == (
+        f"minilm: 6 layers × 12 heads, over 5 sentences of corpus.txt ({int(found.tally.tokens)} tokens)"
+    )
+    assert lines[1] == "Empty lines: 1."
+    assert lines[3].startswith("  line 4: This text has 602 tokens")
+    assert lines[-1] == "Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads."
+    for name in NAMES:
+        figures = found.tally.of(name)
+        begin = next(n for n, line in enumerate(lines) if line.startswith(f"{name.upper()}: "))
+        layer, head = np.unravel_index(figures.mean.argmax(), figures.mean.shape)
+        numbers = (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
+        share = figures.rule.unit == "share"
+        told = [f"{100 * number:.1f} %" if share else f"{number:.2f}" for number in numbers]
+        first = re.sub(" +", " ", lines[begin + 2].strip())
+        assert first == f"head {layer + 1}-{head + 1} {told[0]} ± {told[1]} even attention {told[2]}"
+        assert lines[begin + 4 : begin + 5] in ([""], ["Nothing was kept: " + lines[-1].partition(": ")[2]])
+    assert "7 of 7 lines" in said.err
+    assert files() == {"corpus.txt"}
+
+
+def test_every_figure_of_every_head_lies_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus.txt", "--out", "heads.csv") == 0
+    assert "Written: heads.csv" in capsys.readouterr().out
+    rows = list(csv.DictReader(io.StringIO(Path("heads.csv").read_text("utf-8"))))
+    assert len(rows) == len(NAMES) * 6 * 12
+    found = expected().tally
+    for row in rows:
+        figures, layer, head = found.of(row["rule"]), int(row["layer"]) - 1, int(row["head"]) - 1
+        assert int(row["sentences"]) == figures.count[layer]
+        for column, number in (
+            ("mean", figures.mean[layer, head]),
+            ("deviation", figures.deviation[layer, head]),
+            ("even attention", figures.baseline[layer]),
+        ):
+            assert float(row[column]) == pytest.approx(float(number), abs=1e-12)
+    assert run("corpus.txt", "--out", "heads.csv") == 0  # a table may be written over
+
+
+def test_all_sums_lie_in_the_archive() -> None:
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+    job, found = findings_file.read(Path("heads.npz"))
+    assert (job.model, job.lines, found.skipped, found.empty) == ("minilm", 7, 1, 1)
+    for name, array in expected().tally.arrays().items():
+        np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+
+
+def test_what_is_broken_off_goes_on_by_the_same_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
+        for step in over(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
+            if step.done == 5:  # in the midst of the third part
+                raise KeyboardInterrupt
+            yield step
+
+    monkeypatch.setattr(resuming, "over", broken_off)
+    assert run("corpus.txt", "--out", "heads.npz") == 130
+    said = capsys.readouterr().err
+    assert "4 of 7 lines are done and kept in attnviz-heads-" in said
+    (kept,) = files() - {"corpus.txt"}
+    begun: list[Found | None] = []
+
+    def going_on(*asked: object, begun_by: list[Found | None] = begun, **more: object) -> object:
+        begun_by.append(more["begun"])  # type: ignore[arg-type]  # what was kept
+        return over(*asked, **more)  # type: ignore[arg-type]  # whatever it is given
+
+    monkeypatch.setattr(resuming, "over", going_on)
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+    assert f"Going on from {kept}: 4 of 7 lines are done." in capsys.readouterr().err
+    assert [each.lines for each in begun if each is not None] == [4]
+    assert files() == {"corpus.txt", "heads.npz"}
+    _, found = findings_file.read(Path("heads.npz"))
+    for name, array in expected().tally.arrays().items():
+        np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+
+
+def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    monkeypatch.setattr(resuming, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(findings_file, "write", lambda _file, _job, found: written.append(found.lines))
+    assert run("corpus.txt") == 0
+    assert written == [0, 2, 4, 6, 7]
+
+
+def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, str]] = []
+
+    def here(workers: int, address: str) -> corpora.Engine:
+        asked.append((workers, address))
+        return corpora.locally
+
+    monkeypatch.setattr(on_ray, "on_ray", here)
+    assert run("corpus.txt", "--engine", "ray", "--workers", 3) == 0
+    assert run("corpus.txt", "--engine", "ray", "--workers", 2, "--address", "there:6379") == 0
+    assert asked == [(3, "local"), (2, "there:6379")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["none.txt"], "none.txt: No such file or directory."),
+        (["latin.txt"], "is not in UTF-8"),
+        (["empty.txt"], "There is no sentence in “empty.txt”"),
+        (["corpus.txt", "--model", "minilmm"], "minilm"),
+        (["corpus.txt", "--top", "0"], "1 or more"),
+        (["corpus.txt", "--workers", "2"], "belong to Ray"),
+        (["corpus.txt", "--address", "here:1"], "belong to Ray"),
+        (["corpus.txt", "--engine", "ray", "--workers", "0"], "1 or more"),
+        (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
+        (["corpus.txt", "--out", "letter.npz"], "is no file of attnviz heads"),
+        (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv"),
+        (["corpus.txt", "--out", "nowhere/heads.csv"], "There is no folder nowhere"),
+        (["corpus.txt", "--keep", "nowhere/kept"], "cannot be kept in nowhere/kept"),
+        (["corpus.txt", "--keep", "letter.npz"], "does not hold what heads do"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(
+    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("latin.txt").write_bytes("Où ?\nLà.".encode("latin-1"))
+    Path("empty.txt").write_text("\n \n")
+    for name in ("letter.csv", "letter.npz"):
+        Path(name).write_text("Dear Ada")
+    assert run(*arguments) == 2
+    said = capsys.readouterr()
+    assert why in said.err
+    assert said.out == ""
+    assert Path("letter.csv").read_text() == Path("letter.npz").read_text() == "Dear Ada"
+
+
+def test_the_work_on_another_text_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
+    job = resuming.job_of(Corpus.from_text("Another text."), models.entry("minilm"))
+    findings_file.write(Path("kept.npz"), job, expected())
+    assert run("corpus.txt", "--keep", "kept.npz") == 2
+    assert "holds the work on another text" in capsys.readouterr().err
+    assert Path("kept.npz").exists()
