@@ -67,12 +67,10 @@ class Pair:
 
     Attributes:
         readings: the two sentences.
-        line: where it stands in its file, from 1; 0 for one that was typed.
         famous: whether it is well known.
     """
 
     readings: tuple[Reading, Reading]
-    line: int = 0
     famous: bool = False
 
     @property
@@ -128,7 +126,7 @@ def parse(text: str) -> tuple[Pair, ...]:
         if not written or written.startswith("#"):
             continue
         try:
-            pair = _pair(written, number)
+            pair = _pair(written)
         except AttnvizError as error:
             wrong.append(f"Line {number}: {error}")
             continue
@@ -204,7 +202,7 @@ def _around(words: Sequence[re.Match[str]], first: int, behind: int) -> Span:
     return Span(words[start].start(), words[max(behind - 1, start)].end())
 
 
-def _pair(line: str, number: int) -> Pair:
+def _pair(line: str) -> Pair:
     famous = line.startswith(_FAMOUS)
     parts = _MARKED.split(line.removeprefix(_FAMOUS).strip())
     _check(parts)
@@ -214,7 +212,7 @@ def _pair(line: str, number: int) -> Pair:
     if rights[0] == rights[1]:
         raise AttnvizError(f"the pronoun stands for {quoted(choices[0][1])} in both sentences.")
     one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, rights, strict=True))
-    return Pair((one, other), number, famous)
+    return Pair((one, other), famous)
 
 
 def _check(parts: Sequence[str]) -> None:

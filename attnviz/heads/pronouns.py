@@ -20,6 +20,8 @@ Looks = Literal["pronoun", "nouns"]
 LOOKS: tuple[Looks, ...] = ("pronoun", "nouns")
 """Who looks: the pronoun at the two nouns, or the two nouns at the pronoun."""
 
+_ROUNDING = 1e-3
+
 Counts = NDArray[np.int64]
 
 _NO_TOKENS = "The model’s tokenizer keeps nothing of the pronoun, or of one of the two words."
@@ -83,10 +85,11 @@ class Verdicts:
         """[pair, layer, head]: whether each word has a larger share of both words' weight where it is meant.
 
         Of the shares r/(r + w) of the right word in one sentence and w'/(r' + w') of the same word in the
-        other, where it is wrong, the first is larger exactly if r·r' > w·w'.
+        other, where it is wrong, the first is larger exactly if r·r' > w·w'. Less than a thousandth more is
+        no more: in the first layer, where words know nothing of each other, it would be rounding.
         """
         right, wrong = self._right_and_wrong(looks)
-        leans: Mask = right.prod(axis=1) > wrong.prod(axis=1)
+        leans: Mask = right.prod(axis=1) > wrong.prod(axis=1) * (1 + _ROUNDING)
         return leans
 
 

@@ -1,4 +1,4 @@
-"""A server and a Chromium for each test process, a visitor for each test, and faults none forgives."""
+"""A server, a Chromium and its window for each test process, and faults that no test forgives."""
 
 import re
 from collections.abc import Callable, Generator, Iterator
@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from tests.browser import chromium
 from tests.browser.server import ROOT, Server, running
-from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults
+from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults, forget
 
 FAILED = pytest.StashKey[bool]()
 
@@ -55,9 +55,8 @@ def browser() -> Iterator[Browser]:
     executable = chromium.find()
     if executable is None:
         pytest.fail(chromium.ADVICE, pytrace=False)
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=quiet)
+        browser = playwright.chromium.launch(executable_path=executable, args=chromium.QUIET)
         yield browser
         browser.close()
 
@@ -74,10 +73,31 @@ def colour_scheme() -> str:
     return "light"
 
 
-@pytest.fixture
-def faults() -> Faults:
-    """What the test's browser did wrong so far."""
+@pytest.fixture(scope="session")
+def all_faults() -> Faults:
+    """What the kept windows are watched with."""
     return Faults(hosts=set())
+
+
+@pytest.fixture
+def faults(all_faults: Faults) -> Faults:
+    """What the test's browser did wrong so far."""
+    all_faults.hosts.clear()
+    all_faults.seen.clear()
+    return all_faults
+
+
+def visitor(browser: Browser, faults: Faults, viewport: ViewportSize, colour_scheme: str) -> BrowserContext:
+    """A visitor without history, who is watched."""
+    context = browser.new_context(
+        viewport=viewport,
+        color_scheme="dark" if colour_scheme == "dark" else "light",
+        has_touch=viewport == PHONE,
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    context.add_init_script(ANSWERS)
+    faults.watch(context)
+    return context
 
 
 @pytest.fixture
@@ -92,28 +112,73 @@ def context(
     request.getfixturevalue(
         "fresh_server"
     )  # made before the visitor, so stopped after: an open page would complain
-    context = browser.new_context(
-        viewport=viewport,
-        color_scheme="dark" if colour_scheme == "dark" else "light",
-        has_touch=viewport == PHONE,
-        permissions=["clipboard-read", "clipboard-write"],
-    )
-    context.add_init_script(ANSWERS)
-    faults.watch(context)
+    context = visitor(browser, faults, viewport, colour_scheme)
     yield context
-    if faults.seen or request.node.stash.get(FAILED, False):
-        for number, page in enumerate(context.pages):
-            name = re.sub(r"[^\w.-]+", "-", f"{request.node.nodeid}-{number}")
-            page.screenshot(path=ROOT / "test-artifacts" / f"{name}.png", full_page=True)
+    take_pictures_of_a_failure(request, faults, context)
     context.close()
     assert not faults.seen, "\n".join(faults.seen)
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser, all_faults: Faults) -> Iterator[Callable[[bool], Page]]:
+    """The process's window, without or with a touch screen, kept from test to test.
+
+    It knows the app's code already: a visit takes half of what it takes in a new window.
+    """
+    pages: dict[bool, Page] = {}
+
+    def find(touch: bool) -> Page:
+        if touch not in pages or pages[touch].is_closed():
+            pages[touch] = visitor(browser, all_faults, PHONE if touch else DESKTOP, "light").new_page()
+        return pages[touch]
+
+    yield find
+    for page in pages.values():
+        page.context.close()
+
+
 @pytest.fixture
-def page(context: BrowserContext, server: Server, faults: Faults) -> Iterator[Page]:
-    """An empty page for `visit(page, server.url + "/about")`. At the end: no traceback on the server."""
+def page(
+    request: pytest.FixtureRequest,
+    window: Callable[[bool], Page],
+    server: Server,
+    faults: Faults,
+    viewport: ViewportSize,
+    colour_scheme: str,
+) -> Iterator[Page]:
+    """An empty page for `visit(page, server.url + "/about")`, in a window that has forgotten former visits.
+
+    At the end as for `context`, and: no traceback on the server.
+    """
+    request.getfixturevalue("fresh_server")  # stopped after the page has left it
     faults.hosts.add(urlsplit(server.url).netloc)
     before = len(server.tracebacks())
-    yield context.new_page()
+    page = window(viewport == PHONE)
+    page.set_viewport_size(viewport)
+    page.emulate_media(
+        media="null",
+        color_scheme="dark" if colour_scheme == "dark" else "light",
+        reduced_motion="null",
+        forced_colors="null",
+        contrast="null",
+    )
+    yield page
+    if take_pictures_of_a_failure(request, faults, page.context):
+        page.context.close()  # whatever it was, the next test begins in another window
+    else:
+        forget(page, faults.hosts)
+    assert not faults.seen, "\n".join(faults.seen)
     tracebacks = server.tracebacks()[before:]
     assert not tracebacks, "\n".join(tracebacks)
+
+
+def take_pictures_of_a_failure(
+    request: pytest.FixtureRequest, faults: Faults, context: BrowserContext
+) -> bool:
+    """Whether the test has failed; if so, what its visitor sees is kept."""
+    failed = bool(faults.seen) or request.node.stash.get(FAILED, False)
+    if failed:
+        for number, page in enumerate(context.pages):
+            name = re.sub(r"[^\w.-]+", "-", f"{request.node.nodeid}-{number}")
+            page.screenshot(path=ROOT / "test-artifacts" / f"{name}.png", full_page=True)
+    return failed

@@ -46,6 +46,15 @@ _IDLE = """
 }
 """
 
+# What is still fading in has not its own colours yet.
+_SETTLED = """
+async () => {
+    const running = document.getAnimations().filter((one) => one.playState === "running");
+    const ending = running.filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime));
+    await Promise.allSettled(ending.map((one) => one.finished));
+}
+"""
+
 
 @dataclass
 class Faults:
@@ -110,6 +119,7 @@ def visit(page: Page, url: str) -> None:
 def axe(page: Page) -> list[str]:
     """Every breach of an accessibility rule on the page as it is now: rule, impact, and the elements."""
     page.evaluate(Axe().axe_script)
+    page.evaluate(_SETTLED)
     # Only what is wrong is fetched: all that is right would take longer than to look.
     violations = page.evaluate(
         "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"

@@ -60,7 +60,6 @@ def test_the_line_of_the_example_is_read() -> None:
     [pair] = parse(f"# a remark\n\n{LINE}\n")
     assert [reading.text for reading in pair.readings] == [TIRED, NARROW]
     assert named(pair) == ["dog", "road"]
-    assert pair.line == 3
     assert not pair.famous
     reading = pair.readings[1]
     assert (reading.pronoun, reading.candidates) == (Span(34, 36), (Span(4, 7), Span(26, 30)))

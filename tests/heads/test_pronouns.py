@@ -92,6 +92,14 @@ def test_luck_is_counted_over_all_heads(trace: Callable[[str], Trace]) -> None:
     assert scores.by_chance(0, 1) == 1
 
 
+def test_rounding_is_no_lean() -> None:
+    [pair] = pairs.parse(LINES.splitlines()[1])
+    for factor, leans in ((1.0005, 0), (1.002, 1)):
+        weights = np.full((2, 1, 2, 2, 1, 1), 0.25, dtype=np.float32)
+        weights[0, 0, 0, 0] *= factor
+        assert Verdicts((pair,), weights, ()).scores().leans.item() == leans
+
+
 def test_nouns_look_by_the_mean_of_their_pieces() -> None:
     [pair] = pairs.parse(LINES.splitlines()[1])
     traces = {}

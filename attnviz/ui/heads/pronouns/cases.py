@@ -46,7 +46,7 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks, which: str) -> None:
     if len(listed) > most:
         st.button(f"Show {min(_AT_ONCE, len(listed) - most)} more of {len(listed)}", on_click=_show_more)
     if not listed:
-        st.markdown("There is none.")
+        st.markdown("None.")
 
 
 def _show_more() -> None:

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import streamlit as st
-
 from attnviz.capture.catalogue import Folder
 from attnviz.heads import pronouns, relations
 from attnviz.heads.one_by_one import reader
@@ -18,9 +16,7 @@ from attnviz.heads.relations import Grammar
 from attnviz.trace import Trace
 from attnviz.ui import warm_up
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.work import SERVER, Work
-
-_BEGUN = "the computation that this visitor began"
+from attnviz.ui.work import RUNNING, SERVER, Work
 
 
 def verdicts(chosen: Chosen, asked: Sequence[Pair]) -> Work[Verdicts]:
@@ -47,16 +43,9 @@ def _trace(chosen: Chosen) -> Callable[[str], Trace]:
     return reader(chosen.entry, warm_up.model(chosen.entry.name))
 
 
-def begin(work: Work[Any]) -> None:
-    """Let a computation that somebody else has left go on; once, since this visitor may stop it."""
-    if st.session_state.get(_BEGUN) is not work:
-        st.session_state[_BEGUN] = work
-        work.start()
-
-
 def runs(work: Work[Any]) -> bool:
     """Whether it is being computed, or waits for its turn."""
-    return work.state in ("waiting", "running")
+    return work.state in RUNNING
 
 
 def _model(chosen: Chosen) -> tuple[str, str]:

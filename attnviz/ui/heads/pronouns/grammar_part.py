@@ -17,7 +17,6 @@ def draw(chosen: Chosen) -> None:
         looks = choices.which_way()
         sort = grammar.choose()
     work = computing.grammar(chosen)
-    computing.begin(work)
     working(
         work,
         "Reading the sentences",

@@ -38,7 +38,7 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
         st.markdown(
             f"{stays} In {turns} it changes sides: **{pairs} times the right way**, {wrong} times the wrong "
             f"way; blindly, that would be half and half. {_luck(scores, place)} It leans the right way in "
-            f"{leans} pairs, {share(leans, total)} ({interval(leans, total)}); blindly, in half."
+            f"{leans} pairs, {share(leans, total)} ({interval(leans, total)}); moved at random, in half."
         )
     else:
         st.markdown(stays)

@@ -39,7 +39,6 @@ def draw(chosen: Chosen) -> None:
 def _read(chosen: Chosen, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
     """Draw what all heads do, and the open one; return it once it stands still."""
     work = computing.verdicts(chosen, given)
-    computing.begin(work)
     working(
         work,
         "Reading the pairs",
