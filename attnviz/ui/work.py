@@ -6,7 +6,7 @@ import atexit
 import logging
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
@@ -25,22 +25,50 @@ PATIENCE_SECONDS = 10.0
 
 _LAST_STEP_SECONDS = 10.0
 
-MOST_WORKS = 8
-"""How many works a server keeps, with what they found; the one that was not asked for longest goes first."""
+MOST_WORKS = 16
+"""How many works a server keeps, with what they found; the one that was not asked for longest goes first.
+
+Those that run are kept besides: thirty visitors with a sentence each do not push each other out.
+"""
+
+_PATIENCE_OF_A_TURN = 0.2
 
 _UNFORESEEN = (
     "This could not be computed, for a reason that attnviz did not foresee. "
     "The log of this server has the details."
 )
 
-_one_at_a_time = threading.Lock()
+
+class _Turns:
+    """One computation runs at a time, a step each in turn: who has waited longest is next."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._queue: deque[object] = deque()
+
+    def take(self, who: object, seconds: float) -> bool:
+        """Wait for one's turn, so many seconds at most; who goes away must `give` the place back."""
+        with self._changed:
+            if who not in self._queue:
+                self._queue.append(who)
+            return self._changed.wait_for(lambda: self._queue[0] is who, seconds)
+
+    def give(self, who: object) -> None:
+        """Let the next one have its turn."""
+        with self._changed:
+            if who in self._queue:
+                self._queue.remove(who)
+            self._changed.notify_all()
+
+
+_turns = _Turns()
 
 
 class Work(Generic[Found]):
     """One long computation, as far as it has come; several threads may ask it.
 
-    What it has found stays when it is stopped, and when nobody watches any more. Works of one server run one
-    at a time, so that the server's other visitors are not kept waiting.
+    What it has found stays when it is stopped, and when nobody watches any more. Works of one server take
+    turns, step by step, so that none keeps the others waiting, nor the server's other visitors.
 
     Args:
         steps: begins the computation.
@@ -110,40 +138,40 @@ class Work(Generic[Found]):
             return self._thread is not None
 
     def _run(self) -> None:
-        while not _one_at_a_time.acquire(timeout=0.2):
-            if not self._goes_on():
-                return
+        goes_on = True
+        while goes_on and self._goes_on():
+            if _turns.take(self, _PATIENCE_OF_A_TURN):
+                try:
+                    goes_on = self._step()
+                finally:
+                    _turns.give(self)
+        _turns.give(self)
+
+    def _step(self) -> bool:
+        """One step; whether there may be another."""
+        with self._lock:
+            self._state = "running"
+        began = time.monotonic()
         try:
-            self._work()
+            self._iterator = self._iterator or self._steps()
+            step = next(self._iterator, None)
+        except AttnvizError as error:
+            return self._end("refused", str(error))
+        except Exception:
+            logging.getLogger(__name__).exception("A long computation failed.")
+            return self._end("refused", _UNFORESEEN)
         finally:
-            _one_at_a_time.release()
+            self._spent += time.monotonic() - began
+        if step is None:
+            return self._end("finished")
+        self.latest = step
+        return True
 
-    def _work(self) -> None:
-        while self._goes_on():
-            with self._lock:
-                self._state = "running"
-            began = time.monotonic()
-            try:
-                self._iterator = self._iterator or self._steps()
-                step = next(self._iterator, None)
-            except AttnvizError as error:
-                self._end("refused", str(error))
-                return
-            except Exception:
-                logging.getLogger(__name__).exception("A long computation failed.")
-                self._end("refused", _UNFORESEEN)
-                return
-            finally:
-                self._spent += time.monotonic() - began
-            if step is None:
-                self._end("finished")
-                return
-            self.latest = step
-
-    def _end(self, state: State, problem: str = "") -> None:
+    def _end(self, state: State, problem: str = "") -> bool:
         with self._lock:
             self._state, self.problem = state, problem
             self._iterator = None
+        return False
 
 
 class Works:
@@ -167,8 +195,11 @@ class Works:
             if work is None or work.state == "refused":
                 work = self._works[key] = Work(steps)
             self._works.move_to_end(key)
-            while len(self._works) > self._most:
-                self._works.popitem(last=False)[1].stop()
+            resting = [
+                key for key, other in self._works.items() if other.state not in RUNNING and other is not work
+            ]
+            for oldest in resting[: max(0, len(self._works) - self._most)]:
+                del self._works[oldest]
             return work
 
     def close(self) -> None:

@@ -114,6 +114,41 @@ def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped() -> None:
     assert second.wait(SECONDS) == "finished"
 
 
+def test_works_take_turns_step_by_step() -> None:
+    order: list[str] = []
+
+    def named(name: str, begin: threading.Event) -> Iterator[Progress[None]]:
+        assert begin.wait(SECONDS)
+        for number in range(1, 6):
+            order.append(name)
+            yield Progress(number, 5, None)
+
+    begin = threading.Event()
+    works = [Work(lambda name=name: named(name, begin)) for name in "abc"]  # type: ignore[misc]  # of lambdas
+    for work in works:
+        work.start()
+        while work.state == "not begun":
+            time.sleep(0.001)
+    time.sleep(0.1)  # all stand in the queue
+    begin.set()
+    assert [work.wait(SECONDS) for work in works] == ["finished"] * 3
+    assert all(set(order[start : start + 3]) == set("abc") for start in range(0, 15, 3))
+
+
+def test_a_work_that_runs_is_not_pushed_out() -> None:
+    works = Works(most=1)
+    counting = Counting()
+    running = works.find("running", counting)
+    running.start()
+    for name in range(5):
+        works.find(name, Counting())
+    assert works.find("running", counting) is running
+    counting.let_go(STEPS)
+    assert running.wait(SECONDS) == "finished"
+    works.find("next", Counting())
+    assert works.find("running", counting) is not running
+
+
 def test_a_kind_word_is_passed_on_and_another_fault_is_not_shown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
