@@ -14,6 +14,7 @@ from attnviz.capture.batches import Batch, Refused, batches
 from attnviz.capture.catalogue import Entry
 from attnviz.errors import AttnvizError, EmptyText, ModelNotSupported, quoted
 from attnviz.heads import encodings
+from attnviz.heads.memory import give_back
 from attnviz.heads.progress import Progress
 
 PART = 1_000
@@ -260,6 +261,7 @@ def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[F
         else:
             counted = tally(read.texts, read.tokens, read.weights, read.masks)
             yield Found(counted, {name: measure(read) for name, measure in measures.items()})
+            give_back()
 
 
 def _nothing(model: str) -> Tally:

@@ -132,9 +132,7 @@ def page(
             "view": opening.view,
             "hide": opening.hide_special,
         },
-        "styles": {
-            name: code.source("css", "shared", name, folders=_FOLDERS) for name in ("atlas", "head_view")
-        },
+        "styles": {name: code.styles(_PARTS[name], _FOLDERS) for name in ("atlas", "head_view")},
     }
     style = code.source("css", "report", folders=_FOLDERS)
     script = f"{code.library(_PARTS, _FOLDERS)}\n{_START}"

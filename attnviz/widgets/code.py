@@ -52,6 +52,17 @@ def library(parts: Mapping[str, Sequence[str]], folders: Sequence[Path] = (FOLDE
     )
 
 
+def styles(parts: Sequence[str], folders: Sequence[Path] = (FOLDER,)) -> str:
+    """The CSS of a widget: what all share, then what belongs to those of its parts that draw, then its own.
+
+    Args:
+        parts: the files that its code consists of, as `library` takes them.
+        folders: where they are.
+    """
+    drawing = [name for name in parts if any((folder / f"{name}.css").exists() for folder in folders)]
+    return source("css", *drawing, folders=folders)
+
+
 def _find(name: str, folders: Sequence[Path]) -> Path:
     for folder in folders:
         if (folder / name).exists():

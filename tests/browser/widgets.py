@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page
 
 from attnviz.ui.components import store
-from attnviz.ui.components.component import PARTS, source
+from attnviz.ui.components.component import PARTS, source, styles
 
 WIDTH = {"head_view": 700}  # of other widgets 500
 
@@ -71,7 +71,7 @@ async ([script, style]) => {
 def code(widget: str) -> tuple[str, str]:
     """All the JS and all the CSS that a widget is made of."""
     import_module(f"attnviz.ui.components.{widget}")
-    return source("js", *PARTS[widget]), source("css", "shared", widget)
+    return source("js", *PARTS[widget]), styles(widget)
 
 
 def alone(page: Page, widget: str) -> Page:

@@ -28,16 +28,16 @@ def component(name: str, *parts: str) -> ComponentRenderer:
     """The mounting function of the widget whose code is `<name>.js` and `<name>.css`.
 
     The code goes to the browser as text, since serving files by path would need an installed package.
-    There is no build step: `shared.js`, then each of `parts`, are put in front of the widget's own code,
-    in place of imports. Streamlit sends a widget's script with each of its messages, so that script is
-    only `stub.js`: it hands over to the code that `send_code` brought.
+    There is no build step: `shared.js`, then each of `parts`, are put in front of the widget's own code, in
+    place of imports, and so is the CSS of those parts that have some. Streamlit sends a widget's script with
+    each of its messages, so that script is only `stub.js`: it hands over to the code of `send_code`.
 
     Raises:
         FileNotFoundError: there is no such widget or part.
     """
     PARTS[name] = ("shared", *parts, name)
     stub = source("js", "stub").replace('"NAME"', json.dumps(name))
-    return st.components.v2.component(f"attnviz.{name}", js=stub, css=source("css", "shared", name))
+    return st.components.v2.component(f"attnviz.{name}", js=stub, css=styles(name))
 
 
 def send_code() -> None:
@@ -48,6 +48,11 @@ def send_code() -> None:
 def source(kind: Literal["js", "css"], *names: str) -> str:
     """The text of these files, one after the other."""
     return code.source(kind, *names, folders=_FOLDERS)
+
+
+def styles(name: str) -> str:
+    """The CSS of a widget that is registered."""
+    return code.styles(PARTS[name], _FOLDERS)
 
 
 def library() -> str:
