@@ -47,7 +47,7 @@ $(VENV)/.app: $(VENV)/.made requirements.txt constraints.txt install.sh
 	@sh install.sh $(PYTHON) requirements.txt
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.app requirements-dev.txt
+$(VENV)/.dev: $(VENV)/.app requirements-dev.txt requirements-ray.txt
 	@echo "Installing what the tests need ..."
-	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt
+	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt requirements-ray.txt
 	@touch $@
