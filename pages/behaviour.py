@@ -7,12 +7,12 @@ from attnviz.ui.heads.tool import tool
 
 frame.require()
 with tool("behaviour", (*choosing.HERE, *texts.PARAMETERS, *choices.PARAMETERS, *shapes.PARAMETERS)):
-    text, entry = choosing.sentence_and_model()
-    source, place = texts.choose()
-    chosen = choices.choose(entry)
+    source = texts.choose()
+    text, entry, place = texts.sentence_and_model(source)
     if not source:
-        sections.on_sentence(entry, text, chosen)
+        sections.on_sentence(entry, text)
     else:
+        chosen = choices.choose(entry)
         with place:
             corpus = texts.corpus(source)
         if corpus:

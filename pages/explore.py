@@ -23,7 +23,7 @@ from attnviz.ui.explore import (
 )
 
 frame.require()
-links.remember()
+links.remember(choices.PARAMETERS)
 
 chosen = sentences.choose()
 with st.container(horizontal=True, vertical_alignment="center"):

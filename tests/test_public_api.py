@@ -209,7 +209,7 @@ def test_what_is_of_another_type_is_told_what_is_needed(
         ask(**({"text": "A dog.", "model": "minilm"} | arguments))
 
 
-@pytest.mark.parametrize("edits", ["encoder 2-1", [5]])
+@pytest.mark.parametrize("edits", ["encoder 2-1", [5], None, 5, {"encoder 2-1": 1}, {"encoder 2-1"}])
 def test_edits_are_a_list_of_texts(edits: Any) -> None:
     with pytest.raises(TypeError, match="edits must be a list of str"):
         attnviz.trace("A dog.", "translator", edits=edits)

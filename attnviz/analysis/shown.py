@@ -37,6 +37,8 @@ class Group:
         special: True if the tokenizer added it.
         number: the position of its first token, from 1.
         positions: the tokens it stands for, from 0.
+        characters: where in its text it begins and ends; 0 and 0 for what is not typed, and for a group that
+            stands for tokens of two texts.
     """
 
     label: str
@@ -44,6 +46,7 @@ class Group:
     special: bool
     number: int
     positions: tuple[int, ...]
+    characters: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,9 @@ class Shown:
         label = self._word(positions) if self.merge_words and not special else self._label(positions[0])
         first, last = positions[0] + 1, positions[-1] + 1
         number = f"token {first}" if first == last else f"tokens {first}–{last}"
-        return Group(label, f"{number}: {self._told(positions, label)}", special, first, positions)
+        characters = self.tokens[positions[0]].start, self.tokens[positions[-1]].end
+        title = f"{number}: {self._told(positions, label)}"
+        return Group(label, title, special, first, positions, characters)
 
     def _told(self, positions: tuple[int, ...], label: str) -> str:
         """What a title says behind the number."""

@@ -52,6 +52,19 @@ class Ablation:
     moved: Moved
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What leaving words out did to one token's output.
+
+    Attributes:
+        turned: [token], 1 − cosine before and after, without each of the tokens.
+        replaced_by: the token that stood in for it; None: the mean of all word vectors did.
+    """
+
+    turned: Numbers
+    replaced_by: str | None
+
+
 def heads_of(model: str) -> tuple[Edit, ...]:
     """Every head of a model, as the edit that silences it: kind by kind, layer by layer.
 
@@ -109,6 +122,26 @@ def ablate_together(
     """
     sets = [tuple(order[:count]) for order in orders for count in range(1, len(order) + 1)]
     return _tried(model, given, sets, at_once, place)
+
+
+def words_left_out(model: str, text: str, place: int) -> LeftOut:
+    """One token's output without each of the words in turn: a scale for what silencing a head does to it.
+
+    Args:
+        model: its name.
+        text: what it, or its encoder, reads.
+        place: the token whose output is looked at, from 0.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used, or no word can be left out there.
+    """
+    loaded = loading.load(model)  # imports torch, if need be, in safety
+    from attnviz.capture.occlusion import occlusion
+    from attnviz.capture.stack import stack_of
+
+    stack = stack_of(loaded, text)
+    *_, last = occlusion(stack, place, None)
+    return LeftOut(last.turned.astype(np.float64), stack.replaced_by)
 
 
 def moved(before: Outcomes, after: Outcomes) -> Moved:

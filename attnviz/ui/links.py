@@ -2,18 +2,35 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
+from urllib.parse import parse_qs
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.ui import markdown
 
 _ASKED = "what the link asked for"
 _NOTICE = "what the link could not have"
 
+_CARRIED: dict[str, type[int] | type[str]] = {
+    **dict.fromkeys(("model", "kind", "text", "other", "target", "query"), str),
+    **dict.fromkeys(("layer", "head"), int),
+}
+"""What a link from page to page can name, although both pages have a widget for it."""
 
-def remember() -> None:
-    """Keep the link's parameters as they came, before any widget corrects them; once for each visit."""
+
+def remember(names: Iterable[str] = ()) -> None:
+    """Keep the link's parameters as they came, before any widget corrects them; once for each visit.
+
+    Every page calls this before its first widget: what a link from another page asks for is taken here.
+
+    Args:
+        names: the parameters that the page has widgets for, and that stay in its address.
+    """
+    _arrive(names)
     if _ASKED not in st.session_state:
         st.session_state[_ASKED] = {name: st.query_params.get_all(name) for name in st.query_params}
 
@@ -24,9 +41,39 @@ def asked(name: str) -> list[str]:
     return values
 
 
+def named(name: str) -> bool:
+    """Whether the link that opened the visit asked for this parameter, or the one that led to this page."""
+    return bool(asked(name)) or name in st.query_params
+
+
 def given(names: Iterable[str]) -> dict[str, list[str]]:
     """The parameters of these names that the page has, with their values now, as a link writes them."""
     return {name: _written(st.session_state[name]) for name in names if name in st.session_state}
+
+
+def drop_unused(names: Iterable[str]) -> None:
+    """Take out of the address those of these names that it has, and that no widget of the page took."""
+    for name in names:
+        if name in st.query_params and name not in st.session_state:
+            # What a widget that has just gone left behind, Streamlit itself takes out.
+            with suppress(StreamlitAPIException):
+                del st.query_params[name]
+
+
+def _arrive(names: Iterable[str]) -> None:
+    """Let a link from another page of the app win over what stood in the widgets there.
+
+    Streamlit hides from a page all parameters for which the page before had a widget, and keeps what was in
+    that widget, if anything. The whole address has the old page's values first, then the link's.
+    """
+    context = get_script_run_ctx()
+    address = parse_qs(context.query_string if context else "", keep_blank_values=True)
+    hidden = {name: address[name][-1] for name in _CARRIED if name in address and name not in st.query_params}
+    for name, value in hidden.items():
+        with suppress(ValueError):  # no number; what stood there stays
+            st.session_state[name] = _CARRIED[name](value)
+    if shown := {name: hidden[name] for name in names if name in hidden}:
+        st.query_params.update(shown)
 
 
 def _written(value: Any) -> list[str]:

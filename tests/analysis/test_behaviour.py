@@ -213,9 +213,12 @@ def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
     rules = {behaviour.name: behaviour.rule for behaviour in found}
     assert rules["first"] == (
         "On average a token gives [CLS] at least 60 % of its attention, and at least twice an even share, "
-        "special tokens counted."
+        "special tokens left out where they look, counted where they are looked at."
     )
-    assert "gives [SEP] at least 1.5 times an even share" in rules["separator"]
+    assert rules["separator"] == (
+        "On average a token gives [SEP] at least 1.5 times an even share of its attention, special tokens "
+        "left out where they look, counted where they are looked at."
+    )
     assert all("special tokens left out" in rules[n] for n in OWN_NAMES if n not in ("first", "separator"))
 
 

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+from attnviz.analysis.rank_correlation import rank_correlation
 from tests import reference_bert
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
@@ -74,6 +75,12 @@ def test_the_measures_of_a_token(page: Page, server: Server) -> None:
     expect(cell).to_have_text("1")
     cell.hover()
     expect(page.get_by_text(f"Leaving it out: {others[most]:.3g}, rank 1 of 12")).to_be_visible()
+
+    head = page.get_by_role("gridcell", name=re.compile("^Head 4-2: "))
+    kept = [place for place in range(1, 14) if place != IT]
+    agreement = rank_correlation(weights()[kept], left_out()[kept])
+    expect(head).to_have_accessible_name(f"Head 4-2: {agreement:.2f}")
+    expect(head).to_have_text(f"{agreement:.1f}")
 
     measure(page, "Rollout").click()
     expect(measure(page, "Rollout")).to_have_attribute("aria-pressed", "true")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -232,6 +233,32 @@ def test_a_link_without_a_sentence_is_not_left_without_a_word(explore: Explore) 
     explore.type("Sentence", "Here it is.")
     expect(explore.page.get_by_role("heading", name=re.compile("^Layer 2 · "))).to_be_visible()
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_the_sentence_of_a_link_goes_along_to_every_other_page(page: Page, server: Server) -> None:
+    birds = "Birds sing in the morning."
+    sentence = page.get_by_role("textbox", name=re.compile("^(Sentence|First sentence)$"))
+    for link in (re.compile("^Open .* in Explore$"), "Silence it", "Intervene"):
+        page.goto("about:blank")
+        visit(page, f"{server.url}/behaviour?text=Birds+sing+in+the+morning.")
+        page.get_by_role("link", name=link).first.click()
+        expect(page).not_to_have_url(re.compile("behaviour"))
+        expect(sentence).to_have_value(birds)
+    page.get_by_role("link", name="Compare", exact=False).first.click()
+    expect(page.get_by_role("textbox", name="Second sentence")).to_have_value("")
+    expect(sentence).to_have_value(birds)
+    wait_idle(page)
+
+
+def test_a_failure_opens_that_very_pair_on_explore(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/pronouns?layer=4&head=4")
+    link = page.get_by_role("link", name="Open this pair on Explore").nth(1)
+    asked = parse_qs(urlsplit(link.get_attribute("href", timeout=90_000) or "").query)
+    assert asked["text"] != [TIRED]
+    link.click()
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(asked["text"][0])
+    expect(page.get_by_role("textbox", name=re.compile("^Compare with"))).to_have_value(asked["other"][0])
+    wait_idle(page)
 
 
 def test_the_back_button_returns_to_the_opening_sentence(explore: Explore) -> None:

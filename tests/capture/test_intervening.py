@@ -409,7 +409,7 @@ def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str
     ("family", "edit", "said"),
     [
         ("bert", "encoder 9-1", "encoder layer 9, which this model does not have"),
-        ("bert", "decoder 1-1", "decoder layer 1, which this model does not have"),
+        ("bert", "decoder 1-1", "decoder layer 1, which this model does not have. Its layers: encoder 1 to "),
         ("bert", "encoder 1-4", "head 4 of 3"),
         ("bert", "encoder 1-1 99", "row 99, but there are"),
         ("bert", "encoder 1-1 2 >99", "key 99, but there are"),

@@ -12,7 +12,16 @@ from torch.nn.functional import kl_div
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes
-from attnviz.heads.ablation import Ablation, ablate, ablate_together, angles, heads_of, moved, turned
+from attnviz.heads.ablation import (
+    Ablation,
+    ablate,
+    ablate_together,
+    angles,
+    heads_of,
+    moved,
+    turned,
+    words_left_out,
+)
 from attnviz.heads.progress import Progress
 from attnviz.translation.edit import Edit
 from tests.capture.tiny import SENTENCE, tiny
@@ -106,6 +115,23 @@ def test_heads_are_silenced_together_in_their_order() -> None:
     np.testing.assert_allclose(found.moved.turned[4], found.moved.turned[9], atol=1e-6)  # the same five
     alone = last(list(ablate("translator", Given(TIRED)))).moved.turned
     np.testing.assert_allclose(found.moved.turned[[0, 5]], alone[[0, 4]], atol=1e-6)
+
+
+def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
+    found = words_left_out("minilm", TIRED, 9)
+    assert found.replaced_by == "[MASK]"
+    before, after = [
+        torch.tensor(loading.outcomes("minilm", Given(text), [()]).states[0, 9]).double()
+        for text in (TIRED, TIRED.replace("dog", "[MASK]"))
+    ]
+    assert found.turned[2] == pytest.approx(
+        float(1 - torch.cosine_similarity(before, after, dim=0)), abs=1e-6
+    )
+    model = str(tiny("gpt2", tmp_path / "gpt2"))
+    found = words_left_out(model, SENTENCE, 1)
+    assert found.replaced_by is None
+    assert (found.turned[:2] > 1e-3).all()
+    np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it
 
 
 def test_whoever_asks_for_no_more_has_stopped_it() -> None:

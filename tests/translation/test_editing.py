@@ -123,6 +123,24 @@ def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
     assert len(str(caught.value)) < 250
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("encoder 4-2 10>8", "A space is missing before the >: “encoder 4-2 10 >8”."),
+        ("encoder 4-2 10  >8", "Mind the spaces and small letters: “encoder 4-2 10 >8”."),
+        (" Encoder 4-2\t10 3 > 10", "Mind the spaces and small letters: “encoder 4-2 10 3>10”."),
+        ("encoder 4-2 3 13 >8", "Mind the spaces and small letters: “encoder 4-2 3 13>8”."),
+        ("encoder 4-2 10 8", "Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1"),
+        ("encoder 4-2" + " " * 10_000, "Write “encoder 2-1 9 2>7”"),
+    ],
+)
+def test_what_is_almost_an_edit_is_answered_with_the_edit(text: str, said: str) -> None:
+    with pytest.raises(InvalidEdit) as caught:
+        Edit.parse(text)
+    assert " is no edit. " in str(caught.value)
+    assert said in str(caught.value)
+
+
 @given(
     st.text(alphabet="encodrs 0123->٣\n", max_size=12)
     | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?( [0-9]?>[0-9])?")
@@ -291,6 +309,7 @@ def test_a_batch_is_edited_as_its_sentences_one_by_one(translator: Translator) -
     ("edit", "said"),
     [
         ("encoder 3-1", "encoder layer 3, which this model does not have"),
+        ("encoder 3-1", "does not have. Its layers: encoder 1 to 2, decoder 1 to 2, cross 1 to 2."),
         ("cross 3-1", "cross layer 3, which this model does not have"),
         ("encoder 1-4", "head 4 of 3"),
         ("encoder 1-1 12", "row 12, but there are 11"),

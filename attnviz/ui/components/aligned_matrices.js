@@ -2,6 +2,8 @@
 
 const LEAST_CELL = 5; // pictures stand side by side while their cells are this large
 const GAP = 20;
+const SQUARE_ROOT = 2; // the power that leads from a level back to its number
+const FEW = 0.1; // a scale that ends below this has a decimal
 
 class AlignedMatrices {
   constructor(parent) {
@@ -61,7 +63,7 @@ class AlignedMatrices {
     const title = element("div", { class: "caption" });
     const scale = element("canvas", { role: "img" });
     panel.root.prepend(title);
-    panel.root.append(element("div", { class: "legend" }, scale));
+    panel.root.append(element("div", { class: "legend" }, scale, element("span", { text: "square-root scale" })));
     this.grid.append(panel.root);
     return { panel, title, scale };
   }
@@ -100,14 +102,14 @@ class AlignedMatrices {
       const { title: text, kind, high } = this.data.pictures[number];
       const cut = arrays.levels.values.subarray(number * rows * columns, (number + 1) * rows * columns);
       const limits = kind === "diverging" ? [-high, high] : [0, high];
-      const curve = kind === "diverging" ? 1 : 2;
-      const head = { values: cut, rows, columns, number: number + 1, limits, curve };
+      const head = { values: cut, rows, columns, number: number + 1, limits, curve: SQUARE_ROOT };
       title.textContent = text;
       panel.root.style.width = `${width}px`;
       panel.show(head, width, false);
       const unit = kind === "diverging" ? "signed percent" : "percent";
-      const { ticks } = legendOf({ data: { kind, unit } }, [head]);
-      scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}`);
+      const ends = kind === "diverging" ? [-high, 0, high] : [0, high / 2 ** SQUARE_ROOT, high];
+      const ticks = ends.map((value) => written(value, unit, high < FEW && value ? 1 : 0));
+      scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}; square-root scale`);
       const wide = Math.min(width, 260);
       drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });

@@ -16,8 +16,8 @@ class Picture(TypedDict):
 
     Attributes:
         title: what stands above it.
-        kind: "sequential" (levels 0 to 254 = 0 to `high`, growing with the square root) or "diverging"
-            (127 = zero, linear); 255 is hatched.
+        kind: "sequential" (levels 0 to 254 = 0 to `high`) or "diverging" (127 = zero, 0 and 254 = −high and
+            high); both grow with the square root, and 255 is hatched.
         high: the value of level 254.
     """
 

@@ -1,5 +1,87 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
+/** Where a name may stand beside its point: right, left, above, below, and in between. */
+const DIRECTIONS = [
+  [1, 0],
+  [-1, 0],
+  [0, -1],
+  [0, 1],
+  [0.75, -0.75],
+  [-0.75, -0.75],
+  [0.75, 0.75],
+  [-0.75, 0.75],
+];
+const BESIDE = 9; // pixels from a point to its name
+const LED = [BESIDE, 22, 36, 50]; // and to one that has to be there: a line leads to it
+
+/** Points that stand too close for all names: one has its name where that hides no point and no other name. */
+class Crowd extends Drawing {
+  constructor(data, width, theme) {
+    super(data, width, theme);
+    const spots = data.lines.flatMap((line) =>
+      line.x.map((value, at) => ({
+        x: this.x.at(value),
+        y: this.y.at(line.y[at]),
+        name: line.printed?.[at],
+        half: this.textWidth(line.printed?.[at] ?? "", 600) / 2,
+        always: !line.label,
+      })),
+    );
+    const taken = [];
+    for (const spot of this.inTurn(spots)) {
+      const place = this.roomFor(spot, spots, taken);
+      if (!place) continue;
+      taken.push(place);
+      if (place.far) {
+        const d = `M${short(spot.x)} ${short(spot.y)}L${short(place.x)} ${short(place.y)}`;
+        this.add("path", { d, stroke: hex(this.theme.text), opacity: 0.7, class: "leader" });
+      }
+      const look = { anchor: "middle", weight: spot.always ? 700 : 600, fill: this.theme.text, halo: true };
+      this.text(place.x, place.y, spot.name, look);
+    }
+  }
+
+  /** All at once, when all points are known. */
+  printed() {}
+
+  /** Those that have to be named, then the outermost, then the others, the loneliest first. */
+  inTurn(spots) {
+    const outermost = ["x", "y"].flatMap((axis) => {
+      const along = [...spots].sort((a, b) => a[axis] - b[axis]);
+      return [along[0], along.at(-1)];
+    });
+    const first = (spot) => (spot.always ? 2 : Number(outermost.includes(spot)));
+    const apart = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
+    const lonely = new Map(
+      spots.map((spot) => [spot, Math.min(...spots.filter((other) => other !== spot).map((other) => apart(spot, other)))]),
+    );
+    return spots
+      .filter(({ name }) => name)
+      .sort((a, b) => first(b) - first(a) || lonely.get(b) - lonely.get(a));
+  }
+
+  roomFor(spot, spots, taken) {
+    for (const far of spot.always ? LED : [BESIDE]) {
+      for (const [right, down] of DIRECTIONS) {
+        const place = { x: spot.x + right * (far + spot.half), y: spot.y + down * (far + 5), half: spot.half, far: far > BESIDE };
+        if (this.isFree(place, spot, spots, taken)) return place;
+      }
+    }
+    return null;
+  }
+
+  isFree({ x, y, half }, own, spots, taken) {
+    if (x - half < this.left || x + half > this.width || y < this.top + 6 || y > this.bottom - 6) return false;
+    const here = (other) => Math.hypot(other.x - own.x, other.y - own.y) < 1;
+    const hides = (other) => Math.abs(other.x - x) < half + 5 && Math.abs(other.y - y) < LETTERS / 2 + 4;
+    const crosses = (other) => Math.abs(other.x - x) < half + other.half + 3 && Math.abs(other.y - y) < LETTERS + 1;
+    return !spots.some((other) => !here(other) && hides(other)) && !taken.some(crosses);
+  }
+}
+
+/** The chart of a message, of one width and in one theme. */
+const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ...look);
+
 class Curves {
   constructor(parent) {
     this.host = parent.host ?? parent;
@@ -42,7 +124,7 @@ class Curves {
     const started = performance.now();
     const width = this.root.clientWidth;
     if (!width) return;
-    this.drawing = new Drawing(this.data, width, this.theme);
+    this.drawing = chartOf(this.data, width, this.theme);
     const { svg, left, top, bottom, height } = this.drawing;
     const size = { width, height, viewBox: `0 0 ${width} ${height}` };
     for (const [name, value] of Object.entries(size)) {
@@ -208,7 +290,7 @@ class Curves {
 
   /** The picture as an SVG file's text, always on a light ground. */
   file() {
-    return chartFile(new Drawing(this.data, 640, Theme.forFiles()), this.data);
+    return chartFile(chartOf(this.data, 640, Theme.forFiles()), this.data);
   }
 }
 

@@ -79,6 +79,7 @@ def curves(
     marked: float | None = None,
     faint: str = "",
     plane: bool = False,
+    crowded: bool = False,
     height: int = 220,
     alt: str,
     caption: str = "",
@@ -96,6 +97,8 @@ def curves(
         marked: the x that a dotted line and larger points mark.
         faint: what the faint lines are called together.
         plane: whether both axes have one scale and points are read one by one, not by their x.
+        crowded: whether what is printed beside the points of a plane hides no point, and is left out where
+            there is no room; lines without a label, and the outermost points, come first.
         height: of the drawing between the axes, in pixels.
         alt: what one sees, with the numbers.
         caption: what the chart shows, for the saved files.
@@ -113,6 +116,7 @@ def curves(
             "marked": marked,
             "faint": faint,
             "plane": plane,
+            "crowded": crowded,
             "height": height,
             "alt": alt,
             "caption": caption,

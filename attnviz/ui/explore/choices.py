@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.errors import StreamlitAPIException
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
@@ -24,7 +22,7 @@ from attnviz.ui.explore.reading import Reading
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
-_PARAMETERS = (
+PARAMETERS = (
     *(
         "text",
         "second",
@@ -257,13 +255,9 @@ def always_named(model: str) -> tuple[str, ...]:
 
 def drop_unused() -> None:
     """Take out of the address what it names and nothing on the page shows."""
-    for name in _PARAMETERS:
-        if name in st.query_params and name not in st.session_state:
-            # What a widget that has just gone left behind, Streamlit itself takes out.
-            with suppress(StreamlitAPIException):
-                del st.query_params[name]
+    links.drop_unused(PARAMETERS)
 
 
 def parameters() -> dict[str, list[str]]:
     """Every parameter that a link can hold, with its value now, as a link writes it."""
-    return links.given(_PARAMETERS)
+    return links.given(PARAMETERS)

@@ -15,10 +15,13 @@ COMPARE = "Compare with"
 TOGETHER = "Read together with"
 DECODER = "The decoder reads"
 
+ONE_CHANGED = "the same sentence with one word changed"
+"""What stands in an empty box for a second sentence."""
+
 _EMPTIED = "the visitor emptied both boxes"
 _TYPED = "the visitor typed the second text"
 _PLACEHOLDERS = {
-    COMPARE: "the same sentence with one word changed",
+    COMPARE: ONE_CHANGED,
     TOGETHER: "a second sentence, read in one go with the first",
     DECODER: "empty: the model writes it",
 }
@@ -195,5 +198,5 @@ def _edited(model: str, box: str) -> None:
 def _left_without_a_sentence(text: str, other: str) -> bool:
     """True where the address names no sentence: at "/", and when the Back button has returned there."""
     first_visit = "text" not in st.session_state
-    asked = first_visit and (links.asked("text") or links.asked("other"))
-    return not text and not other and not asked and not st.session_state.get(_EMPTIED)
+    named = first_visit and (links.named("text") or links.named("other"))
+    return not text and not other and not named and not st.session_state.get(_EMPTIED)

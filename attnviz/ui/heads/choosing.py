@@ -22,6 +22,9 @@ KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "
 HERE = ("model", "kind", "text", "layer", "head", "query")
 """The keys of the choices in this file."""
 
+PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
+"""A token of which one might ask, the first of these first."""
+
 _EMPTIED = "the visitor emptied the sentence"
 _WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
@@ -96,26 +99,72 @@ def groups(entry: Entry, given: Given, of_kind: Kind) -> tuple[tuple[Group, ...]
     return shown[0].groups, shown[-1].groups
 
 
-def word(groups: Sequence[Group], given: Given, label: str = "Token", key: str = "query") -> int:
+def word(
+    groups: Sequence[Group], given: object, label: str = "Token", key: str = "query", begin: int | None = None
+) -> int:
     """Draw the choice of one token, "10 it"; return its place among the groups, from 0.
 
-    A word that occurs twice has two entries, told apart by their numbers.
+    A word that occurs twice has two entries, told apart by their numbers. While the text stays the same, the
+    choice follows the word: to another model's tokenizer, the word may have another number.
 
     Args:
         groups: the tokens, as `groups` returns them.
         given: what they are tokens of.
         label: what the choice is called.
         key: the parameter's name; "query" means the same on Explore.
+        begin: the place that is chosen first; None: that of a pronoun, or else the middle.
     """
     options = [word_option(group) for group in groups]
-    named = [place for place, group in enumerate(groups) if group.label.strip(_WORD_MARKS) == "it"]
-    begin = named[0] if named else len(groups) // 2
-    return options.index(choose_token(key, label, options, options[begin], given))
+    _follow(groups, options, given, key)
+    first = _opening(groups) if begin is None else begin
+    place = options.index(choose_token(key, label, options, options[first], given))
+    st.session_state[_chosen_in(key)] = given, groups[place]
+    return place
 
 
 def word_option(group: Group) -> str:
     """What `word` calls a token: what a picture writes into its key."""
     return f"{group.number} {group.label}"
+
+
+def _follow(groups: Sequence[Group], options: Sequence[str], given: object, key: str) -> None:
+    """Where the choice was made among other tokens of the same text, choose the same word among these."""
+    text, chosen = st.session_state.get(_chosen_in(key), (None, None))
+    asked = chosen is not None and st.session_state.get(key) == word_option(chosen)
+    if asked and text == given and chosen not in groups:
+        place = same_word(groups, chosen)
+        if place is not None:
+            st.session_state[key] = options[place]
+
+
+def same_word(groups: Sequence[Group], wanted: Group) -> int | None:
+    """The place of the word that was another tokenizer's; None where it is not.
+
+    It is the token of the same characters, whole or in part, that is spelled the same, whole or in part:
+    "barked" where there was "##ed". Else, of all that are called the same, that with the nearest number.
+    """
+    word, (start, end) = _spelled(wanted), wanted.characters
+    for place, group in enumerate(groups):
+        begins, ends = group.characters
+        here = max(begins, start) < min(ends, end)
+        if here and (_spelled(group) in word or word in _spelled(group)):
+            return place
+    same = [place for place, group in enumerate(groups) if _spelled(group) == word]
+    return min(same, key=lambda place: abs(groups[place].number - wanted.number), default=None)
+
+
+def _opening(groups: Sequence[Group]) -> int:
+    words = [_spelled(group) for group in groups]
+    return next((words.index(pronoun) for pronoun in PRONOUNS if pronoun in words), len(groups) // 2)
+
+
+def _spelled(group: Group) -> str:
+    """The token's word without the signs and the capitals in which tokenizers differ."""
+    return group.label.strip(_WORD_MARKS).removeprefix("##").casefold()
+
+
+def _chosen_in(key: str) -> str:
+    return f"{key}: the text and the token"
 
 
 def _number(label: str, key: str, most: int, default: int) -> int:
@@ -128,8 +177,8 @@ def _number(label: str, key: str, most: int, default: int) -> int:
 
 def _left_empty() -> bool:
     """True where nobody said anything: not the visitor, by emptying the box, and not the link."""
-    asked = "text" not in st.session_state and links.asked("text")
-    return not st.session_state.get("text") and not asked and not st.session_state.get(_EMPTIED)
+    named = "text" not in st.session_state and links.named("text")
+    return not st.session_state.get("text") and not named and not st.session_state.get(_EMPTIED)
 
 
 def _edited() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from attnviz.heads import pairs
+
 _TOOLS_IN_A_ROW = 2
 
 
@@ -40,7 +42,8 @@ TOOLS = (
         "pronouns",
         "Pronouns",
         "Which head resolves the pronoun?",
-        "All heads on a hundred pairs of sentences: how often each is right, and on what it fails.",
+        f"All heads on {len(pairs.bundled())} pairs of sentences: how often each is right, and on what it "
+        "fails.",
         ":material/rule:",
     ),
     Tool(
@@ -77,6 +80,9 @@ TOOLS = (
 
 def draw() -> None:
     """Draw the tools, each with the question that it answers."""
+    st.markdown(
+        f"New here? Begin with **{TOOLS[0].title}**; the others stand in the order in which one might go on."
+    )
     for row in range(0, len(TOOLS), _TOOLS_IN_A_ROW):
         for column, tool in zip(
             st.columns(_TOOLS_IN_A_ROW), TOOLS[row : row + _TOOLS_IN_A_ROW], strict=False

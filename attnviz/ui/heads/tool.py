@@ -25,7 +25,7 @@ def tool(name: str, parameters: Sequence[str]) -> Iterator[None]:
         name: of the tool.
         parameters: the keys of the page's widgets that a link can hold.
     """
-    links.remember()
+    links.remember(parameters)
     this = next(tool for tool in TOOLS if tool.name == name)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(this.question, anchor=False, width="content")
@@ -45,6 +45,7 @@ def tool(name: str, parameters: Sequence[str]) -> Iterator[None]:
     with notices:
         links.draw(given)
         offer_asked(given)
+    links.drop_unused([name for name in st.query_params if name not in parameters])
     _others(name)
 
 

@@ -76,7 +76,7 @@ def _progress(
     done, total = (latest.done, latest.total) if latest else (0, 0)
     told = f"{doing}: {done:,} of {total:,} {unit}" if latest else f"{doing} …"
     if state == "waiting":
-        told = f"{doing}: waiting until another computation on this server is done"
+        told = f"{doing}: waiting for its turn on this server"
     elif state == "stopped":
         told = f"Stopped after {done:,} of {total:,} {unit}. What was found stays." if done else "Stopped."
     with st.container(horizontal=True, vertical_alignment="bottom"):

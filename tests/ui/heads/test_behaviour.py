@@ -140,6 +140,16 @@ def test_the_bundled_sentences_can_be_read_by_people(visit_page: VisitPage) -> N
             button.click().run()
 
 
+def test_where_many_are_read_the_one_sentence_waits(visit_page: VisitPage) -> None:
+    mine = "A zebra that the translator does not know."
+    app = visit_page("behaviour", on="Many sentences", source="Paste", model="translator", text=mine)
+    clean(app)
+    app.selectbox(key="model").set_value("minilm").run()
+    app.segmented_control(key="on").set_value("Your sentence").run()
+    clean(app)
+    assert app.text_input(key="text").value == mine
+
+
 def test_a_text_that_nobody_gave_is_asked_for(visit_page: VisitPage) -> None:
     app = visit_page("behaviour", on="Many sentences", source="Paste")
     clean(app)

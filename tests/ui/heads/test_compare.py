@@ -215,10 +215,29 @@ def test_two_models_change_places(visit_page: VisitPage) -> None:
 
 
 def test_a_sentence_that_one_model_cannot_read_says_which(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", text="Zebras quarrel.")
+    app = visit_page("compare", compare="Two models", against="translator", text="Zebras quarrel.")
     assert not app.exception
-    assert app.error[0].value.startswith("The second model\\: This model has never seen")
+    told = (
+        "The second model, `translator`, cannot read this sentence: it has never seen `Zebras`, `quarrel`. "
+    )
+    assert app.error[0].value.startswith(told)
     assert app.text_input(key="text").value == "Zebras quarrel."
+    next(button for button in app.button if button.label == f"“{OPENING.name}”").click().run()
+    clean(app)
+    assert app.text_input(key="text").value == OPENING.text
+    assert app.selectbox(key="against").value == "translator"
+
+
+def test_the_second_model_is_one_that_can_read_the_sentence(visit_page: VisitPage) -> None:
+    app = visit_page("compare", compare="Two models")
+    assert app.selectbox(key="against").value == "translator"
+    app.text_input(key="text").set_value("Zebras quarrel.").run()
+    clean(app)
+    assert app.selectbox(key="against").value == "minilm-scratch"
+    assert "the same weights" in app.info[0].value
+    app.text_input(key="text").set_value(OPENING.text).run()
+    clean(app)
+    assert app.selectbox(key="against").value == "translator"
 
 
 def test_explore_leads_here_where_it_cannot_show_a_change(visit: Visit) -> None:

@@ -1,16 +1,27 @@
 """What if a head were silent: the page's numbers beside the model's own, and what it says of odd changes."""
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.capture import catalogue, loading
+from attnviz.errors import AttnvizError
+from attnviz.heads.ablation import Ablation
+from attnviz.heads.progress import Progress
 from attnviz.trace import Floats
+from attnviz.translation.edit import Edit
+from attnviz.translation.editing import edit_weights
+from attnviz.ui.heads.intervene import ranking
+from attnviz.ui.heads.intervene.without_effect import REPLACED, SILENT, exceptions, replaces, without_effect
+from tests import reference_bert
 from tests.capture.tiny import SENTENCE, tiny
 from tests.ui.conftest import VisitPage
 from tests.ui.shown import charts, clean, sent, words
@@ -88,6 +99,7 @@ def test_all_heads_are_ranked_by_what_silencing_them_moves(visit_page: VisitPage
         assert shown["values"][(layer - 1) * 12 + head - 1] == pytest.approx(expected, abs=0.02)
     rank = 1 + sum(value > shown["values"][37] for value in shown["values"])
     assert f"The open head, 4-2, is **number {rank} of 72**" in words(app)
+    assert shown["printed"] == [f"{value:.0f}" for value in shown["values"]]
     best = int(np.argmax(shown["values"]))
     listed: Any = next(element for element in app.button_group if element.key == "ranked").options
     assert listed[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
@@ -109,16 +121,107 @@ def test_a_button_makes_a_change_and_takes_it_back(visit_page: VisitPage) -> Non
     app = visit_page("intervene", text=TIRED)
     assert edits_of(app) == []
     assert "Nothing is changed yet" in words(app)
-    app.button(key="make encoder 4-2 10").click().run()
-    assert edits_of(app) == ["encoder 4-2 10"]
+    app.button(key="make encoder 4-2").click().run()
+    assert edits_of(app) == ["encoder 4-2"]
     app.button(key="make encoder 4-2 10 >8").click().run()
     clean(app)
-    assert edits_of(app) == ["encoder 4-2 10", "encoder 4-2 10 >8"]
+    assert edits_of(app) == ["encoder 4-2", "encoder 4-2 10 >8"]
     assert "With these 2 changes" in words(app)
-    assert "In head 4-2, `it` looks at nothing; in head 4-2, `it` looks at `road` alone." in words(app)
+    assert "Head 4-2 is silent but for `it`; in head 4-2, `it` looks at `road` alone." in words(app)
     assert "with the changes at `road` **100 %**" in words(app)
-    app.button(key="make encoder 4-2 10").click().run()
+    app.button(key="make encoder 4-2").click().run()  # a head that is silenced last is silent altogether
     assert edits_of(app) == ["encoder 4-2 10 >8"]
+    app.button(key="make encoder 4-2").click().run()
+    assert edits_of(app) == ["encoder 4-2"]
+
+
+def test_a_change_takes_the_place_of_those_that_it_undoes(visit_page: VisitPage) -> None:
+    others = ["<b>", "encoder 4-3", "encoder 9-1"]
+    app = visit_page("intervene", text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
+    app.button(key="make encoder 4-2 10").click().run()
+    assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10"]
+    app.button(key="make encoder 4-2 10 >8").click().run()
+    assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10 >8"]
+    app.button(key="make encoder 4-2 >8").click().run()
+    assert edits_of(app) == [*others, "encoder 4-2 >8"]
+    assert "Head 4-3 is silent; in head 4-2, every token looks at `road` alone." in words(app)
+    app.button(key="make encoder 4-2").click().run()
+    assert edits_of(app) == [*others, "encoder 4-2"]
+
+
+def test_of_a_link_it_is_said_which_changes_do_nothing(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text=TIRED, edits=["encoder 4-2", "encoder 4-2 >8"])
+    clean(app)
+    told = words(app)
+    assert "In head 4-2, every token looks at `road` alone. " in told
+    assert "`encoder 4-2` has no effect: a later change replaces it." in told
+    assert "Head 4-2 is silent" not in told
+    assert "With this change, the output of" in told
+    alone = visit_page("intervene", text=TIRED, edits="encoder 4-2 >8")
+    assert bars(alone) == bars(app)
+
+
+PLACES = st.none() | st.integers(0, 2)
+EDITS = st.builds(Edit, st.just("encoder"), st.just(0), st.integers(0, 1), query=PLACES, target=PLACES)
+MOVES = st.builds(Edit, st.just("encoder"), st.just(0), st.just(0), *[st.integers(0, 2)] * 3)
+
+
+@given(st.lists(EDITS | MOVES, unique=True, max_size=7))
+def test_without_the_changes_that_do_nothing_all_weights_are_the_same(edits: list[Edit]) -> None:
+    weights = torch.rand(2, 3, 3, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    idle = without_effect(edits)
+    kept = [edit for edit in edits if edit not in idle]
+    assert torch.equal(edit_weights(weights, [edits]), edit_weights(weights, [kept]))
+    assert kept or not edits
+    for at, edit in enumerate(kept):  # what is left is undone by no change after it
+        assert not any(replaces(later, edit) for later in kept[at + 1 :])
+
+
+def test_which_changes_do_nothing_by_hand() -> None:
+    written = ["encoder 1-1 2", "encoder 1-1 2 1>3", "encoder 1-2", "encoder 1-2 3", "encoder 1-2 3 >1"]
+    found = {str(edit): why for edit, why in without_effect([*map(Edit.parse, written)]).items()}
+    assert found == {"encoder 1-1 2 1>3": SILENT, "encoder 1-2 3": REPLACED}
+    silent, *rows = map(Edit.parse, written[2:])
+    assert exceptions(silent, [silent, *rows]) == (2,)
+    assert exceptions(rows[0], [silent, *rows]) == ()
+
+
+def test_a_turn_is_compared_with_a_word_left_out_and_with_the_median_head(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene"))
+    bert, tokenizer = reference_bert.model(), reference_bert.tokenizer()
+    ids = tokenizer(TIRED, return_tensors="pt")["input_ids"].repeat(16, 1)
+    ids[range(15), range(15)] = tokenizer.mask_token_id
+    with torch.inference_mode():
+        *without, before = bert(ids).last_hidden_state[:, 9].double()
+    degrees = np.degrees([float(torch.cosine_similarity(one, before, dim=0).acos()) for one in without])
+    degrees[[0, 9, 14]] = 0  # special ones, and "it" itself
+    assert degrees.argmax() == 2
+    cosines = np.cos(np.radians(sent(app, "head_map")["values"]))
+    median = np.degrees(np.arccos(np.median(cosines)))
+    assert (
+        "To compare: without `dog`, the word that matters most to that output (replaced by `[MASK]`), it "
+        f"turns by **{degrees[2]:.1f}°**; the median of 72 heads, each silenced alone, turns it by "
+        f"**{median:.1f}°**."
+    ) in words(app)
+
+
+def test_before_the_ranking_it_is_said_what_waits_for_it(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> Iterator[Progress[Ablation]]:
+        raise AttnvizError("not today")
+
+    monkeypatch.setattr(ranking, "ablate", refused)
+    app = finished(visit_page("intervene", text="A dog that nobody has ranked.", edits="encoder 4-2"))
+    assert app.error[0].value == "not today"
+    assert "it can begin when every head has been silenced alone" in words(app)
+    assert "To compare: without `" in words(app)
+    assert "the median of" not in words(app)
+
+
+def test_of_a_long_text_no_word_is_left_out(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene", text="one two three " * 21, edits="encoder 4-2"))
+    assert "To compare: the median of 72 heads" in words(app)
 
 
 def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: VisitPage) -> None:
@@ -171,6 +274,8 @@ def test_the_translator_writes_and_expects_otherwise(visit_page: VisitPage) -> N
     told = words(app)
     assert f"before: `{FRENCH}`" in told
     assert f"with the changes: `{edited}`" in told
+    assert "the word that matters most to that output (replaced by the mean of all word vectors)" in told
+    assert "the median of 8 heads, each silenced alone" in told  # the encoder's
     assert app.selectbox(key="asked").value == "10 car"
     rows = sent(app, "candidates")["rows"]
     assert rows[0]["label"] == "il"

@@ -89,6 +89,26 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
     assert f"resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}" in told
 
 
+def test_the_headline_names_the_best_head_that_looks_at_the_nouns(visit_page: VisitPage) -> None:
+    app = read(visit_page("pronouns"))
+    weights = np.array([looks(pair) for pair in FEW]).reshape(11, 2, 2, 6, 12)
+    given = weights.sum(axis=2).mean(axis=(0, 1))
+    meant = np.array([[reading.right for reading in pair.readings] for pair in FEW])[:, :, None, None, None]
+    gaps = np.take_along_axis(weights, meant, 2) - np.take_along_axis(weights, 1 - meant, 2)
+    right = gaps[:, :, 0] > 0
+    pairs_right, sentences_right = right.all(axis=1).sum(axis=0), right.sum(axis=(0, 1))
+    merit = np.where(given >= 0.05, 100 * pairs_right + sentences_right, -1)
+    best = np.unravel_index(merit.argmax(), merit.shape)
+    turns = pairs_right[best] + (~right).all(axis=1).sum(axis=0)[best]
+    lead, coin = (
+        line for line in spaced(app).splitlines() if " of 11" in line and line[:5] in ("**Hea", "A coi")
+    )
+    assert lead.startswith(f"**Head {best[0] + 1}-{best[1] + 1} resolves {pairs_right[best]} of 11 pairs, ")
+    assert f"the most of the {(given >= 0.05).sum()} heads that give the two nouns 5 %" in lead
+    assert f"this one gives {100 * given[best]:.{0 if given[best] >= 0.0995 else 1}f} %." in lead
+    assert f"changes sides in only {turns} of 11, **{pairs_right[best]} times the right way**" in coin
+
+
 def test_failures_come_first_and_each_opens_on_explore(
     visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 ) -> None:
@@ -145,7 +165,7 @@ def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
     ("text", "other", "said"),
     [
         (TIRED, TIRED, "The two sentences are the same"),
-        (TIRED, "", "The two sentences are the same"),
+        (TIRED, "", "Type a second sentence"),
         (TIRED, "😀 **bold** <script>alert(1)</script>", "The two sentences differ in “it”"),
         ("it", "they", "must be three different tokens"),
         ("a " * 5000, NARROW, "the model reads at most 512"),
@@ -160,6 +180,15 @@ def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays(
     assert said in app.info[0].value.replace("\\", "")
     assert app.session_state["text"] == text
     assert sent(app, "head_map")
+
+
+@pytest.mark.parametrize(("text", "other"), [("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)])
+def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(
+    visit_page: VisitPage, text: str, other: str
+) -> None:
+    app = read(visit_page("pronouns", text=text))
+    assert [app.text_input(key=key).value for key in ("text", "other")] == [text, other]
+    assert ("Type a second sentence" in " ".join(info.value for info in app.info)) == (not other)
 
 
 def test_rubbish_in_the_link_is_told(visit_page: VisitPage) -> None:

@@ -22,6 +22,7 @@ _MARKS: tuple[tuple[Marker, Colour], ...] = (
     ("cross", "muted"),
 )
 _NOT_SAID = ("focused", "distance", "relative distance")  # these do not say at what
+_NAMED = "Where heads are crowded, only those with room have their name beside them."
 _SAID = 2  # rules for each group
 _NEAR = 0.1  # of the attention, from the mean of all heads
 
@@ -46,13 +47,13 @@ def draw(findings: Findings, chosen: Chosen) -> None:
                 marker=marker,
                 colour=colour,
                 names=[f"Head {names[member]}" for member in members],
-                printed=[names[member] for member in members],
+                printed=["" if member == here else names[member] for member in members],
             )
             for letter, members, (short, _), (marker, colour) in zip(
                 LETTERS, gathered, done, _MARKS, strict=False
             )
         ]
-        opened = Line("", x[[here]], y[[here]], dash=None, marker="ring", colour="key")
+        opened = Line("", x[[here]], y[[here]], dash=None, marker="ring", colour="key", printed=[names[here]])
         curves(
             "heads in a plane",
             [*lines, opened],
@@ -60,9 +61,10 @@ def draw(findings: Findings, chosen: Chosen) -> None:
             across=Axis("first direction (√bits)"),
             up=Axis("second direction (√bits)"),
             plane=True,
+            crowded=True,
             height=380,
             alt=f"{len(names)} heads in {len(lines)} groups: {'; '.join(line.label for line in lines)}.",
-            caption=f"Each point is a head; the plane keeps {kept} of the squared distances.",
+            caption=f"Each point is a head; the plane keeps {kept} of the squared distances. {_NAMED}",
             filename=f"{file_name_of(findings.model).removeprefix('attnviz-')}-heads-alike",
         )
     with right:
@@ -77,7 +79,8 @@ def draw(findings: Findings, chosen: Chosen) -> None:
         f"mean over {sentences}, special tokens counted (Clark et al. 2019, section 6); 0 bits: they look at "
         "the same, 1 bit: at nothing in common. Its square root is a true distance. **The plane keeps "
         f"{kept} of the squared distances** (classical scaling), so points can look nearer than their heads "
-        "are, never further apart; the axes have no meaning. The groups come from the full distances, by "
+        "are, never further apart; the axes have no meaning. "
+        f"{_NAMED} Point at the others, or use the arrow keys. The groups come from the full distances, by "
         f"Ward’s rule. That there are {len(lines)} is our choice: as many as there are marks.]"
     )
 

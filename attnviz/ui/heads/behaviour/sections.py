@@ -9,7 +9,7 @@ from attnviz.heads import behaviour
 from attnviz.heads.corpus import Corpus, Found, over
 from attnviz.heads.progress import Progress
 from attnviz.ui import links, markdown
-from attnviz.ui.heads.behaviour import alike, rules, shapes, table
+from attnviz.ui.heads.behaviour import alike, choices, rules, shapes, table
 from attnviz.ui.heads.behaviour.choices import Chosen, first_kind, stamp
 from attnviz.ui.heads.behaviour.findings import Findings, of_many, of_sentence
 from attnviz.ui.heads.choosing import HERE
@@ -22,9 +22,11 @@ _NOTHING_READ = (
 _SHORT_FIRST = "Sentences of equal length go together. Until all are read, most of these are short."
 
 
-def on_sentence(entry: Entry, text: str, chosen: Chosen) -> None:
-    """Draw what the heads do in one sentence."""
-    _draw(of_sentence(entry, text), chosen)
+def on_sentence(entry: Entry, text: str) -> None:
+    """Draw what the heads do in one sentence: what is found first, and the choices below it."""
+    findings = of_sentence(entry, text)
+    rules.tell(findings)
+    _draw(findings, choices.choose(entry))
 
 
 def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
@@ -44,7 +46,9 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
-            _draw(of_many(name, key, sentences, progress.found), chosen)
+            findings = of_many(name, key, sentences, progress.found)
+            rules.tell(findings)
+            _draw(findings, chosen)
         elif progress.finished:
             st.info(_NOTHING_READ, icon=":material/edit:")
 
@@ -52,7 +56,6 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
 
 
 def _draw(findings: Findings, chosen: Chosen) -> None:
-    rules.tell(findings)
     rules.draw(findings, chosen)
     table.draw(findings)
     if findings.alike.sentences:  # of a long text, only some lines are compared

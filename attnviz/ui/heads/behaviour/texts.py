@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.capture.catalogue import Entry
+from attnviz.errors import AttnvizError
 from attnviz.heads import behaviour
 from attnviz.heads.corpus import Corpus
 from attnviz.ui import markdown
 from attnviz.ui.controls import one_of
+from attnviz.ui.heads import choosing
 
 SENTENCE, MANY = "Your sentence", "Many sentences"
 BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
@@ -19,6 +24,7 @@ MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
 _MOST_MEGABYTES = 8
+_STYLE = "<style>.st-key-sentence-not-read { display: none; }</style>"
 _KEPT = "the text that the visitor uploaded"
 _NOT_IN_THE_LINK = (
     ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
@@ -26,18 +32,31 @@ _NOT_IN_THE_LINK = (
 )
 
 
-def choose() -> tuple[str, DeltaGenerator]:
-    """Draw the choice between one sentence and many, and of where those come from.
-
-    Returns:
-        The source, "" for the visitor's one sentence, and the place for a text.
-    """
+def choose() -> str:
+    """Draw the choice between one sentence and many; return where those come from, "" for one sentence."""
     with st.container(horizontal=True, vertical_alignment="center"):
         many = one_of("What the heads are watched on", (SENTENCE, MANY), SENTENCE, "on") == MANY
-        source = one_of("Sentences", (BUNDLED, PASTED, UPLOADED), BUNDLED, "source") if many else ""
-        if source == BUNDLED:
-            _read()
-    return source, st.container()
+        return one_of("Sentences", (BUNDLED, PASTED, UPLOADED), BUNDLED, "source") if many else ""
+
+
+def sentence_and_model(source: str) -> tuple[str, Entry, DeltaGenerator]:
+    """Draw the choice of the model, beside the sentence, or beside the place for a text of many.
+
+    Where many are read, the sentence is not: its box is not seen then, and keeps its value for the link.
+
+    Raises:
+        AttnvizError: the model cannot read the one sentence.
+    """
+    beside, narrow = st.columns([5, 2])
+    with narrow:
+        entry = choosing.model()
+    if not source:
+        with beside:
+            return choosing.sentence(entry), entry, beside
+    st.html(_STYLE)
+    with st.container(key="sentence-not-read"), suppress(AttnvizError):
+        choosing.sentence(entry)
+    return "", entry, beside
 
 
 def corpus(source: str) -> Corpus | None:
@@ -50,6 +69,7 @@ def corpus(source: str) -> Corpus | None:
         return _pasted()
     if source == UPLOADED:
         return _uploaded()
+    _read()
     return Corpus.from_text(behaviour.bundled(), "the bundled sentences")
 
 

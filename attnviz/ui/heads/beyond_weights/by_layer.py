@@ -79,6 +79,7 @@ def _heads(chosen: Chosen, found: Found, counted: Mask) -> None:
         title="ρ of each head’s weights with leaving words out",
         values=heads,
         texts=[_signed(value) for value in heads.ravel().tolist()],
+        printed=[_signed(value, 1) for value in heads.ravel().tolist()],
         low=(-1.0, "−1"),
         high=(1.0, "1"),
         kind="diverging",
@@ -116,5 +117,5 @@ def _best(each: Floats) -> str:
     return f"layer {layer + 1} (ρ = {_signed(each[layer])})"
 
 
-def _signed(number: float) -> str:
-    return "–" if np.isnan(number) else f"{number:.2f}".replace("-", "−")
+def _signed(number: float, digits: int = 2) -> str:
+    return "–" if np.isnan(number) else f"{number:z.{digits}f}".replace("-", "−")

@@ -8,14 +8,15 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.capture import loading
+from attnviz.capture import allowed, loading
 from attnviz.capture.catalogue import Entry, Folder
 from attnviz.capture.given import Given
-from attnviz.errors import AttnvizError
+from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.trace import Kind
-from attnviz.ui import caches, links
+from attnviz.ui import caches, links, markdown
 from attnviz.ui.controls import one_of
 from attnviz.ui.examples import Example, example_of, examples_of
+from attnviz.ui.explore.sentences import ONE_CHANGED
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.compare.compared import MEASURES, Compared, How, Read
 from attnviz.ui.models.known import usable
@@ -30,6 +31,12 @@ PARAMETERS = (
 """The keys of the page's choices."""
 
 _EDIT = ":material/edit:"
+_BEGAN = "the second model that this page began with"
+_NAMED = 4  # unknown words, in a message that is to stay short
+_SAME_WEIGHTS = (
+    "Both are the same network with the same weights, run by two programs: nothing may differ. Compare with "
+    "another network on the example “{}”, or with a model of your own."
+)
 
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
 
@@ -76,7 +83,12 @@ def _two_sentences(pills: DeltaGenerator) -> Compared | None:
     offered = [example for example in examples_of(entry.name, together=False) if example.other]
     _begin_with_an_example(offered)
     with second:
-        other = st.text_input("Second sentence", key="other", bind="query-params")
+        other = st.text_input(
+            "Second sentence",
+            key="other",
+            bind="query-params",
+            placeholder=ONE_CHANGED,
+        )
     current = example_of(entry.name, _said("text"), _said("other"))
     with pills:
         _examples(offered, current, _swap)
@@ -100,7 +112,7 @@ def _two_models(pills: DeltaGenerator) -> Compared | None:
     with first:
         entry = choosing.model()
     with second:
-        against = _against(entry)
+        against = _against(entry, _said("text"))
     offered = examples_of(entry.name, together=False)
     if against:
         offered = tuple(example for example in offered if _can_read(against, example.text)) or offered
@@ -113,22 +125,63 @@ def _two_models(pills: DeltaGenerator) -> Compared | None:
     if against is None:
         st.info("This server has one model that reads texts. Compare two sentences.", icon=_EDIT)
         return None
-    _check(against, text, "The second model")
+    if against.origin == entry.origin:
+        st.info(_SAME_WEIGHTS.format(offered[0].name), icon=":material/drag_handle:")
+    elif not _can_read(against, text):
+        _offer(against, offered[0])
+        return None
     return Compared(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
 
 
-def _against(entry: Entry) -> Entry | None:
-    """Draw the choice of the second model, any but the first; None where there is no other."""
+def _against(entry: Entry, text: str) -> Entry | None:
+    """Draw the choice of the second model, any but the first; None where there is no other.
+
+    As long as the visitor has not chosen one, it is one that can read the text.
+    """
     others = [other for other in usable() if not other.sees and other.name != entry.name]
     if not others:
         return None
     names = [other.name for other in others]
-    # Two implementations of one network have nothing to tell each other apart by.
-    another = next((other.name for other in others if other.family != entry.family), names[0])
-    if st.session_state.get("against", another) not in names:
-        st.session_state["against"] = another
+    another = _most_telling(entry, others, text)
+    state = st.session_state
+    said = _said("against")
+    if said not in names or (said != another and said == state.get(_BEGAN)):
+        state["against"] = another
+    state[_BEGAN] = another
     chosen = st.selectbox("Second model", names, names.index(another), key="against", bind="query-params")
     return caches.entry(chosen)
+
+
+def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
+    """The model to begin with, of those that read the text: an opened one, or at least another network."""
+    opened = allowed.opened()
+
+    def best_first(other: Entry) -> tuple[bool, bool, bool]:
+        # Two implementations of one network have nothing to tell each other apart by.
+        return other.name not in opened, other.origin == entry.origin, other.family == entry.family
+
+    ranked = sorted(others, key=best_first)
+    return next((other.name for other in ranked if not text or _can_read(other, text)), ranked[0].name)
+
+
+def _offer(against: Entry, example: Example) -> None:
+    """Say kindly that the second model cannot read the sentence, and offer an example that both can."""
+    links.forget()
+    try:
+        loading.tokens(against.name, _said("text"))
+    except UnknownWords as error:
+        words = [markdown.code(word) for word in error.words]
+        more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+        why = f"it has never seen {', '.join(words[:_NAMED])}{more}"
+    except AttnvizError as error:
+        why = markdown.plain(str(error))
+    st.error(
+        f"The second model, {markdown.code(against.name)}, cannot read this sentence: {why}. Choose another "
+        "second model, or a sentence that both can read.",
+        icon=_EDIT,
+    )
+    if _can_read(against, example.text):
+        st.button(f"“{example.name}”", on_click=_open, args=(example,), icon=":material/lightbulb:")
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> Read:
@@ -154,18 +207,21 @@ def _can_read(entry: Entry, text: str) -> bool:
 
 def _said(key: str) -> str:
     """What stands in a box, whether or not it has been drawn in this visit."""
-    return str(st.session_state[key]) if key in st.session_state else "".join(links.asked(key)[-1:])
+    if key in st.session_state:
+        return str(st.session_state[key])
+    return "".join([*links.asked(key), *st.query_params.get_all(key)][-1:])
 
 
 def _begin_with_an_example(offered: Sequence[Example]) -> None:
     """Fill the boxes about which nobody said anything, with an example."""
     state = st.session_state
-    if not any(key in state or links.asked(key) for key in ("text", "other")):
+    if not any(key in state or links.named(key) for key in ("text", "other")):
         state["text"] = offered[0].text
-    if "other" not in state and not links.asked("other"):
-        like = next((example for example in offered if example.text == _said("text")), None)
+    if "other" not in state and not links.named("other"):
+        said = _said("text")
+        like = next((example for example in offered if said in (example.text, example.other)), None)
         if like:
-            state["other"] = like.other
+            state["other"] = like.other if said == like.text else like.text
 
 
 def _examples(offered: Sequence[Example], current: Example | None, swap: Callable[[], None] | None) -> None:
@@ -189,8 +245,11 @@ def _examples(offered: Sequence[Example], current: Example | None, swap: Callabl
 def _open_example(offered: tuple[Example, ...]) -> None:
     for example in offered:
         if example.name == st.session_state["example"]:
-            st.session_state["text"] = example.text
-            st.session_state["other"] = example.other
+            _open(example)
+
+
+def _open(example: Example) -> None:
+    st.session_state["text"], st.session_state["other"] = example.text, example.other
 
 
 def _swap() -> None:

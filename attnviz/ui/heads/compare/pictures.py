@@ -18,6 +18,7 @@ from attnviz.ui.heads.compare.compared import Aligned
 from attnviz.widgets.tokens import shown_tokens
 
 SIGNS = (
+    "Colours follow the square root, so that small numbers show: half the colour is a quarter of the number. "
     "− and +: a word that only the first or only the second has; hatched: nothing to compare, or masked. "
     "pp: percentage points."
 )
@@ -79,9 +80,10 @@ def _weights(side: Floats) -> Levels:
 
 
 def _signed(difference: Floats, high: float) -> Levels:
-    """Levels on a scale that is the same for all heads."""
+    """Levels that grow with the square root, as those of the weights do."""
     known = np.isfinite(difference)
-    cells = np.clip(np.nan_to_num(difference) / high, -1, 1) * ZERO + ZERO
+    shares = np.clip(np.nan_to_num(difference) / high, -1, 1)
+    cells = np.sign(shares) * np.sqrt(np.abs(shares)) * ZERO + ZERO
     return np.where(known, np.clip(np.rint(cells), 0, HIGHEST), MASKED).astype(np.uint8)
 
 

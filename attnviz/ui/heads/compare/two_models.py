@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.distance import ranked
 from attnviz.capture.catalogue import Entry
@@ -23,8 +24,13 @@ _LISTED = 6
 Head = tuple[int, int]
 
 
-def draw(compared: Compared, how: How) -> None:
+def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
+
+    Args:
+        compared: two models on one text.
+        how: what is measured.
+        finding: where it is told which heads are most alike.
 
     Raises:
         AttnvizError: the two have no word in common, or the text is too long.
@@ -55,11 +61,12 @@ def draw(compared: Compared, how: How) -> None:
         nearest = ranked(there, largest_first=False)[0]
         other = _choose_other(entries[1], compared, nearest if follows else None)
     here = away_from(compared, "second", other, how, word)
+    there_told = _told(there, other, f"{head_name(head)} of {codes[0]}", codes[1], how)
+    here_told = _told(here, head, f"{head_name(other)} of {codes[1]}", codes[0], how)
+    finding.markdown(f"{there_told} The other way round: {here_told[0].lower()}{here_told[1:]}")
     with left:
-        _told(here, head, f"{head_name(other)} of {codes[1]}", codes[0], how)
         _map("first heads", here, how, head, f"Distance from {head_name(other)} of {names[1]}", _open_first)
     with right:
-        _told(there, other, f"{head_name(head)} of {codes[0]}", codes[1], how)
         _map("second heads", there, how, other, f"Distance from {head_name(head)} of {names[0]}", _open_other)
     _pairs(compared, how, word)
     first = placed(compared, "first", *head, how.rescale)
@@ -115,8 +122,8 @@ def _open_other(layer: int, head: int) -> None:
     st.session_state["alike"] = False
 
 
-def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> None:
-    """Say which head of a model is most alike to a head of the other, and where the open one stands.
+def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> str:
+    """Which head of a model is most alike to a head of the other, and where the open one stands.
 
     Args:
         distances: [layer, head], of each head of the model.
@@ -129,11 +136,11 @@ def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> 
     nearest, middle = (written(float(value), how) for value in (distances[order[0]], np.median(distances)))
     said = (
         f"Most alike to {asked} is **{head_name(order[0])}** of {there} ({nearest} apart; "
-        f"the head in the middle {middle})."
+        f"the median head {middle})."
     )
     if order[0] != opened:
         said += f" The open head {head_name(opened)} is the {ordinal(order.index(opened) + 1)}nearest."
-    st.markdown(said)
+    return said
 
 
 def _map(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.distance import ranked
 from attnviz.analysis.sentence import name_of
@@ -25,8 +26,13 @@ _LEAST_SEEN = 5e-4  # below, every change reads 0
 Head = tuple[int, int]
 
 
-def draw(compared: Compared, how: How) -> None:
+def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
     """Draw the ranking of all heads, and the open one in both sentences.
+
+    Args:
+        compared: two sentences that one model reads.
+        how: what is measured.
+        finding: where it is told what changes.
 
     Raises:
         AttnvizError: the two share no word, or are too long.
@@ -45,17 +51,17 @@ def draw(compared: Compared, how: How) -> None:
     first, second = (placed(compared, side, *head, how.rescale) for side in ("first", "second"))
     with overview:
         _map(values, how, head)
+    finding.markdown(
+        f"{_place(values, order, head, how)} {row_moves(grid, first, second, grid.shared[word])}"
+        f"{_most_moved(grid, rows[head], word, how)}"
+    )
     with beside:
-        st.markdown(
-            f"{_place(values, order, head, how)} {row_moves(grid, first, second, grid.shared[word])}"
-            f"{_most_moved(grid, rows[head], word, how)}"
-        )
         _list(values, order, how)
     _differences(compared, grid, head, how, grid.shared[word], first, second)
 
 
 def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
-    """Where the open head stands among all, and the one in the middle beside it."""
+    """Where the open head stands among all, and the median head beside it."""
     if float(values.max()) < _LEAST_SEEN:
         return f"None of the {values.size} heads changes."
     place = f"{ordinal(order.index(head) + 1)}most"
@@ -64,7 +70,7 @@ def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
     whose = " for the chosen word" if how.one_word else ""
     return (
         f"Of {values.size} heads, **{head_name(head)}** changes **{place}**{whose}: {number} {apart} "
-        f"({middle} in the head in the middle)."
+        f"({middle} in the median head)."
     )
 
 

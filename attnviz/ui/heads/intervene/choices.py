@@ -17,9 +17,9 @@ from attnviz.errors import InvalidEdit
 from attnviz.trace import Block, Kind
 from attnviz.translation.edit import Edit, by_place, refuse_misfits
 from attnviz.ui import caches, links, markdown
-from attnviz.ui.controls import choose_token
 from attnviz.ui.examples import introduction
 from attnviz.ui.heads import choosing
+from attnviz.ui.heads.intervene.without_effect import exceptions, replaces, without_effect
 
 EDITS = "edits"
 PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
@@ -45,7 +45,7 @@ class Chosen:
         kind, layer, head: the head that is looked at, from 0.
         query: the token that is looked at, from 0, among `queries`.
         queries, keys: the tokens that look in this kind of attention, and those that are looked at.
-        edits: what is changed.
+        edits: what is changed, without the changes that do nothing.
     """
 
     entry: Entry
@@ -132,13 +132,20 @@ def word(groups: Sequence[Group], place: int) -> str:
 
 
 def toggle(edit: Edit) -> None:
-    """Make this change, or take it back."""
+    """Make this change in place of those that it replaces, or take it back."""
     edits = list(st.session_state.get(EDITS, []))
     if str(edit) in edits:
         edits.remove(str(edit))
     else:
-        edits.append(str(edit))
+        edits = [*(written for written in edits if not _replaced(written, edit)), str(edit)]
     st.session_state[EDITS] = edits
+
+
+def _replaced(written: str, edit: Edit) -> bool:
+    try:
+        return replaces(edit, Edit.parse(written.strip()))
+    except InvalidEdit:
+        return False  # the page says elsewhere what is wrong with it
 
 
 def _preset(entry: Entry) -> None:
@@ -178,15 +185,14 @@ def _aim(chosen: Chosen) -> int:
     row = chosen.block.weights[chosen.head, chosen.query]
     itself = chosen.query if chosen.kind != "cross" else None
     falling = sorted(aims, key=lambda aim: (chosen.keys[aim].special or aim == itself, -row[aim]))
-    options = [choosing.word_option(chosen.keys[aim]) for aim in aims]
     nouns = [aim for aim in falling[1:] if chosen.keys[aim].label in _NOUNS]
-    begin = options[aims.index([*nouns, *falling[1:], *falling][0])]
-    what = (chosen.given, chosen.kind)
-    return aims[options.index(choose_token("points_at", "… or let it look at", options, begin, what))]
+    begin = aims.index([*nouns, *falling[1:], *falling][0])
+    keys, what = [chosen.keys[aim] for aim in aims], (chosen.given, chosen.kind)
+    return aims[choosing.word(keys, what, "… or let it look at", "points_at", begin)]
 
 
 def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
-    """Draw the changes as they stand; return those that can be made."""
+    """Draw the changes as they stand; return those that can be made and do something."""
     every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
     made = st.multiselect(
         "What is changed",
@@ -207,25 +213,38 @@ def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
     if len(made) > MOST_EDITS:
         problems.append(f"There are {len(made):,} changes; the first {MOST_EDITS} are made.")
     edits = tuple(dict.fromkeys(found.values()))
+    idle = without_effect(edits)
+    effective = tuple(edit for edit in edits if edit not in idle)
     if edits:
-        told = "; ".join(_in_words(edit, entry, given) for edit in edits[:_MOST_TOLD])
-        more = f"; and {len(edits) - _MOST_TOLD} more" if len(edits) > _MOST_TOLD else ""
-        st.markdown(f":small[{told[0].upper()}{told[1:]}{more}.]")
+        told = [_in_words(edit, effective, entry, given) for edit in effective]
+        void = [f"{markdown.code(str(edit))} has no effect: {reason}" for edit, reason in idle.items()]
+        st.markdown(f":small[{' '.join(_sentence(some) for some in (told, void) if some)}]")
     if problems:
         listed = "  \n".join(markdown.plain(problem) for problem in dict.fromkeys(problems))
         st.warning(f"Not all of this can be changed here.  \n{listed}", icon=":material/link_off:")
         st.button("Take away what does not fit", on_click=_keep, args=(list(found),), icon=":material/mop:")
-    return edits
+    return effective
 
 
-def _in_words(edit: Edit, entry: Entry, given: Given) -> str:
-    """What an edit does, in Markdown."""
+def _sentence(told: Sequence[str]) -> str:
+    """The first of what there is to tell, as one sentence."""
+    more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
+    joined = "; ".join([*told[:_MOST_TOLD], *more])
+    return f"{joined[0].upper()}{joined[1:]}."
+
+
+def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: Given) -> str:
+    """What one of the edits does beside the others, in Markdown."""
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
     head = f"{part}head {edit.layer + 1}-{edit.head + 1}"
-    who = "every token" if edit.query is None else word(queries, edit.query)
+    rows = ", ".join(word(queries, row) for row in exceptions(edit, edits))
+    but = f" but for {rows}" if rows else ""
+    who = f"every token{but}" if edit.query is None else word(queries, edit.query)
+    if edit.target is None and edit.query is None:
+        return f"{head} is silent{but}"
     if edit.target is None:
-        return f"{head} is silent" if edit.query is None else f"in {head}, {who} looks at nothing"
+        return f"in {head}, {who} looks at nothing"
     if edit.source is None:
         return f"in {head}, {who} looks at {word(keys, edit.target)} alone"
     moved = f"what {who} gives to {word(keys, edit.source)} goes to {word(keys, edit.target)}"

@@ -9,13 +9,20 @@ import streamlit as st
 
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.heads.ablation import Moved, moved
+from attnviz.errors import ModelNotSupported
+from attnviz.heads.ablation import LeftOut, Moved, moved
+from attnviz.heads.ablation import words_left_out as left_out
 from attnviz.trace import Floats, Kind
 from attnviz.translation.edit import Edit
 from attnviz.ui import caches, warm_up
 from attnviz.ui.heads.intervene.choices import Chosen
 
 _MOST_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
+
+# What is left out while the page waits: each token once, and all of them are read each time. That is about a
+# second's work on one core; of a model larger than the bundled BERT, fewer tokens are.
+_MOST_LEFT_OUT = 64
+_MOST_PRODUCTS = 1e11  # tokens² × parameters
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,21 @@ def effect(chosen: Chosen, place: int | None) -> Effect:
     """
     _ready(chosen.entry.name)
     return _effect(chosen.entry.name, chosen.stamp, chosen.given, chosen.written, place)
+
+
+def words_left_out(chosen: Chosen) -> LeftOut | None:
+    """How far the token's output turns without each of the words.
+
+    None where that would take long, where the model cannot be asked so, and of the text that an
+    encoder–decoder writes.
+    """
+    kind = "encoder" if chosen.entry.layers else "decoder"
+    tokens = len(chosen.queries)
+    products = tokens**2 * (chosen.entry.parameters or 0)
+    if chosen.kind != kind or tokens > _MOST_LEFT_OUT or products > _MOST_PRODUCTS:
+        return None
+    _ready(chosen.entry.name)
+    return _left_out(chosen.entry.name, chosen.stamp, chosen.given.text, chosen.query)
 
 
 def weights(chosen: Chosen) -> Floats | None:
@@ -119,6 +141,14 @@ def _effect(
             for rank, (number, label) in enumerate(zip(ids, loading.words(model, ids), strict=True), start=1)
         ]
     return Effect(moved(before, after), tuple(likely))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _left_out(model: str, stamp: str, text: str, place: int) -> LeftOut | None:  # noqa: ARG001 - stamp: a key
+    try:
+        return left_out(model, text, place)
+    except ModelNotSupported:
+        return None
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -8,28 +8,22 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Group
-from attnviz.heads.ablation import Numbers, angles
+from attnviz.heads.ablation import Numbers
 from attnviz.trace import Kind
 from attnviz.ui import caches, markdown
 from attnviz.ui.components.candidates import candidates
 from attnviz.ui.components.token_bars import Bar, token_bars
-from attnviz.ui.controls import choose_token
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.intervene import computed
+from attnviz.ui.heads.intervene import computed, scale
 from attnviz.ui.heads.intervene.choices import Chosen, word
 from attnviz.ui.heads.intervene.computed import Effect
+from attnviz.ui.heads.intervene.written import angle, cosine
 
 _TITLE = (
     "how far each token’s output turns (angle; bars and small numbers: 1 − cosine, 0 to the largest here)"
 )
 _PRONOUNS = ("il", "elle")
 _MOST_BARS = 48  # of a long text, the tokens that turn most
-
-
-def angle(turned: float) -> str:
-    """1 − cosine as an angle: "5.7°"; what is not nothing never reads as 0."""
-    told = f"{float(angles(turned)):.1f}°"
-    return "<0.1°" if told == "0.0°" and turned > 0 else told
 
 
 def draw(chosen: Chosen) -> int | None:
@@ -44,7 +38,7 @@ def draw(chosen: Chosen) -> int | None:
     if chosen.edits:
         found = computed.effect(chosen, place)
         with outputs:
-            _outputs(chosen, found)
+            _outputs(chosen, found, place)
         if place is None:
             st.markdown(f":small[{_why_nothing(chosen)}]")
         else:
@@ -56,12 +50,14 @@ def draw(chosen: Chosen) -> int | None:
     return place
 
 
-def _outputs(chosen: Chosen, found: Effect) -> None:
+def _outputs(chosen: Chosen, found: Effect, place: int | None) -> None:
     for at, (name, groups) in enumerate(_texts(chosen)):
         moved = _of_text(found, at)
         marked = chosen.query if _looks(chosen, at) else None
         where = f"{_cause(chosen)}, in {name}," if name else f"{_cause(chosen)},"
         st.markdown(_in_words(where, groups, moved, marked))
+        if marked is not None and moved.any():
+            scale.draw(chosen, place)
         _bars(f"moved {at}", name, groups, moved, marked)
 
 
@@ -72,11 +68,10 @@ def _place(chosen: Chosen) -> int | None:
         return None
     texts = _texts(chosen)
     groups = texts[-1][1]
-    options = [choosing.word_option(groups[place]) for place in places]
     masked = chosen.entry.expects == "masked"
     label = "Masked token" if masked else "What follows after"
-    begin = options[_opening(groups, places)] if not masked else options[0]
-    return places[options.index(choose_token("asked", label, options, begin, chosen.given))]
+    begin = 0 if masked else _opening(groups, places)
+    return places[choosing.word([groups[place] for place in places], chosen.given, label, "asked", begin)]
 
 
 def _cause(chosen: Chosen) -> str:
@@ -122,7 +117,7 @@ def _in_words(where: str, groups: Sequence[Group], moved: Numbers, marked: int |
     plain = [at for at, group in enumerate(groups) if not group.special]
     mean = float(moved[plain or slice(None)].mean())
     among = "all tokens but the special ones" if plain and len(plain) < len(groups) else "all tokens"
-    average = f"Over {among}, 1 − cosine is {_cosine(mean)} on average, an angle of {angle(mean)}."
+    average = f"Over {among}, 1 − cosine is {cosine(mean)} on average, an angle of {angle(mean)}."
     if marked is None:
         return f"{where} the output of {word(groups, most)} turns most, by {_how_far(moved[most])}. {average}"
     rank = int((moved > moved[marked]).sum()) + 1
@@ -136,12 +131,7 @@ def _in_words(where: str, groups: Sequence[Group], moved: Numbers, marked: int |
 
 
 def _how_far(turned: float) -> str:
-    return f"**{angle(float(turned))}** (1 − cosine {_cosine(float(turned))})"
-
-
-def _cosine(turned: float) -> str:
-    told = f"{turned:.4f}"
-    return "<0.0001" if told == "0.0000" and turned > 0 else told
+    return f"**{angle(float(turned))}** (1 − cosine {cosine(float(turned))})"
 
 
 def _bars(key: str, name: str, groups: Sequence[Group], moved: Numbers, marked: int | None) -> None:
@@ -153,7 +143,7 @@ def _bars(key: str, name: str, groups: Sequence[Group], moved: Numbers, marked: 
             "label": groups[at].label,
             "size": float(moved[at]) / longest,
             "written": angle(float(moved[at])),
-            "also": _cosine(float(moved[at])),
+            "also": cosine(float(moved[at])),
             "marked": at == marked,
         }
         for at in sorted(shown)

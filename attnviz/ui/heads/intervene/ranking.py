@@ -15,7 +15,7 @@ from attnviz.ui.components.head_map import head_map
 from attnviz.ui.controls import one_of
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.intervene.choices import Chosen
-from attnviz.ui.heads.intervene.effect import angle
+from attnviz.ui.heads.intervene.written import angle
 from attnviz.ui.heads.working import working
 from attnviz.ui.work import SERVER, Work
 
@@ -101,11 +101,14 @@ def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[fl
     layers = chosen.entry.layers_of(chosen.kind)
     values = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
     shown = size if by == EXPECTED else angles(size)
+    signs = 100 * size if by == EXPECTED else shown  # percent, or degrees
     texts = [["not tried yet"] * chosen.entry.heads for _ in range(layers)]
-    for edit, value, one in zip(silenced, shown, size, strict=True):
+    printed = [[""] * chosen.entry.heads for _ in range(layers)]
+    for edit, value, one, sign in zip(silenced, shown, size, signs, strict=True):
         if edit.kind == chosen.kind:
             values[edit.layer, edit.head] = value
             texts[edit.layer][edit.head] = told(float(one))
+            printed[edit.layer][edit.head] = f"{sign:.0f}"
     highest = float(size.max())
     kinds = len(chosen.entry.kinds)
     of_kind = f" ({chosen.kind} heads)" if kinds > 1 else ""
@@ -114,6 +117,7 @@ def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[fl
         title=f"{_TITLES[by]}{of_kind}",
         values=values,
         texts=[text for row in texts for text in row],
+        printed=[sign for row in printed for sign in row],
         low=(0.0, "0"),
         high=(float(np.nanmax(shown)) or 1.0, told(highest)),
         selected=(chosen.layer + 1, chosen.head + 1),

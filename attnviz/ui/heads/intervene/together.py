@@ -12,17 +12,18 @@ from attnviz.translation.edit import Edit
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.heads.intervene import ranking
 from attnviz.ui.heads.intervene.choices import Chosen
-from attnviz.ui.heads.intervene.effect import angle
+from attnviz.ui.heads.intervene.written import angle
 from attnviz.ui.heads.working import working
 from attnviz.ui.work import SERVER
 
 
 def draw(chosen: Chosen, place: int | None, by: str) -> None:
-    """Draw the button that begins it, or what came of it; nothing before all heads are ranked."""
+    """Draw the button that begins it, or what came of it; before all heads are ranked, what it waits for."""
+    st.header("How many heads can go?", anchor=False)
     alone = ranking.work(chosen, place).latest
     if alone is None or not alone.finished:
+        st.markdown("This needs the ranking above: it can begin when every head has been silenced alone.")
         return
-    st.header("How many heads can go?", anchor=False)
     st.markdown(
         "Silence is not additive: heads stand in for each other. So they are silenced **together**, one more "
         "each time, in the order of the ranking above; from its end, and from its head."

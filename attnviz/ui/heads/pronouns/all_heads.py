@@ -18,8 +18,9 @@ from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
+from attnviz.ui.heads.pronouns import headline
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, probability, share
+from attnviz.ui.heads.pronouns.figures import at_most, fine, interval, name_of, share, whom
 
 _COIN = 1 / 4  # of the pairs, a coin for each sentence is right in both
 _MOST_LISTED = 8
@@ -50,13 +51,16 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
         return
     scores = found.scores(looks)
     nearest, _, coin = pronouns.baselines(found.pairs)
-    _say(scores, progress, nearest, coin)
-    best = scores.ranking[0]
-    if still and best != (chosen.layer, chosen.head):
-        st.button(f"Open head {best[0] + 1}-{best[1] + 1}", on_click=choosing.open_head, args=best)
+    for paragraph in headline.paragraphs(scores, looks, nearest, coin, finished=progress.finished):
+        st.markdown(paragraph)
+    others = [each for each in headline.best(scores) if still and each != (chosen.layer, chosen.head)]
+    if others:
+        with st.container(horizontal=True):
+            for each in others:
+                st.button(f"Open head {name_of(each)}", on_click=choosing.open_head, args=each)
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        _map(chosen, scores, still)
+        _map(chosen, scores, looks, still)
     with right:
         _chart(chosen, scores, nearest, coin)
 
@@ -73,34 +77,7 @@ def left_out(found: Verdicts) -> None:
             st.markdown(f"… and {len(lines) - _MOST_NAMED} more sentences.")
 
 
-def _say(scores: Scores, progress: Progress[Verdicts], nearest: Baseline, coin: Baseline) -> None:
-    total = scores.total
-    best = scores.ranking[0]
-    so_far = "" if progress.finished else " so far"
-    st.markdown(
-        f"Best{so_far}: {_resolves(scores, best)} ({100 * CONFIDENCE:g} % interval "
-        f"{interval(int(scores.pairs[best]), total)}), and gives what is compared "
-        f"{fine(float(scores.given[best]))} of its weight. Always the nearest noun: "
-        f"{share(nearest.pairs, 1)}. A coin for each sentence: {share(coin.pairs, 1)}. But a coin changes "
-        "sides often and a head seldom: see below how often it turns the right way."
-    )
-    looking = next((each for each in scores.ranking if scores.given[each] >= HARDLY), best)
-    if looking != best:
-        st.markdown(
-            f"Of the heads that give it {fine(HARDLY)} or more, {_resolves(scores, looking)}, "
-            f"the most, with {fine(float(scores.given[looking]))} of its weight there."
-        )
-
-
-def _resolves(scores: Scores, place: tuple[int, int]) -> str:
-    right = int(scores.pairs[place])
-    return (
-        f"**head {place[0] + 1}-{place[1] + 1}** resolves **{right} of {scores.total} pairs, "
-        f"{share(right, scores.total)}**"
-    )
-
-
-def _map(chosen: Chosen, scores: Scores, still: bool) -> None:
+def _map(chosen: Chosen, scores: Scores, looks: Looks, still: bool) -> None:
     total = scores.total
     best = int(scores.pairs.max()) / total
     head_map(
@@ -108,7 +85,8 @@ def _map(chosen: Chosen, scores: Scores, still: bool) -> None:
         title="Pairs resolved, on one scale for all heads",
         values=(scores.pairs / total).astype(np.float32),
         texts=[
-            f"{pairs} of {total} pairs resolved ({share(pairs, total)}), {fine(given)} of its weight there"
+            f"{pairs} of {total} pairs resolved ({share(pairs, total)}), {fine(given)} of its weight on "
+            f"{whom(looks)}"
             for pairs, given in zip(scores.pairs.ravel().tolist(), scores.given.ravel(), strict=True)
         ],
         low=(0.0, "0 %"),
@@ -124,7 +102,7 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
     pairs = [int(scores.pairs[each]) for each in ranking]
     bounds = np.array([wilson(right, total) for right in pairs])
     places = np.arange(1, len(ranking) + 1)
-    names = [f"{layer + 1}-{head + 1}" for layer, head in ranking]
+    names = [name_of(each) for each in ranking]
     ends = [1, len(ranking)]
     open_at = ranking.index((chosen.layer, chosen.head)) + 1
     curves(
@@ -152,7 +130,7 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
                 "always the nearest noun",
                 ends,
                 [100 * nearest.pairs] * 2,
-                dash="dot",
+                dash="dashdot",
                 colour="muted",
                 points=[],
             ),
@@ -167,40 +145,42 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
             f"{len(ranking)} heads from the best, {names[0]} with {share(pairs[0], total)}, to the last with "
             f"{share(pairs[-1], total)}. Head {chosen.name} is number {open_at}."
         ),
-        filename=f"pronouns-{_file_name(chosen)}",
+        filename=f"pronouns-{_filename_of(chosen)}",
     )
-    st.markdown(f":small[Dotted: head {chosen.name}, number {open_at} of {len(ranking)}.]")
+    st.markdown(f":small[The larger point: head {chosen.name}, number {open_at} of {len(ranking)}.]")
 
 
 def table(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
     """Draw the best heads as a table, all of them on demand, and a way to save them."""
     scores, baselines = found.scores(looks), pronouns.baselines(found.pairs)
     rows = scores.ranking
-    st.markdown(_lines(scores, rows[:_MOST_LISTED], baselines))
+    st.markdown(_lines(scores, looks, rows[:_MOST_LISTED], baselines))
     with st.expander(f"All {len(rows)} heads"):
-        st.markdown(_lines(scores, rows, baselines))
+        st.markdown(_lines(scores, looks, rows, baselines))
         st.download_button(
             "Save all figures (CSV)",
             csv_text(command.HEADER, command.rows(scores)),
-            f"attnviz-pronouns-{_file_name(chosen)}.csv",
+            f"attnviz-pronouns-{_filename_of(chosen)}.csv",
             "text/csv",
             icon=":material/download:",
             on_click="ignore",
         )
 
 
-def _file_name(chosen: Chosen) -> str:
+def _filename_of(chosen: Chosen) -> str:
     """The model's name as a part of a file's."""
     return re.sub(r"[^\w.-]+", "-", chosen.entry.name).strip("-")
 
 
-def _lines(scores: Scores, heads: Sequence[tuple[int, int]], baselines: Sequence[Baseline]) -> str:
+def _lines(
+    scores: Scores, looks: Looks, heads: Sequence[tuple[int, int]], baselines: Sequence[Baseline]
+) -> str:
     total = scores.total
-    lines = ["| Head | Pairs resolved | Sentences right | Weight there |", "|---|---|---|---|"]
+    lines = [f"| Head | Pairs resolved | Sentences right | Weight on {whom(looks)} |", "|---|---|---|---|"]
     for each in heads:
         pairs, sentences = int(scores.pairs[each]), int(scores.sentences[each])
         lines.append(
-            f"| {each[0] + 1}-{each[1] + 1} | **{share(pairs, total)}** ({interval(pairs, total)}) "
+            f"| {name_of(each)} | **{share(pairs, total)}** ({interval(pairs, total)}) "
             f"| {share(sentences, 2 * total)} ({interval(sentences, 2 * total)}) "
             f"| {fine(float(scores.given[each]))} |"
         )
@@ -210,12 +190,12 @@ def _lines(scores: Scores, heads: Sequence[tuple[int, int]], baselines: Sequence
     return "\n".join(lines)
 
 
-def by_chance(scores: Scores) -> None:
+def by_chance(scores: Scores, looks: Looks) -> None:
     """Say what the best head owes to being the best of many."""
     heads = scores.pairs.size
     coins = expected_best([scores.total] * heads, _COIN)
     best = scores.ranking[0]
-    luck = probability(scores.by_chance(*best))
+    luck = at_most(scores.by_chance(*best))
     with st.expander("Is the best head only lucky?"):
         st.markdown(
             f"The best of {heads} is best partly by luck. If {heads} people tossed a coin for each sentence, "
@@ -223,12 +203,12 @@ def by_chance(scores: Scores) -> None:
             "are no coins: most prefer the same noun in both sentences, and resolve almost nothing.\n\n"
             "So ask of the pairs in which a head changes sides: how often is that the right way? Blindly, it "
             "would be half. If every head here changed sides as often as it does, but blindly, the best "
-            f"would resolve {scores.best_by_chance:.1f} pairs on average. Head {best[0] + 1}-{best[1] + 1} "
+            f"would resolve {scores.best_by_chance:.1f} pairs on average. Head {name_of(best)} "
             f"resolves {scores.pairs[best]}, and turns the wrong way in {scores.wrong[best]}: the "
-            f"probability that any of {heads} blind heads does so well is {luck} or less "
+            f"probability that any of {heads} blind heads does so well is {luck} "
             "(exact sign test, Bonferroni’s correction).\n\n"
             "Intervals are Wilson’s (1927), each of one head; they know nothing of its being the best. "
             "For single sentences they take all sentences as independent, which the two of a pair are not."
-            "\n\n**Weight there**: how much of its weight the head gives to what is compared, on average. A "
-            "head may prefer the right one of two nouns that it hardly looks at."
+            f"\n\n**Weight on {whom(looks)}**: how much of its weight the head gives {whom(looks)}, on "
+            "average. A head may prefer the right one of two nouns that it hardly looks at."
         )

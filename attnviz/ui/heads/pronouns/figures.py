@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from attnviz.analysis.intervals import wilson
 from attnviz.heads.pairs import Reading
+from attnviz.heads.pronouns import Looks, Scores
 from attnviz.ui import markdown
 
 HARDLY = 0.05
 """A head that gives less of its weight than this hardly looks there."""
+
+_LUCKY = 0.05  # what is more probable than this is put down to luck
 
 
 def share(right: float, total: int) -> str:
@@ -28,11 +31,29 @@ def interval(right: int, total: int) -> str:
     return _percent(f"{100 * low:.0f}–{100 * high:.0f}")
 
 
-def probability(chance: float) -> str:
-    """A probability: "0.7 %", "23 %", or "less than 0.1 %"."""
+def name_of(place: tuple[int, int]) -> str:
+    """A head's name, as in Clark et al. 2019: "4-2"."""
+    return f"{place[0] + 1}-{place[1] + 1}"
+
+
+def whom(looks: Looks) -> str:
+    """What is looked at: "the two nouns", or "the pronoun"."""
+    return "the two nouns" if looks == "pronoun" else "the pronoun"
+
+
+def at_most(chance: float) -> str:
+    """A bound of a probability: "at most 0.7 %", "at most 23 %", or "less than 0.1 %"."""
     if chance < 0.001:
         return f"less than {_percent('0.1')}"
-    return _percent(f"{100 * chance:.1f}" if chance < 0.1 else f"{100 * chance:.0f}")
+    return f"at most {_percent(f'{100 * chance:.1f}' if chance < 0.1 else f'{100 * chance:.0f}')}"
+
+
+def luck(scores: Scores, place: tuple[int, int]) -> str:
+    """Whether luck explains how often the head turns the right way, with so many heads to choose from."""
+    heads, chance = scores.pairs.size, scores.by_chance(*place)
+    if chance > _LUCKY:
+        return f"With {heads} heads to choose from, luck explains that."
+    return f"That any of {heads} blind heads does so well has a probability of {at_most(chance)} (sign test)."
 
 
 def sentence(reading: Reading) -> str:

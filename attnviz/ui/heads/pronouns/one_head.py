@@ -7,12 +7,10 @@ import streamlit as st
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.capture.catalogue import Trained
 from attnviz.heads import pronouns
-from attnviz.heads.pronouns import Looks, Scores, Verdicts
+from attnviz.heads.pronouns import Looks, Verdicts
 from attnviz.translation.variants import VARIANTS
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, probability, share
-
-_LUCKY = 0.05  # what is more probable than this is put down to luck
+from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, luck, share
 
 
 def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
@@ -37,7 +35,7 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
     if turns:
         st.markdown(
             f"{stays} In {turns} it changes sides: **{pairs} times the right way**, {wrong} times the wrong "
-            f"way; blindly, that would be half and half. {_luck(scores, place)} It leans the right way in "
+            f"way; blindly, that would be half and half. {luck(scores, place)} It leans the right way in "
             f"{leans} pairs, {share(leans, total)} ({interval(leans, total)}); moved at random, in half."
         )
     else:
@@ -53,14 +51,6 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
         ":small[A weight says what was read, not why. Whether this head matters, the next page tries out.]"
     )
     _onward(chosen, found)
-
-
-def _luck(scores: Scores, place: tuple[int, int]) -> str:
-    """Whether luck explains how often the head turns the right way, with so many heads to choose from."""
-    heads, chance = scores.pairs.size, scores.by_chance(*place)
-    if chance > _LUCKY:
-        return f"With {heads} heads to choose from, luck explains that."
-    return f"That any of {heads} blind heads does so well has a probability of {probability(chance)} or less."
 
 
 def _onward(chosen: Chosen, found: Verdicts) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span
 from attnviz.capture import loading
 from attnviz.capture.given import Given
@@ -14,13 +14,12 @@ from attnviz.heads.pairs import Pair
 from attnviz.heads.pronouns import Looks
 from attnviz.trace import Trace
 from attnviz.ui import caches, links, markdown
-from attnviz.ui.controls import choose_token
+from attnviz.ui.explore.sentences import ONE_CHANGED
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.pronouns import cases
 from attnviz.ui.heads.pronouns.choices import Chosen
 from attnviz.ui.heads.pronouns.figures import fine, share
 
-_PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 _MOST_NAMED = 12
 
 
@@ -42,13 +41,18 @@ def _typed(chosen: Chosen) -> Pair:
     opening = pairs.bundled()[0].readings
     if not (begun := _stands("text")):
         st.session_state["text"], st.session_state["other"] = (reading.text for reading in opening)
-    elif not _stands("other"):
-        st.session_state["other"] = begun
+    elif "other" not in st.session_state and not links.named("other"):
+        st.session_state["other"] = _partner(begun)
     one_column, other_column = st.columns(2)
     with one_column:
         text = st.text_input("First sentence", key="text", bind="query-params")
     with other_column:
-        other = st.text_input("Second sentence", key="other", bind="query-params")
+        other = st.text_input("Second sentence", key="other", bind="query-params", placeholder=ONE_CHANGED)
+    if text.strip() and not other.strip():
+        raise AttnvizError(
+            "Type a second sentence: the first one again, with one word changed so that the pronoun means "
+            "something else."
+        )
     tokens = loading.tokens(chosen.entry.name, text)
     loading.tokens(chosen.entry.name, other)
     shown = Shown(tokens, text, hide_special=True, merge_words=True)
@@ -58,7 +62,7 @@ def _typed(chosen: Chosen) -> Pair:
     spans = []
     for column, (key, label), begin in zip(st.columns(3), asked, suggested, strict=True):
         with column:
-            place = _word(shown.groups, given, label, key, begin)
+            place = choosing.word(shown.groups, given, label, key, begin)
             spans.append(_span(shown, place))
     return pairs.typed(text, other, spans[0], (spans[1], spans[2]))
 
@@ -67,12 +71,16 @@ def _stands(key: str) -> str:
     """What stands in a box, or will do so by the link; "" for nothing."""
     if key in st.session_state:
         return str(st.session_state[key] or "")
-    return next(iter(links.asked(key)), "")
+    return "".join([*links.asked(key), *st.query_params.get_all(key)][-1:])
 
 
-def _word(groups: tuple[Group, ...], given: Given, label: str, key: str, begin: int) -> int:
-    options = [choosing.word_option(group) for group in groups]
-    return options.index(choose_token(key, label, options, options[begin], given))
+def _partner(text: str) -> str:
+    """The other sentence of the pair that this one is known from; "" where none is."""
+    for pair in pairs.bundled():
+        one, two = (reading.text for reading in pair.readings)
+        if text in (one, two):
+            return two if text == one else one
+    return ""
 
 
 def _span(shown: Shown, place: int) -> Span:
@@ -91,7 +99,7 @@ def _suggested(shown: Shown, text: str, other: str) -> tuple[int, int, int]:
             return first, second, third
     spans = [_span(shown, place) for place in range(len(shown))]
     words = [text[span.start : span.end].casefold() for span in spans]
-    named = [place for place, word in enumerate(words) if word in _PRONOUNS]
+    named = [place for place, word in enumerate(words) if word in choosing.PRONOUNS]
     pronoun = named[-1] if named else len(words) - 1
     before = max(pronoun - 2, 0)
     return pronoun, min(1, before), before

@@ -26,12 +26,16 @@ def draw(chosen: Chosen) -> None:
     listed = st.container(border=True)
     with listed:
         which = cases.choose()
+    latest = None
     if given:
         with overview:
             latest = _read(chosen, given, looks)
+    with listed:
         if latest is not None and latest.found.pairs:
-            with listed:
-                cases.draw(chosen, latest.found, looks, which)
+            cases.draw(chosen, latest.found, looks, which)
+        else:
+            reads = given and runs(computing.verdicts(chosen, given))
+            st.markdown("This list comes when all pairs are read." if reads else "No pair has been read.")
     with st.container(border=True):
         own.draw(chosen, looks)
 
@@ -56,6 +60,6 @@ def _read(chosen: Chosen, given: Sequence[Pair], looks: Looks) -> Progress[Verdi
             all_heads.table(chosen, latest.found, looks)
         with right.container(border=True):
             one_head.draw(chosen, latest.found, looks)
-        all_heads.by_chance(latest.found.scores(looks))
+        all_heads.by_chance(latest.found.scores(looks), looks)
     all_heads.left_out(latest.found)
     return latest
