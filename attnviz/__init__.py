@@ -37,6 +37,7 @@ __all__ = [
     "AttnvizError",
     "Block",
     "Candidate",
+    "Edit",
     "EmptyText",
     "Figure",
     "InvalidEdit",
@@ -100,8 +101,9 @@ def trace(
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
-        edits: changes to the model's attention, each as `attnviz.translation.edit.Edit` writes it. The
-            trace's weights are those that the model went on with.
+        edits: changes to the model's attention, each as `attnviz.Edit` writes it: "encoder 4-2" silences
+            head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
+            the last one counts. The trace's weights are those that the model went on with.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
@@ -134,6 +136,7 @@ def predictions(
     Returns:
         A prediction for each place. There are none if no masked token was typed, nor if the model expects
         nothing: "minilm" was saved without a head for predictions, and so were models that sort texts.
+        Nor are there any for the translators: the page Translate shows their probabilities, this does not.
 
     Raises:
         AttnvizError, TypeError: as `trace` does.
@@ -168,8 +171,9 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
 
 
 def _edits(edits: Sequence[str]) -> tuple[Edit, ...]:
-    if isinstance(edits, str) or not all(isinstance(edit, str) for edit in edits):
-        raise TypeError(f"edits must be a list of str, not {edits!r:.40}.")
+    listed = isinstance(edits, Sequence) and not isinstance(edits, str)
+    if not listed or not all(isinstance(edit, str) for edit in edits):
+        raise TypeError(f'edits must be a list of str, such as ["encoder 4-2"], not {edits!r:.40}.')
     return tuple(Edit.parse(edit) for edit in edits)
 
 

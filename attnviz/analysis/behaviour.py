@@ -46,6 +46,7 @@ class _Rule:
 
 _LEFT_OUT = "with special tokens left out"
 _WITH = "special tokens counted"
+_LOOKED_AT = "special tokens left out where they look, counted where they are looked at"
 _SHARE = "at least {least} of its attention, and at least twice an even share,"
 
 # Set on a dozen sentences so that each finds some heads of the bundled BERT, but not half of all.
@@ -67,8 +68,13 @@ _RULES = (
         1.1,
         f"gives the other sentence {{least}} or more, and at least 1.1 times an even share, {_LEFT_OUT}",
     ),
-    _Rule("first", 0.60, 2.0, f"gives {{first}} {_SHARE} {_WITH}"),
-    _Rule("separator", 0.0, 1.5, "gives {separator} at least 1.5 times an even share of its attention"),
+    _Rule("first", 0.60, 2.0, f"gives {{first}} {_SHARE} {_LOOKED_AT}"),
+    _Rule(
+        "separator",
+        0.0,
+        1.5,
+        f"gives {{separator}} at least 1.5 times an even share of its attention, {_LOOKED_AT}",
+    ),
     _Rule("punctuation", 0.20, 2.0, f"gives punctuation marks {_SHARE} {_LEFT_OUT}"),
     _Rule(
         "same word",
@@ -92,7 +98,7 @@ _RULES = (
 
 NAMES = tuple(rule.name for rule in _RULES)
 COUNTED = ("same place", "first", "separator")
-"""The behaviours that are computed with special tokens, as the picture shows them before any are hidden."""
+"""The behaviours that count what special tokens get, as the picture shows it before any are hidden."""
 
 
 def behaviours(
@@ -102,7 +108,8 @@ def behaviours(
 
     All but "same place", "first" and "separator" are computed with special tokens left out and the rows
     rescaled, since [CLS] and [SEP] otherwise drown everything (Clark et al. 2019, §3); hiding them in the
-    picture changes nothing here. Where word pieces are merged, "token" means word.
+    picture changes nothing here. "first" and "separator" count what special tokens get, and leave out what
+    they give. Where word pieces are merged, "token" means word.
 
     Args:
         weights: [layer, head, query, key], the model's.

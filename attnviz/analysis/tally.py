@@ -41,7 +41,7 @@ class Rule:
 
 
 _LEFT_OUT = "special tokens left out, rows rescaled"
-_COUNTED = "special tokens counted"
+_COUNTED = "special tokens left out where they look, counted where they are looked at"
 _ANY = "every sentence"
 _TWO = "sentences of two tokens or more"
 

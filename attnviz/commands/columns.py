@@ -45,3 +45,8 @@ def interval(low: float, high: float) -> str:
 def share(part: float, total: int) -> str:
     """A share with one decimal: "18.4 %"; of nothing, "–"."""
     return f"{100 * part / total:.1f} %" if total else "–"
+
+
+def plural(number: int, thing: str) -> str:
+    """So many of a thing: "1 line", "1,204 lines"."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -16,15 +16,23 @@ from attnviz.analysis.shown import visible_text
 from attnviz.analysis.tally import RULES, Figures, Rule, Tally
 from attnviz.capture import loading
 from attnviz.capture.catalogue import Entry
+from attnviz.commands.columns import plural
 from attnviz.commands.placing import check_place, written
+from attnviz.commands.reading import STDIN
 from attnviz.commands.resuming import counted, job_of
 from attnviz.commands.telling import progress
-from attnviz.errors import AttnvizError
+from attnviz.errors import AttnvizError, quoted
 from attnviz.heads import findings_file, on_ray
-from attnviz.heads.corpus import Corpus, Engine, Found, locally
+from attnviz.heads.corpus import PART, Corpus, Engine, Found, locally
+
+PIPED = "standard input"
+"""What messages call a text that comes through the pipe."""
 
 MOST_TOLD = 10
 """How many of the lines that could not be read are told; the NPZ file names more."""
+
+MOST_REASONS = 3
+"""How many of them are told if nothing else was read."""
 
 HEADER = ("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention")
 """The columns of the table in a CSV file."""
@@ -36,12 +44,17 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "heads",
         help="what each head does over a text of many sentences",
         description="What each head of a model does over a text of many sentences, one a line: how much it "
-        "looks at the token before, at itself, at punctuation, how far away … with the mean, the standard "
-        "deviation, and what a head would get that shares its attention evenly. Ctrl-C keeps what is done; "
-        "the same command goes on from there.",
+        "looks at the token before, at itself, at punctuation, how far away … with the mean, ± the standard "
+        "deviation of the sentences' scores (of all n of them, divided by n), and what a head would get that "
+        "shares its attention evenly. Ctrl-C keeps what is done; the same command goes on from there.",
         epilog="example: python -m attnviz heads corpus.txt --model minilm --out heads.csv",
     )
-    command.add_argument("text", type=Path, metavar="FILE", help="a text in UTF-8, one sentence a line")
+    command.add_argument(
+        "text",
+        type=Path,
+        metavar="FILE",
+        help=f"a text in UTF-8, one sentence a line; {STDIN}: standard input",
+    )
     command.add_argument(
         "--model",
         default="minilm",
@@ -60,7 +73,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--keep", type=Path, metavar="FILE", help="where unfinished work is kept (in this folder)"
     )
     engine = command.add_argument_group(
-        "engine", "Ray shares the work out; it is an optional extra: requirements-ray.txt."
+        "engine",
+        f"Ray shares the work out, {PART:,} lines at a time, and Ctrl-C then keeps the parts that are whole. "
+        "It is an optional extra: requirements-ray.txt.",
     )
     engine.add_argument(
         "--engine", choices=("local", "ray"), default="local", help="who does the work (local)"
@@ -76,10 +91,12 @@ def run_heads(arguments: argparse.Namespace) -> None:
     if arguments.top < 1:
         raise AttnvizError("--top needs a number of heads: 1 or more.")
     _check_out(arguments)
-    corpus = Corpus.from_file(arguments.text)
+    corpus = _corpus(arguments.text)
     with progress() as tell:
         entry = loading.open_model(arguments.model, tell)
     found = counted(corpus, entry, engine, arguments.keep)
+    if not found.tally.sentences:
+        raise AttnvizError(_none_read(found, entry, corpus))
     sys.stdout.write("".join(f"{visible_text(line)}\n" for line in told(found, entry, corpus, arguments.top)))
     if arguments.out is None:
         sys.stdout.write("Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n")
@@ -93,8 +110,8 @@ def told(found: Found, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
     tally = found.tally
     layers, heads = tally.shape
     yield (
-        f"{entry.name}: {layers} layers × {heads} heads, over {int(tally.sentences):,} sentences of "
-        f"{corpus.name} ({int(tally.tokens):,} tokens)"
+        f"{entry.name}: {plural(layers, 'layer')} × {plural(heads, 'head')}, over "
+        f"{plural(int(tally.sentences), 'sentence')} of {corpus.name} ({plural(int(tally.tokens), 'token')})"
     )
     if found.empty:
         yield f"Empty lines: {found.empty:,}."
@@ -127,7 +144,15 @@ def _told_of(figures: Figures, top: int) -> Iterator[str]:
                 figures.baseline[layer],
             )
         )
+        if figures.count[layer] == 1:
+            deviation = "–"  # one number does not vary
         yield f"  head {f'{layer + 1}-{head + 1}':<6} {mean:>7} ± {deviation:<7} even attention {even}"
+
+
+def _none_read(found: Found, entry: Entry, corpus: Corpus) -> str:
+    """That there are no figures, and what is wrong with the first lines."""
+    reasons = " ".join(f"Line {skipped.line:,}: {skipped.why}" for skipped in found.named[:MOST_REASONS])
+    return f"{quoted(entry.name)} can read no sentence of {quoted(corpus.name)}. {reasons}"
 
 
 def _number(number: float, rule: Rule) -> str:
@@ -151,6 +176,10 @@ def table(tally: Tally) -> str:
     return text.getvalue()
 
 
+def _corpus(text: Path) -> Corpus:
+    return Corpus.from_bytes(sys.stdin.buffer.read(), PIPED) if str(text) == STDIN else Corpus.from_file(text)
+
+
 def _engine(arguments: argparse.Namespace) -> Engine:
     if arguments.engine == "local":
         if arguments.workers is not None or arguments.address is not None:
@@ -167,9 +196,11 @@ def _check_out(arguments: argparse.Namespace) -> None:
     if out is None:
         return
     if out.suffix.lower() == ".npz":
-        check_place(out, arguments.force, _is_kept, "file of attnviz heads", ".npz")
+        check_place(out, arguments.force, _is_kept, "file of attnviz heads", ".npz", inputs=[arguments.text])
     else:
-        check_place(out, arguments.force, _is_table, "table of attnviz heads", ".csv")
+        check_place(
+            out, arguments.force, _is_table, "table of attnviz heads", ".csv", ".npz", inputs=[arguments.text]
+        )
 
 
 def _write(out: Path, corpus: Corpus, entry: Entry, found: Found) -> None:

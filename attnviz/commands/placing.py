@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attnviz.errors import AttnvizError
 
 
-def check_place(out: Path, force: bool, ours: Callable[[Path], bool], what: str, suffix: str) -> None:
+def check_place(
+    out: Path,
+    force: bool,
+    ours: Callable[[Path], bool],
+    what: str,
+    *suffixes: str,
+    inputs: Sequence[Path] = (),
+) -> None:
     """Whether a file may be written there: one of the same sort may be replaced, and no other.
 
     Args:
@@ -16,17 +23,23 @@ def check_place(out: Path, force: bool, ours: Callable[[Path], bool], what: str,
         force: replace whatever lies there, and call it whatever is asked.
         ours: tells whether an existing file is of the same sort.
         what: that sort, as a person calls it: "trace of this attnviz".
-        suffix: how such a file's name ends, if it has an ending.
+        suffixes: how such a file's name ends, if it has an ending; or that of another sort of the command.
+        inputs: what the command reads. It is never written over, not even by force.
 
     Raises:
         AttnvizError: there is no such folder, the name ends like one of another sort, or something else lies
             there that would be lost.
     """
-    if str(out) == "-":
-        raise AttnvizError(f"--out needs the name of a file, such as attention{suffix}.")
-    if out.suffix.lower() not in ("", suffix) and not force:
+    if any(out.exists() and each.exists() and out.samefile(each) for each in inputs):
         raise AttnvizError(
-            f"{out} would be a {what}, whose name ends in {suffix}. Choose {out.with_suffix(suffix)}, or say "
+            f"{out} is what is read here, and it would be lost. Choose another file for --out."
+        )
+    if str(out) == "-":
+        raise AttnvizError(f"--out needs the name of a file, such as attention{suffixes[0]}.")
+    if out.suffix.lower() not in ("", *suffixes) and not force:
+        better = " or ".join(str(out.with_suffix(suffix)) for suffix in suffixes)
+        raise AttnvizError(
+            f"{out} would be a {what}, whose name ends in {' or '.join(suffixes)}. Choose {better}, or say "
             "--force."
         )
     if not out.parent.is_dir():

@@ -11,7 +11,7 @@ from pathlib import Path
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.analysis.shown import visible_text
 from attnviz.capture import loading
-from attnviz.commands.columns import aligned, begins_with, csv_text, interval, share
+from attnviz.commands.columns import aligned, begins_with, csv_text, interval, plural, share
 from attnviz.commands.placing import check_place, written
 from attnviz.commands.telling import progress, show_bar
 from attnviz.errors import AttnvizError
@@ -40,13 +40,17 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="how often each head looks at the word that a pronoun stands for",
         description="Pairs of sentences differ in a word or a few, which decide what the pronoun stands for. "
         "For every head: in how many pairs is it right in both sentences, and in how many sentences?",
-        epilog="example: python -m attnviz pronouns --model minilm --out heads.csv",
+        epilog="example: python -m attnviz pronouns --model minilm --out heads.csv. A line of --pairs: "
+        f"{pairs.EXAMPLE}",
     )
     command.add_argument(
         "--model", default="minilm", metavar="MODEL", help="a name, a folder, or a Hugging Face id (minilm)"
     )
     command.add_argument(
-        "--pairs", type=Path, metavar="FILE", help=f"other pairs, written as in {pairs.FILE.name} of attnviz"
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="other pairs, one a line, written as attnviz/heads/pairs.txt explains",
     )
     command.add_argument(
         "--looks",
@@ -62,7 +66,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_pronouns(arguments: argparse.Namespace) -> None:
     """Read the pairs, print the table, and write it."""
     if arguments.out is not None:
-        check_place(arguments.out, arguments.force, begins_with(HEADER), "table of heads", ".csv")
+        inputs = [] if arguments.pairs is None else [arguments.pairs]
+        check_place(
+            arguments.out, arguments.force, begins_with(HEADER), "table of heads", ".csv", inputs=inputs
+        )
     asked = pairs.bundled() if arguments.pairs is None else pairs.read(arguments.pairs)
     with progress() as tell:
         entry = loading.open_model(arguments.model, tell)
@@ -73,7 +80,7 @@ def run_pronouns(arguments: argparse.Namespace) -> None:
         )
     found = last(pronouns.resolve(asked, trace, kind), "pairs")
     if not found.pairs:
-        raise AttnvizError(f"The model can read none of the {len(asked)} pairs. {found.unread[0].why}")
+        raise AttnvizError(f"Of {plural(len(asked), 'pair')} the model can read none. {found.unread[0].why}")
     scores = found.scores(arguments.looks)
     sys.stdout.write(told(arguments.model, found, scores, arguments.looks == "pronoun"))
     if arguments.out is not None:
@@ -118,7 +125,11 @@ def told(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> st
             )
         )
     who = "the pronoun looks at the two nouns" if pronoun_looks else "the two nouns look at the pronoun"
-    lines = [f"{model}: {scores.total} pairs, {sentences} sentences; {who}.", *_unread(found.unread), ""]
+    lines = [
+        f"{model}: {plural(scores.total, 'pair')}, {plural(sentences, 'sentence')}; {who}.",
+        *_unread(found.unread),
+        "",
+    ]
     lines += aligned(table).splitlines()
     lines += [""] + [
         f"Baseline, {each.name}: both right {100 * each.pairs:.1f} %, sentences {100 * each.sentences:.1f} %."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attnviz.analysis.intervals import CONFIDENCE, wilson
 from attnviz.capture import loading
-from attnviz.commands.columns import aligned, begins_with, csv_text, interval, share
+from attnviz.commands.columns import aligned, begins_with, csv_text, interval, plural, share
 from attnviz.commands.placing import check_place, written
 from attnviz.commands.telling import progress
 from attnviz.errors import AttnvizError
@@ -86,7 +86,7 @@ def told(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str:
     who = "the dependent word looks" if looks == LOOKS[0] else "the word that it depends on looks"
     unread = f", {len(grammar.unread)} more could not be read" if grammar.unread else ""
     return (
-        f"{model}: {grammar.sentences} sentences{unread}; {who}.\n\n{aligned(table)}\n"
+        f"{model}: {plural(grammar.sentences, 'sentence')}{unread}; {who}.\n\n{aligned(table)}\n"
         f"INTERVAL: Wilson, {100 * CONFIDENCE:g} %. OFFSET: the best fixed distance, in words, in these very "
         f"sentences;\nthe best of {grammar.hits[0, 0].size} heads is chosen by them, too.\n"
     )

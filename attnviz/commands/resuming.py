@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from attnviz.capture.catalogue import Entry
+from attnviz.commands.columns import plural
 from attnviz.commands.telling import show_bar
 from attnviz.errors import AttnvizError
 from attnviz.heads import findings_file
@@ -50,28 +51,33 @@ def counted(corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = No
     """
     job = job_of(corpus, entry)
     keep = keep or Path(f"attnviz-heads-{hashlib.sha256(repr(job).encode()).hexdigest()[:8]}.npz")
-    whole = _begun(keep, job)
+    found = _begun(keep, job)
     kept_at = time.monotonic()
     try:
         with _shown() as show:
-            for step in over(corpus, entry.name, engine=engine, begun=whole):
+            for step in over(corpus, entry.name, engine=engine, begun=found):
+                found = step.found
                 show(step)
-                if step.found.whole:
-                    whole = step.found
-                    if time.monotonic() - kept_at > KEEP_SECONDS:
-                        findings_file.write(keep, job, whole)
-                        kept_at = time.monotonic()
-    except BaseException:
-        if whole is not None and whole.lines:
-            findings_file.write(keep, job, whole)
+                if time.monotonic() - kept_at > KEEP_SECONDS:
+                    findings_file.write(keep, job, found)
+                    kept_at = time.monotonic()
+    except BaseException as error:
+        if found is not None and found.lines:
+            findings_file.write(keep, job, found)
             sys.stderr.write(
-                f"\n{whole.lines:,} of {corpus.lines:,} lines are done and kept in {keep}. The same command "
-                "goes on from there.\n"
+                f"\n{_of(found.lines, corpus.lines)} done and kept in {keep}. The same command goes on from "
+                "there.\n"
             )
+        elif isinstance(error, KeyboardInterrupt):
+            sys.stderr.write("\nNothing was kept: no line was done yet.\n")
         raise
-    assert whole is not None  # noqa: S101 - it tells at least with what it began; for the type checker
+    assert found is not None  # noqa: S101 - it tells at least with what it began; for the type checker
     keep.unlink(missing_ok=True)
-    return whole
+    return found
+
+
+def _of(done: int, lines: int) -> str:
+    return f"{done:,} of {plural(lines, 'line')} {'is' if lines == 1 else 'are'}"
 
 
 def _begun(keep: Path, job: Job) -> Found | None:
@@ -89,7 +95,7 @@ def _begun(keep: Path, job: Job) -> Found | None:
             f"{keep} holds the work on another text, or with another model. Delete it, or choose another "
             "--keep FILE."
         )
-    sys.stderr.write(f"Going on from {keep}: {found.lines:,} of {job.lines:,} lines are done.\n")
+    sys.stderr.write(f"Going on from {keep}: {_of(found.lines, job.lines)} done.\n")
     return found
 
 
@@ -107,7 +113,7 @@ def _shown() -> Iterator[Callable[[Progress[Found]], None]]:
             first.append(step.done)
         spent = time.monotonic() - began
         speed = (step.done - first[0]) / spent if spent > 0 else 0.0
-        beside = f"{step.done:,} of {step.total:,} lines, {speed:,.0f} a second"
+        beside = f"{step.done:,} of {plural(step.total, 'line')}, {speed:,.0f} a second"
         if watched:
             show_bar(step.done / step.total, f"{beside}\033[K", sys.stderr)
         elif (tenth := 10 * step.done // step.total) > told:

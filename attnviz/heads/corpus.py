@@ -18,7 +18,7 @@ from attnviz.heads.memory import give_back
 from attnviz.heads.progress import Progress
 
 PART = 1_000
-"""How many lines are grouped by length together; what was found in them is kept when they are done."""
+"""How many lines are grouped by length together. More of them fill a batch better, and take more memory."""
 
 MOST_CHARACTERS = 100_000
 """A line of more is not even cut into tokens."""
@@ -62,7 +62,7 @@ class Found:
         skipped: how many lines could not be read.
         named: the first of those, by line; at most `MOST_NAMED`.
         parts: which parts of the text are counted to their ends, from 0, each of `PART` lines.
-        whole: whether nothing of any other part is counted, so that the work may be begun again from here.
+        single: which lines of other parts are counted, from 0.
     """
 
     tally: Tally
@@ -71,7 +71,7 @@ class Found:
     skipped: int = 0
     named: tuple[Skipped, ...] = ()
     parts: frozenset[int] = frozenset()
-    whole: bool = True
+    single: frozenset[int] = frozenset()
 
     def __add__(self, other: Found) -> Found:
         """What was found in both."""
@@ -85,7 +85,7 @@ class Found:
             skipped=self.skipped + other.skipped,
             named=tuple(sorted(self.named + other.named)[:MOST_NAMED]),
             parts=self.parts | other.parts,
-            whole=self.whole and other.whole,
+            single=self.single | other.single,
         )
 
     @property
@@ -168,7 +168,7 @@ class Corpus:
 
 
 class Part(NamedTuple):
-    """Some lines of a text, which are counted together.
+    """Lines of a text, which are counted together: those of a part that were not counted before.
 
     Attributes:
         number: which part it is, from 0.
@@ -221,7 +221,7 @@ def over(
         model: as `loading.load` takes it.
         measures: what else is summed in the same pass, by a name for each.
         engine: who does the work; the figures are the same to 1e-6.
-        begun: what was found before, by the same model, measures and text, and is `whole`.
+        begun: what was found before, at whatever step, by the same model, measures and text.
 
     Raises:
         AttnvizError: the model cannot be loaded, or does not read text.
@@ -231,10 +231,11 @@ def over(
         raise ModelNotSupported(f"{quoted(model)} looks at pictures. Choose a model that reads text.")
     found = Found(_nothing(model)) if begun is None else begun
     yield Progress(found.lines, corpus.lines, found)
-    for more, finished in engine(_parts(corpus, found.parts), model, measures or {}):
-        found = replace(found + more, whole=finished is not None)
+    for more, finished in engine(_parts(corpus, found), model, measures or {}):
+        found += more
         if finished is not None:
-            found = replace(found, parts=found.parts | {finished})
+            single = frozenset(line for line in found.single if line // PART != finished)
+            found = replace(found, parts=found.parts | {finished}, single=single)
         yield Progress(found.lines, corpus.lines, found)
 
 
@@ -246,9 +247,8 @@ def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[F
     """
     reader, entry = loading.load(model), models.entry(model)
     nothing = _nothing(model)
-    empty = sum(_is_empty(line) for _, line in part.lines)
-    if empty:
-        yield Found(nothing, empty=empty)
+    empty = frozenset(line for line, text in part.lines if _is_empty(text))
+    yield Found(nothing, empty=len(empty), single=empty)
     for line, text in part.lines:
         if (why := _unreadable(text)) is not None:
             yield _skipped(nothing, line, why)
@@ -260,7 +260,8 @@ def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[F
             yield _skipped(nothing, read.line, read.why)
         else:
             counted = tally(read.texts, read.tokens, read.weights, read.masks)
-            yield Found(counted, {name: measure(read) for name, measure in measures.items()})
+            sums = {name: measure(read) for name, measure in measures.items()}
+            yield Found(counted, sums, single=frozenset(read.lines))
             give_back()
 
 
@@ -271,16 +272,16 @@ def _nothing(model: str) -> Tally:
 
 
 def _skipped(nothing: Tally, line: int, why: str) -> Found:
-    return Found(nothing, skipped=1, named=(Skipped(line + 1, why),))
+    return Found(nothing, skipped=1, named=(Skipped(line + 1, why),), single=frozenset({line}))
 
 
-def _parts(corpus: Corpus, finished: frozenset[int]) -> Iterator[Part]:
-    """The parts that are not finished, one after the other; only one is held."""
+def _parts(corpus: Corpus, begun: Found) -> Iterator[Part]:
+    """The lines that are not counted, part by part; only one part is held."""
     lines = enumerate(corpus)
     number = 0
     while taken := tuple(islice(lines, PART)):
-        if number not in finished:
-            yield Part(number, taken)
+        if number not in begun.parts:
+            yield Part(number, tuple(line for line in taken if line[0] not in begun.single))
         number += 1
 
 

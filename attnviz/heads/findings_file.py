@@ -2,12 +2,15 @@
 
 Inside lie `header` (JSON as bytes: what was read with what, and which lines were not) and the sums of a
 `Tally`, each under its name. A file of unfinished work is of the same kind: its header says which parts are
-done.
+counted, and which lines of the others.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import struct
+import tokenize
 import zipfile
 import zlib
 from dataclasses import asdict, dataclass
@@ -20,10 +23,14 @@ from attnviz.analysis.tally import NAMES, Tally
 from attnviz.errors import AttnvizError, quoted
 from attnviz.heads.corpus import PART, Found, Skipped
 
-FORMAT = "attnviz heads"
-VERSION = 1
+# What numpy, zipfile and json say of bytes that they cannot read; their words help nobody here.
+_DAMAGED = (
+    *(ValueError, KeyError, TypeError, AttributeError, EOFError, OverflowError, MemoryError, RuntimeError),
+    *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 
-_MOST_QUOTED = 200  # characters of another library's complaint that the message repeats
+FORMAT = "attnviz heads"
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ def write(file: Path, job: Job, found: Found) -> None:
     Args:
         file: a path, taken as it is.
         job: what was computed.
-        found: as far as it came; `whole`. Sums of further measures are not written.
+        found: as far as it came. Sums of further measures are not written.
 
     Raises:
         OSError: the file cannot be written.
@@ -67,6 +74,7 @@ def write(file: Path, job: Job, found: Found) -> None:
         "skipped": found.skipped,
         "named": [asdict(skipped) for skipped in found.named],
         "parts": sorted(found.parts),
+        "single": sorted(found.single),
     }
     arrays: dict[str, Any] = found.tally.arrays()
     arrays["header"] = np.frombuffer(json.dumps(header).encode("ascii"), dtype=np.uint8)
@@ -86,25 +94,26 @@ def read(file: Path) -> tuple[Job, Found]:
         AttnvizError: it is no such file, of another version, or damaged.
         OSError: it cannot be opened.
     """
+    content = io.BytesIO(file.read_bytes())  # whatever fails from here on is no fault of the disk
     try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
+        with np.load(content, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
             _check(header, file.name)
             job = Job(**header["job"])
             return job, _found(header, Tally.from_arrays(archive, job.layers, job.heads))
-    except (AttnvizError, OSError):
+    except AttnvizError:
         raise
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         raise AttnvizError(
-            f"{quoted(file.name)} does not hold what heads do, or it is damaged "
-            f"({str(error).strip()[:_MOST_QUOTED]})."
+            f"{quoted(file.name)} does not hold what heads do, or it is damaged. Choose another file, or "
+            "delete this one if it is a damaged one of attnviz heads."
         ) from error
 
 
 def _check(header: dict[str, Any], name: str) -> None:
     """Whether this version wrote the file."""
     if header["format"] != FORMAT:
-        raise ValueError(f"it says that it is {header['format']!r}")
+        raise ValueError(header["format"])
     if (header["version"], header["part"], tuple(header["rules"])) != (VERSION, PART, NAMES):
         raise AttnvizError(
             f"{quoted(name)} was written by another version of attnviz. Delete it, or choose another file."
@@ -118,4 +127,5 @@ def _found(header: dict[str, Any], tally: Tally) -> Found:
         skipped=int(header["skipped"]),
         named=tuple(Skipped(int(each["line"]), str(each["why"])) for each in header["named"]),
         parts=frozenset(map(int, header["parts"])),
+        single=frozenset(map(int, header["single"])),
     )

@@ -18,7 +18,9 @@ FILE = Path(__file__).with_name("pairs.txt")
 MOST_PAIRS = 1_000
 """The most pairs of one file."""
 
-_EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
+EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
+"""A pair as it is written."""
+
 _FAMOUS = "famous:"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -142,7 +144,7 @@ def parse(text: str) -> tuple[Pair, ...]:
             " ".join([*wrong[:_MOST_TOLD], *([f"{more} more lines cannot be read."] if more > 0 else [])])
         )
     if not pairs:
-        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {_EXAMPLE}")
+        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
     if len(pairs) > MOST_PAIRS:
         raise AttnvizError(f"There are {len(pairs):,} pairs; at most {MOST_PAIRS:,} can be read at once.")
     return tuple(pairs)
@@ -221,12 +223,14 @@ def _check(parts: Sequence[str]) -> None:
     for sign, count, what in wanted:
         marked = [part for part in parts[1::2] if part.startswith(sign)]
         if len(marked) != count:
-            raise AttnvizError(f"it needs {what}, and has {len(marked)}. For example: {_EXAMPLE}")
+            raise AttnvizError(f"it needs {what}, and has {len(marked)}. For example: {EXAMPLE}")
         if not all(part[1:-1].strip() for part in marked):
-            raise AttnvizError(f"there is nothing between the {sign} and its end. For example: {_EXAMPLE}")
+            raise AttnvizError(f"there is nothing between the {sign} and its end. For example: {EXAMPLE}")
+    if [part[0] for part in parts[1::2] if part[0] != "{"] != ["[", "[", "*"]:
+        raise AttnvizError(f"the pronoun must stand behind both words in [ ]. For example: {EXAMPLE}")
     stray = next((sign for part in parts[::2] for sign in "[]*{}" if sign in part), None)
     if stray:
-        raise AttnvizError(f"there is a {stray} without its partner. For example: {_EXAMPLE}")
+        raise AttnvizError(f"there is a {stray} without its partner. For example: {EXAMPLE}")
 
 
 def _choices(written: str) -> list[tuple[str, str]]:

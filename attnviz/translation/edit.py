@@ -15,8 +15,15 @@ Edits = Sequence["Edit"]
 
 _NUMBER = "([1-9][0-9]{0,3})"
 _WRITTEN = re.compile(
-    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: {_NUMBER}?>{_NUMBER})?", re.ASCII
+    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
+    re.ASCII,
+)  # group 4 is the row: only where one is named can a key be named from which a weight moves
+_ALMOST = re.compile(
+    f"({'|'.join(get_args(Kind))}) ?{_NUMBER} ?- ?{_NUMBER}(?: {_NUMBER})?(?: ?{_NUMBER}? ?> ?{_NUMBER})?",
+    re.ASCII | re.IGNORECASE,
 )
+"""What differs from an edit only in its spaces and capitals."""
+
 _MOST_QUOTED = 40  # characters of an unreadable edit that its error message repeats
 
 
@@ -38,6 +45,9 @@ class Edit:
     - "encoder 2-1 9 >7" points that row at the seventh token,
     - "encoder 2-1 >7" points all of the head's rows there,
     - "encoder 2-1 9 2>7" moves what the row gave to the second token to the seventh.
+
+    Several edits are made one after the other, each of what the one before it left: of two that silence or
+    point the same row, the last one counts.
 
     Attributes:
         kind, layer, head: where.
@@ -84,13 +94,28 @@ class Edit:
         match = _WRITTEN.fullmatch(text)
         if match is None:
             asked = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
-            raise InvalidEdit(
-                f"“{asked}” is no edit. Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1, row 9, "
-                "what goes to key 2 goes to key 7."
-            )
-        kind, layer, head, *found = match.groups()
-        row = (None if number is None else int(number) - 1 for number in found)
-        return cls(cast("Kind", kind), int(layer) - 1, int(head) - 1, *row)
+            raise InvalidEdit(f"“{asked}” is no edit. {_remedy(text)}")
+        return _edit(match)
+
+
+def _edit(match: re.Match[str]) -> Edit:
+    kind, layer, head, *found = match.groups()
+    row = (None if number is None else int(number) - 1 for number in found)
+    return Edit(cast("Kind", kind.lower()), int(layer) - 1, int(head) - 1, *row)
+
+
+def _remedy(text: str) -> str:
+    """What to write instead of what is no edit."""
+    match = _ALMOST.fullmatch(" ".join(text.split())) if len(text) <= _MOST_QUOTED else None
+    if match is None:
+        return (
+            "Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1, row 9, "
+            "what goes to key 2 goes to key 7."
+        )
+    meant = _edit(match)
+    if meant.source is None and meant.query is not None and f"{meant.query + 1}>" in text:
+        return f"A space is missing before the >: “{meant}”. Or a row, if a weight is to move."
+    return f"Mind the spaces and small letters: “{meant}”."
 
 
 def by_place(
@@ -110,7 +135,8 @@ def by_place(
         place = (edit.kind, edit.layer)
         if place not in heads:
             raise InvalidEdit(
-                f"The edit names {edit.kind} layer {edit.layer + 1}, which this model does not have."
+                f"The edit names {edit.kind} layer {edit.layer + 1}, which this model does not have. Its "
+                f"layers: {_layers(heads)}."
             )
         if edit.head >= heads[place]:
             raise InvalidEdit(f"“{edit}” names head {edit.head + 1} of {heads[place]}.")
@@ -118,6 +144,14 @@ def by_place(
         place: tuple(tuple(edit for edit in one if (edit.kind, edit.layer) == place) for one in edits)
         for place in dict.fromkeys((edit.kind, edit.layer) for edit in named)
     }
+
+
+def _layers(places: Iterable[tuple[Kind, int]]) -> str:
+    """How many layers a model has of each kind: "encoder 1 to 6"."""
+    last: dict[Kind, int] = {}
+    for kind, layer in places:
+        last[kind] = max(last.get(kind, 0), layer + 1)
+    return ", ".join(f"{kind} {'1' if count == 1 else f'1 to {count}'}" for kind, count in last.items())
 
 
 def refuse_misfits(edits: Iterable[Edit], source: int, target: int) -> None:

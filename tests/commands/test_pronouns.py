@@ -90,7 +90,7 @@ def test_what_the_model_cannot_read_is_counted_and_named(run: Run, file: Path) -
     status, said, _ = run("pronouns", "--model", "translator", "--pairs", file)
     assert status == 0
     lines = said.splitlines()
-    assert lines[0].startswith("translator: 1 pairs, 2 sentences")
+    assert lines[0].startswith("translator: 1 pair, 2 sentences")
     assert lines[1] == f"{2 * (len(pairs.read(file)) - 1)} more sentences were left out:"
     assert "This model has never seen" in lines[2]
     assert lines[5].strip() == f"… and {2 * (len(pairs.read(file)) - 1) - 3} more."
@@ -106,8 +106,13 @@ def test_wrong_files_and_models_are_told(run: Run, tmp_path: Path) -> None:
     unread.write_text("The [sphinx] saw the [hydra] as *it* {sat > sphinx | ran > hydra}.", "utf-8")
     status, _, complaint = run("pronouns", "--model", "translator", "--pairs", unread)
     assert status == 2
-    assert complaint.startswith("The model can read none of the 1 pairs.")
+    assert complaint.startswith("Of 1 pair the model can read none.")
     assert run("pronouns", "--pairs", tmp_path / "nowhere.txt")[0] == 2
+    for arguments in ([], ["--force"]):
+        status, _, complaint = run("pronouns", "--pairs", wrong, "--out", wrong, *arguments)
+        assert status == 2
+        assert "is what is read here, and it would be lost" in complaint
+    assert wrong.read_text("utf-8") == "The dog slept.\n"
     other = tmp_path / "other.csv"
     other.write_text("name,place\n", "utf-8")
     for command in ("pronouns", "relations"):

@@ -93,19 +93,20 @@ def test_all_sums_lie_in_the_archive() -> None:
     assert run("corpus.txt", "--out", "heads.npz") == 0
 
 
+@pytest.mark.parametrize("done", [3, 4])  # in the midst of the second part, and at its end
 def test_what_is_broken_off_goes_on_by_the_same_command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    done: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
         for step in over(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
-            if step.done == 5:  # in the midst of the third part
+            if step.done > done:
                 raise KeyboardInterrupt
             yield step
 
     monkeypatch.setattr(resuming, "over", broken_off)
     assert run("corpus.txt", "--out", "heads.npz") == 130
     said = capsys.readouterr().err
-    assert "4 of 7 lines are done and kept in attnviz-heads-" in said
+    assert f"{done} of 7 lines are done and kept in attnviz-heads-" in said
     (kept,) = files() - {"corpus.txt"}
     begun: list[Found] = []
 
@@ -115,12 +116,60 @@ def test_what_is_broken_off_goes_on_by_the_same_command(
 
     monkeypatch.setattr(resuming, "over", going_on)
     assert run("corpus.txt", "--out", "heads.npz") == 0
-    assert f"Going on from {kept}: 4 of 7 lines are done." in capsys.readouterr().err
-    assert [each.lines for each in begun] == [4]
+    assert f"Going on from {kept}: {done} of 7 lines are done." in capsys.readouterr().err
+    assert [each.lines for each in begun] == [done]
     assert files() == {"corpus.txt", "heads.npz"}
     _, found = findings_file.read(Path("heads.npz"))
     for name, array in expected().tally.arrays().items():
         np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+
+
+def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
+        yield next(over(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(resuming, "over", broken_off)
+    assert run("corpus.txt") == 130
+    assert "Nothing was kept: no line was done yet." in capsys.readouterr().err
+    assert files() == {"corpus.txt"}
+
+
+def test_a_text_that_cannot_be_read_at_all_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("corpus.txt").write_text(f"{'word ' * 600}\n\n" * 4, "utf-8")
+    assert run("corpus.txt", "--out", "heads.csv") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "“minilm” can read no sentence of “corpus.txt”. Line 1: This text has 602 tokens" in said.err
+    assert "Line 5: " in said.err
+    assert "Line 7: " not in said.err
+    assert files() == {"corpus.txt"}
+
+
+def test_one_sentence_may_come_through_the_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A dog sat.\n")))
+    assert run("-") == 0
+    said = capsys.readouterr()
+    assert "over 1 sentence of standard input (6 tokens)" in said.out
+    assert "% ± – " in said.out
+    assert "± 0.0" not in said.out
+    assert "1 of 1 line," in said.err
+
+
+@pytest.mark.parametrize("out", ["corpus.txt", "./corpus.txt", "link.csv", "link.npz"])
+def test_the_text_itself_is_never_written_over(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("link.csv", "link.npz"):
+        Path(name).symlink_to("corpus.txt")
+    for force in ([], ["--force"]):
+        assert run("corpus.txt", "--out", out, *force) == 2
+        said = capsys.readouterr().err
+        assert "is what is read here, and it would be lost" in said
+        assert "--force" not in said
+    assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
 
 
 def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +177,8 @@ def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(resuming, "KEEP_SECONDS", 0.0)
     monkeypatch.setattr(findings_file, "write", lambda _file, _job, found: written.append(found.lines))
     assert run("corpus.txt") == 0
-    assert written == [0, 2, 4, 6, 7]
+    assert written == sorted(written)
+    assert set(written) == set(range(8))  # every sentence here is a batch of its own
 
 
 def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +207,7 @@ def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -
         (["corpus.txt", "--engine", "ray", "--workers", "0"], "1 or more"),
         (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
         (["corpus.txt", "--out", "letter.npz"], "is no file of attnviz heads"),
-        (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv"),
+        (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv or .npz. Choose heads.csv or heads.npz"),
         (["corpus.txt", "--out", "nowhere/heads.csv"], "There is no folder nowhere"),
         (["corpus.txt", "--keep", "nowhere/kept"], "cannot be kept in nowhere/kept"),
         (["corpus.txt", "--keep", "letter.npz"], "does not hold what heads do"),

@@ -88,7 +88,7 @@ def test_the_figures_are_those_of_every_sentence_alone() -> None:
     assert [skipped.line for skipped in found.named] == [5, 10]  # as an editor counts
     assert "602 tokens; the model reads at most 512" in found.named[0].why
     assert found.parts == {0, 1, 2, 3}
-    assert found.whole
+    assert not found.single
     done = [step.done for step in steps]
     assert done == sorted(done)
     assert (done[0], done[-1], steps[0].total) == (0, len(LINES), len(LINES))
@@ -105,14 +105,20 @@ def test_whoever_stops_goes_on_where_it_stopped() -> None:
     assert_same_figures(last(resumed).tally, expected.tally)
 
 
-def test_a_new_process_begins_where_a_part_was_whole() -> None:
+def test_a_new_process_begins_at_any_step() -> None:
     corpus = Corpus.from_text(TEXT)
-    steps = list(over(corpus, "minilm"))
-    begun = next(step.found for step in steps if step.found.whole and len(step.found.parts) == 2)
-    assert begun.lines == 6
-    again = list(over(corpus, "minilm", begun=begun))
-    assert again[0].done == 6
-    found, expected = last(again), last(steps)
+    measures = {"lines": lines_of}
+    steps = list(over(corpus, "minilm", measures))
+    assert any(step.found.single for step in steps)
+    for step in steps:
+        assert_it_goes_on_from(step, list(over(corpus, "minilm", measures, begun=step.found)), last(steps))
+
+
+def assert_it_goes_on_from(step: Progress[Found], again: Sequence[Progress[Found]], expected: Found) -> None:
+    """No line is counted twice, and none is left out."""
+    assert again[0].done == step.done
+    found = last(again)
+    assert (found.sums, found.single) == (expected.sums, frozenset())
     assert (found.parts, found.empty, found.skipped, found.named) == (
         expected.parts,
         expected.empty,
@@ -120,7 +126,6 @@ def test_a_new_process_begins_where_a_part_was_whole() -> None:
         expected.named,
     )
     assert_same_figures(found.tally, expected.tally)
-    assert not next(step for step in steps if step.done == 4).found.whole
 
 
 def test_of_many_bad_lines_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

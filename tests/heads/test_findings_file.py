@@ -22,7 +22,12 @@ def found() -> Found:
     for number, array in enumerate(sums.arrays().values(), 2):
         array[...] = np.arange(array.size).reshape(array.shape) + number
     return Found(
-        sums, empty=5, skipped=7, named=(Skipped(3, "“no”"), Skipped(11, "no")), parts=frozenset({0, 4})
+        sums,
+        empty=5,
+        skipped=7,
+        named=(Skipped(3, "“no”"), Skipped(11, "no")),
+        parts=frozenset({0, 4}),
+        single=frozenset({2_003, 7_001}),
     )
 
 
@@ -34,12 +39,12 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     for name, array in found().tally.arrays().items():
         assert np.array_equal(back.tally.arrays()[name], array)
     assert replace(back, tally=found().tally, sums={}) is not back
-    assert (back.empty, back.skipped, back.named, back.parts, back.whole) == (
+    assert (back.empty, back.skipped, back.named, back.parts, back.single) == (
         5,
         7,
         found().named,
         frozenset({0, 4}),
-        True,
+        frozenset({2_003, 7_001}),
     )
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
 
@@ -69,7 +74,9 @@ def test_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         read(tmp_path / "kept")
 
 
-@pytest.mark.parametrize("kind", ["text", "cut", "flipped", "other archive", "pickle", "other sizes"])
+@pytest.mark.parametrize(
+    "kind", ["text", "cut", "flipped", "other archive", "pickle", "array", "other sizes"]
+)
 def test_other_files_are_refused(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "kept"
     write(file, JOB, found())
@@ -87,10 +94,16 @@ def test_other_files_are_refused(kind: str, tmp_path: Path) -> None:
     elif kind == "pickle":
         with file.open("wb") as opened:
             np.savez(opened, header=np.array([{}], dtype=object))
+    elif kind == "array":
+        with file.open("wb") as opened:
+            np.save(opened, np.array([{}], dtype=object))
     else:
         write(file, replace(JOB, heads=4), found())
-    with pytest.raises(AttnvizError, match="“kept” does not hold what heads do"):
+    with pytest.raises(
+        AttnvizError, match=r"^“kept” does not hold what heads do, or it is damaged"
+    ) as refused:
         read(file)
+    assert not any(word in str(refused.value) for word in ("pickle", "zip", "numpy", "(", "Error"))
 
 
 def test_a_missing_file_is_missing(tmp_path: Path) -> None:

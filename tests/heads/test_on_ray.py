@@ -29,7 +29,7 @@ def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch
     steps = list(over(corpus, "minilm", {"sentences": sentences_of}, engine=on_ray.on_ray(2)))
     one, other = alone.found, steps[-1].found
     assert steps[-1].finished
-    assert all(step.found.whole for step in steps)
+    assert not any(step.found.single for step in steps)
     assert len(steps) == 1 + 5
     assert (other.parts, other.empty, other.skipped, other.named) == (
         one.parts,
@@ -71,3 +71,7 @@ def test_what_an_actor_counts_is_what_this_process_counts() -> None:
     counted: Counted = on_ray.Counter().count(part, "minilm", {})
     assert counted.finished == 5
     assert (int(counted.found.tally.sentences), counted.found.empty) == (2, 1)
+    nothing = on_ray.Counter().count(
+        corpora.Part(5, ()), "minilm", {}
+    )  # it was broken off just before its end
+    assert (nothing.finished, nothing.found.lines) == (5, 0)

@@ -94,6 +94,10 @@ def test_the_nearest_word_is_told_by_the_distance_on_either_side() -> None:
         (LINE.replace("*it*", "it"), "it needs one pronoun in * *, and has 0."),
         (LINE.replace("*it*", "* *"), "there is nothing between the * and its end."),
         (LINE.replace("[road]", "[road"), "it needs two words in [ ], and has 1."),
+        (
+            "*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].",
+            "the pronoun must stand behind both words in [ ].",
+        ),
         (f"{LINE} ]", "there is a ] without its partner."),
         (LINE.replace(" | narrow > road", ""), "“tired > dog” must have two parts with | between them"),
         (LINE.replace("> road", "road"), "must have two parts with | between them"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.analysis.spans import positions
+from attnviz.analysis.spans import Span, positions
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.heads import pairs
@@ -172,8 +172,10 @@ def test_the_baselines_are_counted() -> None:
     assert (nearest.sentences, nearest.pairs) == (0.5, 0)
     assert (first.sentences, first.pairs) == (0.5, 0)
     assert (coin.sentences, coin.pairs) == (0.5, 0.25)
-    around = pairs.parse("The [dog] slept as *it* {sat > dog | ran > cat} near the [cat].")
-    nearest, first, _ = baselines(around)
+    text = "The dog slept as it sat near the cat."
+    dog, it, cat = (Span(text.index(word), text.index(word) + len(word)) for word in ("dog", "it", "cat"))
+    around = pairs.typed(text, text.replace("sat", "ran"), it, (dog, cat))
+    nearest, first, _ = baselines([around])
     assert (nearest.sentences, first.sentences) == (0.5, 0.5)
 
 
