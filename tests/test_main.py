@@ -196,6 +196,20 @@ def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
     assert attnviz.Trace.load(out).text == "A dog."
 
 
+@pytest.mark.parametrize("command", ["trace", "report"])
+def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command: str) -> None:
+    picture = tmp_path / "cat.png"
+    picture.write_bytes(b"my only picture")
+    same = tmp_path / ".." / tmp_path.name / "cat.png"
+    assert "it would be lost" in refuse(command, picture, "--out", same, "--force")
+    assert picture.read_bytes() == b"my only picture"
+
+
+def test_a_text_that_no_file_can_be_called_is_a_text(say: Say, tmp_path: Path) -> None:
+    say("trace", "dog " * 90, "--out", tmp_path / "dogs.npz")
+    assert attnviz.Trace.load(tmp_path / "dogs.npz").text == "dog " * 90
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from attnviz.capture import loading
@@ -17,6 +18,16 @@ STDIN = "-"
 """Typed for a text that comes through the pipe."""
 
 _DRAWING = ("temperature", "top_k", "top_p", "seed")  # settings that mean nothing where nothing is written
+
+
+def picture_of(arguments: argparse.Namespace) -> list[Path]:
+    """The file that the text names, if it names one: a picture that must not be written over."""
+    with suppress(
+        OSError, ValueError
+    ):  # a text can be too long for a file's name, or hold signs that none has
+        if arguments.text is not None and Path(arguments.text).is_file():
+            return [Path(arguments.text)]
+    return []
 
 
 def add_reading(command: argparse.ArgumentParser, *, needed: bool = True) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from attnviz.commands.placing import check_place, written
-from attnviz.commands.reading import add_reading, read
+from attnviz.commands.reading import add_reading, picture_of, read
 from attnviz.errors import AttnvizError
 from attnviz.report.page import MARK, Opening, report
 from attnviz.trace import Trace
@@ -48,7 +48,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_report(arguments: argparse.Namespace) -> None:
     """Read, and write the page."""
     out: Path = arguments.out
-    check_place(out, arguments.force, is_page, "page of attnviz", ".html")
+    inputs = [*picture_of(arguments), *arguments.trace]
+    check_place(out, arguments.force, is_page, "page of attnviz", ".html", inputs=inputs)
     if (arguments.text is None) == (not arguments.trace):
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
     traces = [_loaded(file) for file in arguments.trace] or [read(arguments)]

@@ -10,7 +10,7 @@ from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.strongest import strongest
 from attnviz.commands.placing import check_place, written
-from attnviz.commands.reading import add_reading, read
+from attnviz.commands.reading import add_reading, picture_of, read
 from attnviz.errors import InvalidTrace
 from attnviz.tables import shown_tokens
 from attnviz.trace import Kind, Trace
@@ -37,7 +37,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_trace(arguments: argparse.Namespace) -> None:
     """Trace, tell, and write."""
     if arguments.out is not None:
-        check_place(arguments.out, arguments.force, is_trace, "trace of this attnviz", ".npz")
+        picture = picture_of(arguments)
+        check_place(arguments.out, arguments.force, is_trace, "trace of this attnviz", ".npz", inputs=picture)
     trace = read(arguments)
     sys.stdout.write(summary(trace))
     if arguments.out is not None:
