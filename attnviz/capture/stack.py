@@ -94,6 +94,7 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
         words = table(ids)
         try:
             off = (run(inputs_embeds=words).output - run(input_ids=ids).output).abs().max()
+        # Each family refuses word vectors with an error of its own; none of them has a name in common.
         except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
             raise ModelNotSupported(
                 f"{type(network).__name__} does not take word vectors in place of words, so none can be "

@@ -1,14 +1,17 @@
 """Controls whose value stands in the link, and which no link can leave without one."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+Option = TypeVar("Option", bound=str)
+
 
 def one_of(
-    label: str, options: Sequence[str], default: str, key: str, place: DeltaGenerator | None = None
-) -> str:
+    label: str, options: Sequence[Option], default: Option, key: str, place: DeltaGenerator | None = None
+) -> Option:
     """Draw a choice of exactly one option; a link that leaves it empty gets the default."""
     if st.session_state.get(key, default) is None:
         st.session_state[key] = default

@@ -86,7 +86,6 @@ class Work(Generic[Found]):
         self._state: State = "not begun"
         self._wanted = False
         self._watched = time.monotonic()
-        self._spent = 0.0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -95,11 +94,6 @@ class Work(Generic[Found]):
         """Whether it runs, and if not, why; "refused": `problem` tells."""
         with self._lock:
             return self._state
-
-    @property
-    def seconds(self) -> float:
-        """How long it has computed, without the time in which it was stopped."""
-        return self._spent
 
     def start(self) -> None:
         """Begin, or go on where it stopped; nothing if it runs, or is finished."""
@@ -151,7 +145,6 @@ class Work(Generic[Found]):
         """One step; whether there may be another."""
         with self._lock:
             self._state = "running"
-        began = time.monotonic()
         try:
             self._iterator = self._iterator or self._steps()
             step = next(self._iterator, None)
@@ -160,8 +153,6 @@ class Work(Generic[Found]):
         except Exception:
             logging.getLogger(__name__).exception("A long computation failed.")
             return self._end("refused", _UNFORESEEN)
-        finally:
-            self._spent += time.monotonic() - began
         if step is None:
             return self._end("finished")
         self.latest = step

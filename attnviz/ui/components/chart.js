@@ -14,6 +14,18 @@ const ROW = 24; // a row of the legend
 const SAMPLE = 32; // the piece of line in the legend
 const BUTTONS = 92; // room for the buttons beside the legend's first row
 
+/** Where a name may stand beside its point: right, left, above, below, and in between. */
+const DIRECTIONS = [
+  [1, 0],
+  [-1, 0],
+  [0, -1],
+  [0, 1],
+  [0.75, -0.75],
+  [-0.75, -0.75],
+  [0.75, 0.75],
+  [-0.75, 0.75],
+];
+
 /** An element of the picture; attributes that are null are left out. */
 const shape = (tag, attributes = {}, ...children) =>
   drawing(

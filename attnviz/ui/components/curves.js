@@ -1,16 +1,5 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
-/** Where a name may stand beside its point: right, left, above, below, and in between. */
-const DIRECTIONS = [
-  [1, 0],
-  [-1, 0],
-  [0, -1],
-  [0, 1],
-  [0.75, -0.75],
-  [-0.75, -0.75],
-  [0.75, 0.75],
-  [-0.75, 0.75],
-];
 const BESIDE = 9; // pixels from a point to its name
 const LED = [BESIDE, 22, 36, 50]; // and to one that has to be there: a line leads to it
 

@@ -6,17 +6,6 @@ const NEAR = 26; // pixels from the pointer to a point that it means
 const LISTED = 6; // of what one looks at, by weight
 const LEAST = 0.005; // a weight below this has no line
 
-/** Where a label may stand beside its point: right, left, above, below, and in between. */
-const DIRECTIONS = [
-  [1, 0],
-  [-1, 0],
-  [0, -1],
-  [0, 1],
-  [0.75, -0.75],
-  [-0.75, -0.75],
-  [0.75, 0.75],
-  [-0.75, 0.75],
-];
 const FAR = [11, 21, 33]; // how far from it; a line leads to those that are not beside it
 const CROWD = 240; // of so many points, labels stand beside theirs or nowhere
 

@@ -28,8 +28,7 @@ def choose(model: str) -> Kind:
     kinds = caches.entry(model).kinds
     if len(kinds) == 1:
         return kinds[0]
-    chosen = one_of("Attention", kinds, kinds[0], "kind")
-    return next(kind for kind in kinds if kind == chosen)
+    return one_of("Attention", kinds, kinds[0], "kind")
 
 
 def open_kind(model: str, kind: Kind) -> None:

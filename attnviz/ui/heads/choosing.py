@@ -12,12 +12,9 @@ from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
 from attnviz.trace import Kind
 from attnviz.ui import caches, links
-from attnviz.ui.controls import choose_token, one_of
+from attnviz.ui.controls import choose_token
 from attnviz.ui.examples import examples_of, introduction
 from attnviz.ui.explore.model_choice import choose_model
-
-KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
-"""What a visitor calls each kind of attention."""
 
 HERE = ("model", "kind", "text", "layer", "head", "query")
 """The keys of the choices in this file."""
@@ -67,13 +64,6 @@ def sentence(entry: Entry, label: str = "Sentence") -> str:
         st.rerun()
     loading.tokens(entry.name, text)
     return text
-
-
-def kind(entry: Entry) -> Kind:
-    """Draw the choice among the model's kinds of attention, where there are several."""
-    if len(entry.kinds) == 1:
-        return entry.kinds[0]
-    return one_of("Attention", entry.kinds, entry.kinds[0], "kind")  # type: ignore[return-value]  # one of its options
 
 
 def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:

@@ -32,6 +32,7 @@ from attnviz.ui import caches, markdown
 from attnviz.ui.components import plane as widget
 from attnviz.ui.components import store
 from attnviz.ui.controls import one_of
+from attnviz.ui.explore import attention
 from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.heads import choosing
 from attnviz.widgets.tokens import ShownToken, shown_tokens
@@ -115,7 +116,7 @@ def choose() -> Chosen:
     """
     text, entry = choosing.sentence_and_model()
     given = Given(text)
-    kind = choosing.kind(entry)
+    kind = attention.choose(entry.name)
     head_column, token_column = st.columns([2, 1])
     with head_column:
         layer, head = choosing.head(entry, kind)
@@ -126,7 +127,7 @@ def choose() -> Chosen:
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
         query = choosing.word(queries, given, "Query (looks)")
-    return Chosen(entry, given, kind, layer, head, keeps, hide, queries, keys, query)  # type: ignore[arg-type]  # one of its options
+    return Chosen(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
 
 
 def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -147,7 +146,7 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
     sizes = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     numbers = sizes.container(width="content")
     numbers.markdown(f":small[{_EXPLAINED[kind]}]")
-    shows = cast("Shows", one_of("Numbers", _SHOWS, _SHOWS[0], "mask_shows", numbers))
+    shows = one_of("Numbers", _SHOWS, _SHOWS[0], "mask_shows", numbers)
     with sizes:
         mask = _choose_mask(kind, len(groups), drawn_as_text)
     cells, mask = _cells(mask, len(groups))

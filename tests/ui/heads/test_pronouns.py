@@ -13,7 +13,7 @@ from attnviz.heads import pairs, relations
 from attnviz.heads.pairs import Pair
 from attnviz.trace import Floats
 from attnviz.ui.heads.pronouns import computing
-from attnviz.ui.work import Works
+from attnviz.ui.work import RUNNING, Works
 from tests.ui.conftest import VisitPage
 from tests.ui.shown import clean, sent, words
 
@@ -34,7 +34,11 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 def read(app: AppTest) -> AppTest:
     """The page when everything has been read."""
     for work in SERVED._works.values():
-        assert work.wait(60) == "finished", work.problem
+        for _ in range(60):
+            work.watched()  # as an open page does, every second
+            if work.wait(1) not in RUNNING:
+                break
+        assert work.state == "finished", work.problem
     app.run()
     clean(app)
     return app

@@ -16,6 +16,7 @@ from attnviz.trace import Kind
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.controls import one_of
 from attnviz.ui.examples import Example, example_of, examples_of
+from attnviz.ui.explore import attention
 from attnviz.ui.explore.sentences import ONE_CHANGED
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.compare.compared import MEASURES, Compared, How, Read
@@ -100,7 +101,7 @@ def _two_sentences(pills: DeltaGenerator) -> Compared | None:
     _check(entry, other, "The second sentence")
     if current:
         st.markdown(f":small[{current.remark}]")
-    kind = choosing.kind(entry)
+    kind = attention.choose(entry.name)
     if other == text:
         st.info("Nothing changes: the two are the same. Change a word in one of them.", icon=_EDIT)
         return None

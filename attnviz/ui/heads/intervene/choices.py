@@ -18,6 +18,7 @@ from attnviz.trace import Block, Kind
 from attnviz.translation.edit import Edit, by_place, refuse_misfits
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.examples import introduction
+from attnviz.ui.explore import attention
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.intervene.without_effect import exceptions, replaces, without_effect
 
@@ -91,7 +92,7 @@ def choose(entry: Entry, given: Given) -> Chosen:
     place = st.container()
     edits = _edits(entry, given)  # first: the buttons above say what is changed already
     with place:
-        kind = choosing.kind(entry)
+        kind = attention.choose(entry.name)
         queries, keys = choosing.groups(entry, given, kind)
         layer, head = choosing.head(entry, kind)
         query = choosing.word(queries, given, "Token that looks")
