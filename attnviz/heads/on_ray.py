@@ -20,6 +20,7 @@ HERE = "local"
 _DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _REPORTS = "RAY_USAGE_STATS_ENABLED"
 _PATIENCE_SECONDS = 5.0
+_START_SECONDS = 120.0  # each actor imports torch, on a busy machine next to others
 _AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
 _MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
 
@@ -35,7 +36,8 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
         address: of a cluster that runs already, on whose machines attnviz is installed; or `HERE`.
 
     Raises:
-        AttnvizError: Ray is not installed, or no cluster is at the address (when the work begins).
+        AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
+            not room for so many actors.
     """
     os.environ[_REPORTS] = "0"
     if address == HERE:
@@ -55,6 +57,10 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
 class Counter:
     """What each actor is: it loads the model with its first part."""
 
+    def ready(self) -> bool:
+        """True, once it has started."""
+        return True
+
     def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
         """All that is found in one part."""
         found: Found = reduce(add, count(part, model, measures))
@@ -67,6 +73,7 @@ def _shared_out(
     """Each part goes to the actor that has least to do; what is found comes as it is done."""
     remote = ray.remote(num_cpus=1)(Counter)
     actors = [remote.remote() for _ in range(workers)]
+    _wait_for(ray, actors)
     waiting: dict[Any, Any] = {}
     for actor in actors * _AHEAD:
         if (part := next(parts, None)) is not None:
@@ -82,7 +89,24 @@ def _shared_out(
             if isinstance(error.cause, AttnvizError):
                 raise error.cause from None
             raise
+        except ray.exceptions.RayActorError as error:
+            raise AttnvizError(
+                "A worker of Ray ended before its work was done: out of memory, say, or its machine is gone."
+            ) from error
         yield counted
+
+
+def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
+    """An actor for which there is no processor would wait for one for good, and its parts with it."""
+    _, missing = ray.wait(
+        [actor.ready.remote() for actor in actors], num_returns=len(actors), timeout=_START_SECONDS
+    )
+    if missing:
+        raise AttnvizError(
+            f"Of {len(actors)} workers {len(missing)} did not start within {_START_SECONDS:.0f} seconds; Ray "
+            f"knows of {ray.cluster_resources().get('CPU', 0):.0f} processors, and each needs one. "
+            "Give a smaller --workers, or try again when the machines are less busy."
+        )
 
 
 def _begin(ray: ModuleType, workers: int, address: str) -> None:

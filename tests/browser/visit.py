@@ -46,12 +46,13 @@ _IDLE = """
 }
 """
 
-# What is still fading in has not its own colours yet.
+# What is still fading in has not its own colours yet. What stands still for good would never end.
 _SETTLED = """
 async () => {
+    const patience = new Promise((resolve) => setTimeout(resolve, 5000));
     const running = document.getAnimations().filter((one) => one.playState === "running");
     const ending = running.filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime));
-    await Promise.allSettled(ending.map((one) => one.finished));
+    await Promise.race([patience, Promise.allSettled(ending.map((one) => one.finished))]);
 }
 """
 

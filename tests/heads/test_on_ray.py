@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,25 @@ def test_a_cluster_that_is_not_there_is_told(address: str) -> None:
     engine = on_ray.on_ray(1, address)
     with pytest.raises(AttnvizError, match=f"There is no Ray at {address}"):
         next(engine(iter(()), "minilm", {}))
+
+
+def test_actors_for_which_there_is_no_room_are_not_awaited_for_good() -> None:
+    """Ray itself would wait for as long as no processor comes free."""
+
+    class Full:
+        """A cluster with room for two."""
+
+        def wait(self, begun: list[str], num_returns: int, timeout: float) -> tuple[list[str], list[str]]:
+            assert (num_returns, timeout) == (3, on_ray._START_SECONDS)
+            return begun[:2], begun[2:]
+
+        def cluster_resources(self) -> dict[str, float]:
+            return {"CPU": 2.0}
+
+    actor = SimpleNamespace(ready=SimpleNamespace(remote=lambda: "begun"))
+    full: Any = Full()
+    with pytest.raises(AttnvizError, match=r"Of 3 workers 1 did not start .* knows of 2 processors"):
+        on_ray._wait_for(full, [actor] * 3)
 
 
 def test_what_an_actor_counts_is_what_this_process_counts() -> None:

@@ -199,7 +199,9 @@ def test_a_fault_of_the_training_is_told(visit_lesson: VisitLesson, monkeypatch:
     monkeypatch.setattr(Wish, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
     app = visit_lesson(PAGE)
     press(app, "Start training")
+    end = time.monotonic() + 10
     while SERVER.running:
+        assert time.monotonic() < end
         time.sleep(0.01)
     app.run()
     clean(app)
