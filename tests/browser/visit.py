@@ -46,14 +46,11 @@ _IDLE = """
 }
 """
 
-# What is still fading in has not its own colours yet. What stands still for good would never end.
+# What is still fading in has not its own colours yet. An animation's promise that it has finished is not
+# awaited: that of one whose element goes away meanwhile is never kept.
 _SETTLED = """
-async () => {
-    const patience = new Promise((resolve) => setTimeout(resolve, 5000));
-    const running = document.getAnimations().filter((one) => one.playState === "running");
-    const ending = running.filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime));
-    await Promise.race([patience, Promise.allSettled(ending.map((one) => one.finished))]);
-}
+() => document.getAnimations().every((one) =>
+    one.playState !== "running" || !Number.isFinite(one.effect.getComputedTiming().endTime))
 """
 
 
@@ -120,7 +117,7 @@ def visit(page: Page, url: str) -> None:
 def axe(page: Page) -> list[str]:
     """Every breach of an accessibility rule on the page as it is now: rule, impact, and the elements."""
     page.evaluate(Axe().axe_script)
-    page.evaluate(_SETTLED)
+    page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS)
     # Only what is wrong is fetched: all that is right would take longer than to look.
     violations = page.evaluate(
         "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-import streamlit as st
-
-from attnviz.ui.components.component import component
+from attnviz.ui.components.component import component, said
 from attnviz.widgets import code
 
 _mount = component("atlas", *code.ATLAS)
@@ -56,7 +54,7 @@ def atlas(
     """
 
     def picked() -> None:
-        pick = st.session_state[key].get("pick")
+        pick = said(key, "pick")
         if not pick:
             return
         if on_tokens and (also := pick.get("also")):

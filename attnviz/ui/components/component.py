@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
@@ -70,11 +70,16 @@ def heard(listener: Callable[[int], None] | None, key: str, trigger: str, name: 
     """What Streamlit calls at a widget's trigger: tells the listener the number `name` that came with it."""
 
     def call() -> None:
-        said = st.session_state[key].get(trigger)
-        if listener and said:
-            listener(int(said[name]))
+        told = said(key, trigger)
+        if listener and told:
+            listener(int(told[name]))
 
     return call
+
+
+def said(key: str, trigger: str) -> Any:
+    """What came with a widget's trigger; None where the widget went from the page while it was on its way."""
+    return st.session_state.get(key, {}).get(trigger)
 
 
 @cache

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-import streamlit as st
 
 from attnviz.trace import Floats
-from attnviz.ui.components.component import component
+from attnviz.ui.components.component import component, said
 
 _mount = component("head_map", "palette")
 
@@ -56,7 +55,7 @@ def head_map(
             raise ValueError(f"{len(each)} texts for {layers} × {heads} heads.")
 
     def picked() -> None:
-        pick = st.session_state[key].get("pick")
+        pick = said(key, "pick")
         if pick and on_pick:
             on_pick(int(pick["layer"]), int(pick["head"]))
 
