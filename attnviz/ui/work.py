@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
 from attnviz.errors import AttnvizError
@@ -123,6 +123,15 @@ class Work(Generic[Found]):
             thread.join(seconds)
         return self.state
 
+    def end(self, seconds: float) -> None:
+        """Stop for good, and give back what the computation holds; it has so many seconds for its step."""
+        self.stop()
+        self.wait(seconds)
+        with self._lock:
+            rests = self._thread is None or not self._thread.is_alive()
+            if rests and isinstance(self._iterator, Generator):
+                self._iterator.close()  # else Python would, when it has taken away half of itself already
+
     def _goes_on(self) -> bool:
         with self._lock:
             left_alone = time.monotonic() - self._watched > self._patience
@@ -203,7 +212,7 @@ class Works:
         for work in works:
             work.stop()
         for work in works:
-            work.wait(_LAST_STEP_SECONDS)
+            work.end(_LAST_STEP_SECONDS)
 
 
 SERVER = Works()

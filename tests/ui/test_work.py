@@ -20,14 +20,18 @@ class Counting:
     def __init__(self) -> None:
         self.steps = threading.Semaphore(0)
         self.begun = 0
+        self.ended = False
 
     def __call__(self) -> Iterator[Progress[int]]:
         self.begun += 1
         found = 0
-        for number in range(1, STEPS + 1):
-            assert self.steps.acquire(timeout=SECONDS)
-            found += number
-            yield Progress(number, STEPS, found)
+        try:
+            for number in range(1, STEPS + 1):
+                assert self.steps.acquire(timeout=SECONDS)
+                found += number
+                yield Progress(number, STEPS, found)
+        finally:
+            self.ended = True
 
     def let_go(self, steps: int) -> None:
         self.steps.release(steps)
@@ -183,7 +187,7 @@ def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting:
     assert works.find("two", counting) is not two
 
 
-def test_when_the_server_ends_the_step_that_runs_is_awaited(counting: Counting) -> None:
+def test_when_the_server_ends_the_step_that_runs_is_awaited_and_all_is_given_back(counting: Counting) -> None:
     works = Works()
     work = works.find("one", counting)
     work.start()
@@ -194,4 +198,5 @@ def test_when_the_server_ends_the_step_that_runs_is_awaited(counting: Counting) 
     works.close()
     assert work.state == "stopped"
     assert work.latest == Progress(3, STEPS, 1 + 2 + 3)
+    assert counting.ended
     last_step.join()
