@@ -2,6 +2,12 @@
 
 import re
 
+# What becomes a link, an arrow or an icon even where each of its signs is escaped. A word joiner, which shows
+# as nothing, keeps it from that.
+_REWRITTEN = re.compile(
+    r"https?(?=://)|www(?=\.)|[\w.+-](?=@)|(?<!\S)[-<>~](?=[->=]{1,2}(?!\S))|:(?=material/)", re.IGNORECASE
+)
+
 
 def code(text: str) -> str:
     """The text as a code span on one line.
@@ -10,9 +16,9 @@ def code(text: str) -> str:
     that were typed.
     """
     text = " ".join(text.split()) or " "
-    # Streamlit rewrites the names of its icons before Markdown is read. A word joiner, which shows as
-    # nothing, keeps them from being names.
-    text = text.replace(":material/", ":\u2060material/")
+    text = text.replace(
+        ":material/", ":\u2060material/"
+    )  # as in `_REWRITTEN`: icons come before Markdown is read
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     # A code span loses one space at each end if both are there, and must not begin or end with its fence.
     padding = " " if text[0] in "` " or text[-1] in "` " else ""
@@ -21,4 +27,8 @@ def code(text: str) -> str:
 
 def plain(text: str) -> str:
     """A message as Markdown without formatting, whatever words of the visitor it quotes."""
-    return re.sub(r"([\\`*_{}\[\]<>#$~|!:])", r"\\\1", text)
+    text = _REWRITTEN.sub("\\g<0>\u2060", text)
+    text = re.sub(r"([\\`*_{}\[\]<>#$~|!:&])", r"\\\1", text)
+    return re.sub(
+        r"^(\s*\d*)([-+=.)])", r"\1\\\2", text, flags=re.MULTILINE
+    )  # else a list begins, or a title

@@ -20,6 +20,8 @@ SHOWN_AS_TYPED = [
     "trail `",
     "www.example.invalid",
     "\\",
+    "&lt;b&gt; &amp; &#60;",
+    "a@b.invalid",
 ]
 
 
@@ -47,5 +49,34 @@ def test_blank_text_is_still_a_code_span() -> None:
 def test_a_message_that_quotes_text_has_no_formatting(text: str) -> None:
     tokens = MarkdownIt().parseInline(plain(f"It says {text} here."))[0].children
     assert tokens is not None
-    assert "".join(token.content for token in tokens) == f"It says {text} here."
+    assert "".join(token.content for token in tokens).replace("\u2060", "") == f"It says {text} here."
     assert {token.type for token in tokens} <= {"text", "text_special"}
+
+
+@pytest.mark.parametrize(
+    "text", ["1. one", "2) two", "- three", "+ four", "# five", "> six", "===", "a\n---"]
+)
+def test_a_message_that_begins_with_a_sign_is_a_paragraph(text: str) -> None:
+    paragraph, *others = MarkdownIt().parse(plain(text))
+    assert paragraph.type == "paragraph_open"
+    assert [token.type for token in others] == ["inline", "paragraph_close"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "www.example.invalid",
+        "HTTPS://x.invalid",
+        "a.b-c@d.invalid",
+        "it -> dog",
+        "a <-> b",
+        ":material/home:",
+    ],
+)
+def test_what_streamlit_would_rewrite_is_parted_by_a_sign_that_shows_as_nothing(text: str) -> None:
+    assert "\u2060" in plain(text)
+
+
+@pytest.mark.parametrize("text", ["python -m attnviz learning --variant taught", "a - b", "1 < 2", "12:30"])
+def test_what_nobody_rewrites_can_be_copied(text: str) -> None:
+    assert plain(text).replace("\\", "") == text
