@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -64,9 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AttnvizError as error:
         return refuse(str(error))
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        return refuse(f"{error.filename}: {error.strerror}.")
+        return refuse(f"{error.filename or 'What is printed here'}: {error.strerror}.")
     return 0
 
 

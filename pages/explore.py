@@ -3,7 +3,6 @@
 import streamlit as st
 
 from attnviz.ui import frame, links
-from attnviz.ui.components.component import send_code
 from attnviz.ui.explore import (
     all_heads,
     attention,
@@ -51,7 +50,6 @@ with overview:
 with linking_card:
     tokens = linking.choose(view, heads, chosen.example)
 
-send_code()
 sent = published.send(view, heads)
 with atlas:
     all_heads.draw(view, heads, tokens, sent)

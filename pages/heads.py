@@ -7,11 +7,11 @@ from attnviz.ui.heads import contents
 
 frame.require()
 links.remember()
-with st.container(width=1000):
-    st.title("Heads at work", anchor=False)
-    links.draw({})
-    st.markdown(
-        "One picture of one head is an anecdote. These tools look at all heads, on many sentences, and ask "
-        "what the model would do without them. Every figure is computed from the model while you look."
-    )
-    contents.draw()
+st.title("Heads at work", anchor=False)
+links.draw({})
+st.markdown(
+    "One picture of one head is an anecdote. Two of these tools watch all heads on many sentences; the "
+    "others take one sentence further: what changes with a word, what moves without a head, and what "
+    "else than weights there is to ask. Every figure is computed from the model while you look."
+)
+contents.draw()

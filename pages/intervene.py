@@ -5,22 +5,30 @@ import streamlit as st
 from attnviz.capture.given import Given
 from attnviz.ui import frame
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.intervene import choices, effect, limits, picture, ranking, together
+from attnviz.ui.heads.intervene import choices, effect, limits, mending, outputs, picture, ranking, together
 from attnviz.ui.heads.tool import tool
 
 frame.require()
+mending.drop_what_is_no_edit()
 with tool("intervene", choices.PARAMETERS):
     text, entry = choosing.sentence_and_model()
-    changing, moving = (column.container(border=True) for column in st.columns([5, 7], gap="medium"))
+    changing, moving = (
+        column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
+    )
     with changing:
-        chosen = choices.choose(entry, Given(text))
+        chosen, below = choices.choose(entry, Given(text))
     with moving:
         place = effect.draw(chosen)
-    ranked, looking = (column.container(border=True) for column in st.columns([5, 7], gap="medium"))
+    with below:
+        effect.in_short(chosen, place)
+    ranked, looking = (
+        column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
+    )
     with ranked:
         by = ranking.draw(chosen, place)
     with looking:
         picture.draw(chosen)
+    outputs.section(chosen, place)
     with st.container(border=True):
         together.draw(chosen, place, by)
     limits.draw()

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from attnviz.ui import frame, links
-from attnviz.ui.components.component import send_code
 from attnviz.ui.pictures import choosing, looking, saving
 
 frame.require()
@@ -26,7 +25,6 @@ given = links.given(choosing.PARAMETERS)
 with notices:
     links.draw(given)
     seen = choosing.see(chosen)
-send_code()
 if seen is None:
     st.stop()
 with overview:

@@ -1,5 +1,6 @@
 """The command line: what it makes, and what it says to whoever asks for something else."""
 
+import errno
 import io
 import json
 import os
@@ -102,6 +103,18 @@ def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
     assert (
         f"strongest links: {names[0]} looks at {names[1]} {100 * strongest['weight']:.0f} % {head}" in first
     )
+
+
+def test_a_trace_is_written_even_if_nobody_reads_what_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def gone(_: object) -> str:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("attnviz.commands.trace.summary", gone)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)  # it would close this process's output
+    command_line.main(["trace", "A dog.", "--out", str(tmp_path / "dog.npz")])
+    assert attnviz.Trace.load(tmp_path / "dog.npz").text == "A dog."
 
 
 def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
@@ -310,6 +323,17 @@ def test_who_has_read_enough_is_no_error() -> None:
         assert running.stderr is not None
         running.stdout.close()
         assert (running.stderr.read(), running.wait()) == (b"", 0)
+
+
+def test_a_full_disk_behind_the_output_is_told_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("attnviz.commands.models.run_models", full)
+    assert command_line.main(["models"]) == 2
+    assert "What is printed here: No space left on device." in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_without_a_traceback(

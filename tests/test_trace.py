@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Block, Floats, Token, Trace, attend
+from attnviz.trace import Block, Floats, Token, Trace, attend, head_name
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
 
@@ -287,3 +287,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
 def test_one_layer_cannot_be_there_twice() -> None:
     with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
         Trace(model="m", text="t", blocks=(block(1), block(2)))
+
+
+def test_a_head_is_named_from_1() -> None:
+    assert head_name(3, 1) == "4-2"

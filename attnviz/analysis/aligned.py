@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -43,13 +44,40 @@ class Place:
         return self.first if side == "first" else self.second
 
 
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How many words two texts share; punctuation and what a tokenizer added are no words.
+
+    Attributes:
+        same: words that are the same in both.
+        aligned: words of one text that stand where a word of the other does: the same ones, and others in
+            their place.
+        first, second: how many words each text has.
+    """
+
+    same: int
+    aligned: int
+    first: int
+    second: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether the texts can be aligned: at least half of the shorter one's words are the same in both."""
+        return self.same > 0 and 2 * self.same >= min(self.first, self.second)
+
+    @property
+    def little(self) -> bool:
+        """Whether fewer than half of the longer one's words have a place in the other."""
+        return 2 * self.aligned < max(self.first, self.second)
+
+
 def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) -> tuple[Place, ...]:
     """The places of two texts: as many same words as possible, each text in its own order.
 
     The same words are a longest common subsequence (Wagner & Fischer 1974); of several, one in which most
     neighbours stay neighbours. So a word that occurs twice goes with the occurrence that its neighbours
-    go with. Between two of them, equally many words stand for each other, one by one; of unequal numbers
-    nothing is claimed: each stands alone.
+    go with. Between two of them, equally many words stand for each other, one by one, if none is to stand for
+    punctuation or for what a tokenizer added; of unequal numbers nothing is claimed: each stands alone.
 
     Args:
         first, second: the words.
@@ -65,7 +93,7 @@ def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) 
     for to_i, to_j in [*anchors, (len(first), len(second))]:
         left, right = range(i, to_i), range(j, to_j)
         of_a_kind = len(left) == len(right) and all(
-            first[one][0] == second[other][0] for one, other in zip(left, right, strict=True)
+            _sort_of(first[one]) == _sort_of(second[other]) for one, other in zip(left, right, strict=True)
         )
         if exchange and of_a_kind:
             places += [Place(one, other, same=False) for one, other in zip(left, right, strict=True)]
@@ -82,15 +110,39 @@ def aligned_sentences(first: Shown, second: Shown) -> tuple[Place, ...]:
     """The places of two texts that one model reads; capital letters make no other word.
 
     Raises:
-        AttnvizError: they have no word in common.
+        AttnvizError: they have too few words in common, or none; see `Overlap.enough`.
     """
     places = align([_word(group) for group in first.groups], [_word(group) for group in second.groups])
-    if not _share_a_word(places, first.groups):
+    shared = overlap(places, first.groups, second.groups)
+    if not shared.same:
         raise AttnvizError(
             "The two texts have no word in common, so there is no telling which word of one stands where a "
             "word of the other does. Compare texts that share most of their words."
         )
+    if not shared.enough:
+        raise AttnvizError(
+            f"Of the {min(shared.first, shared.second)} words of the shorter text, only {shared.same} "
+            f"{'stands' if shared.same == 1 else 'stand'} in the other, too. At least half of them must, in "
+            "the same order; else there is no telling which word of one stands where a word of the other "
+            "does. Compare texts that share most of their words."
+        )
     return places
+
+
+def overlap(places: Sequence[Place], first: Sequence[Group], second: Sequence[Group]) -> Overlap:
+    """How many words the two texts share.
+
+    Args:
+        places: where `align` put the words.
+        first, second: the words of each text.
+    """
+    own = [place for place in places if place.first is not None and _is_word(first[place.first])]
+    return Overlap(
+        same=sum(place.same for place in own),
+        aligned=sum(place.shared for place in own),
+        first=sum(map(_is_word, first)),
+        second=sum(map(_is_word, second)),
+    )
 
 
 def in_common_words(
@@ -218,6 +270,16 @@ def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
 
 def _word(group: Group) -> Word:
     return group.special, group.label.strip(SPACES).strip().casefold()
+
+
+def _sort_of(word: Word) -> tuple[bool, bool]:
+    """Words of one sort can stand for each other: what a tokenizer added, punctuation, or a word proper."""
+    special, spelled = word
+    return special, all(unicodedata.category(sign).startswith("P") for sign in spelled)
+
+
+def _is_word(group: Group) -> bool:
+    return _sort_of(_word(group)) == (False, False)
 
 
 def _typed(token: Token, text: str) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ Distances = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
+class Scaled:
     """Points whose distances in a plane are as close to the given ones as classical scaling brings them.
 
     Attributes:
@@ -23,11 +23,11 @@ class Plane:
     kept: float
 
 
-def plane(squared: Distances) -> Plane:
+def scaled(squared: Distances) -> Scaled:
     """Classical multidimensional scaling (Torgerson 1952): eigenvectors of −½ J D² J.
 
     Distances in the plane are never longer than the given ones if those are of points in some space, as
-    square roots of Jensen–Shannon divergences are (Endres & Schindelin 2003).
+    square roots of Jensen–Shannon divergences, and of their means, are (Fuglede & Topsøe 2004).
 
     Args:
         squared: [point, point], the squares of the distances; symmetric, 0 on the diagonal.
@@ -40,7 +40,7 @@ def plane(squared: Distances) -> Plane:
     found = directions[:, :2] * np.sqrt(strengths[:2])
     points[:, : found.shape[1]] = found * _signs(found)
     whole = float(strengths.sum())
-    return Plane(points, float(strengths[:2].sum()) / whole if whole > 0 else 1.0)
+    return Scaled(points, float(strengths[:2].sum()) / whole if whole > 0 else 1.0)
 
 
 def groups(squared: Distances, count: int) -> NDArray[np.intp]:

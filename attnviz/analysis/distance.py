@@ -29,7 +29,8 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     Args:
         first, second: [..., key], rows that sum to 1 (broadcast against each other).
     """
-    middle = np.asarray((first + second) / 2, dtype=np.float32)
+    # In float64: half of the smallest float32 would be 0, and what is divided by it no number.
+    middle = np.add(first, second, dtype=np.float64) / 2
     divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
     # Rounding may leave less than nothing of two equal rows.
     return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
@@ -133,7 +134,7 @@ def ranked(values: Floats, largest_first: bool = True) -> tuple[tuple[int, int],
     return tuple((int(at) // values.shape[1], int(at) % values.shape[1]) for at in order)
 
 
-def _relative_entropy(rows: Floats, middle: Floats) -> NDArray[np.float64]:
+def _relative_entropy(rows: Floats, middle: NDArray[np.float64]) -> NDArray[np.float64]:
     # 0 · log 0 = 0; where a row is not 0 its middle is not 0 either.
     ratio = np.divide(
         rows, middle, out=np.ones(np.broadcast_shapes(rows.shape, middle.shape)), where=rows > 0

@@ -45,7 +45,7 @@ SHAPES = (
     Shape("diagonal", f"the token itself and its two neighbours reach {percent(ENOUGH)}"),
     Shape(
         "vertical + diagonal",
-        f"both of these reach {percent(SOME)}, and together {percent(ENOUGH)}, whichever of them is larger",
+        f"both of these reach {percent(SOME)}, whichever of them is larger",
     ),
     Shape("block", f"the tokens of its own sentence, in a pair, reach {percent(ENOUGH)}; none of the above"),
     Shape("heterogeneous", "none of the above"),
@@ -103,7 +103,7 @@ class ShapeSums:
     def shapes(self) -> NDArray[np.intp]:
         """[layer, head], the place in `SHAPES` of each head's shape."""
         columns, diagonals, blocks = np.nan_to_num(self.beyond_even)
-        both = (np.minimum(columns, diagonals) >= SOME) & (columns + diagonals >= ENOUGH)
+        both = np.minimum(columns, diagonals) >= SOME
         cases = [both, columns >= ENOUGH, diagonals >= ENOUGH, blocks >= ENOUGH]
         return np.asarray(np.select(cases, [2, 0, 1, 3], default=4), dtype=np.intp)
 

@@ -167,6 +167,11 @@ class Entry:
             return ("decoder",)
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
+    @property
+    def stamp(self) -> str:
+        """Another one as soon as the files of a folder have changed; empty where the files cannot change."""
+        return self.origin.stamp if isinstance(self.origin, Folder) else ""
+
     def layers_of(self, kind: Kind) -> int:
         """How many layers have this kind of attention; 0: the model has none of it."""
         return self.layers if kind == "encoder" else self.decoder_layers

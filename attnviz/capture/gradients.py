@@ -37,8 +37,16 @@ class Gradients(NamedTuple):
     weights_times: Floats
 
 
+class _Squares(NamedTuple):
+    """The squared slopes of some numbers, added up: [token] twice, and [head, query, key] of each layer."""
+
+    words: Tensor
+    words_times: Tensor
+    weights_times: tuple[Tensor, ...]
+
+
 def gradients(stack: Stack, place: int, expected: Expected | None) -> Iterator[tuple[int, int, Gradients]]:
-    """The slopes at one token's output, from one forward pass and a backward pass for each number of it.
+    """The slopes at one token's output, from a backward pass for each number of it.
 
     No parameter's `grad` is touched, and other threads may use the model meanwhile.
 
@@ -48,31 +56,47 @@ def gradients(stack: Stack, place: int, expected: Expected | None) -> Iterator[t
         expected: the token whose log-probability is followed there; None: the output is followed.
 
     Yields:
-        (numbers done, numbers in all, the slopes of those that are done).
+        (numbers done, numbers in all, the slopes of those that are done). Who stops here keeps those slopes,
+        and nothing of the passes.
+    """
+    step = min(_ROWS_AT_ONCE, max(1, _TOKENS_AT_ONCE // len(stack.words)))
+    numbers, sums = _squares(stack, place, expected, slice(0, step))
+    for done in range(step, numbers + step, step):
+        yield min(done, numbers), numbers, _roots(sums)
+        if done < numbers:
+            _, more = _squares(stack, place, expected, slice(done, done + step))
+            sums = _Squares(
+                sums.words + more.words,
+                sums.words_times + more.words_times,
+                tuple(map(torch.add, sums.weights_times, more.weights_times)),
+            )
+
+
+def _squares(stack: Stack, place: int, expected: Expected | None, some: slice) -> tuple[int, _Squares]:
+    """How many numbers there are in all, and what some of them add.
+
+    What a backward pass needs is let go at the end, so every call runs the layers again: a work that stands
+    still between two calls would hold it, many times the size of the weights.
     """
     words = stack.words[None].detach().requires_grad_()
     with torch.enable_grad():
         ran = stack.run(words)
         followed = _followed(ran.output, ran.logits, place, expected)
-    of_words = of_words_times = torch.zeros(len(stack.words))
-    of_weights = [torch.zeros_like(weights[0]) for weights in ran.weights]
-    step = min(_ROWS_AT_ONCE, max(1, _TOKENS_AT_ONCE // len(stack.words)))
-    for start in range(0, len(followed), step):
-        rows = torch.eye(len(followed))[start : start + step].to(followed)
-        slopes = torch.autograd.grad(
-            followed, [words, *ran.weights], rows, retain_graph=True, is_grads_batched=True, allow_unused=True
-        )
-        at_words, at_weights = slopes[0][:, 0], slopes[1:]  # [row, token, d_word]
-        of_words = of_words + at_words.square().sum(dim=(0, 2))
-        of_words_times = of_words_times + (at_words * stack.words).sum(dim=2).square().sum(dim=0)
-        for layer, slope in enumerate(at_weights):
-            if slope is not None:  # a layer of which nothing more is read
-                of_weights[layer] += (slope[:, 0] * ran.weights[layer][0].detach()).square().sum(dim=0)
-        yield (
-            min(start + step, len(followed)),
-            len(followed),
-            Gradients(owned(of_words.sqrt()), owned(of_words_times.sqrt()), owned(_at_keys(of_weights))),
-        )
+    rows = torch.eye(len(followed))[some].to(followed)
+    slopes = torch.autograd.grad(
+        followed, [words, *ran.weights], rows, is_grads_batched=True, allow_unused=True
+    )
+    at_words = slopes[0][:, 0]  # [row, token, d_word]
+    at_weights = tuple(
+        torch.zeros_like(weights[0])
+        if slope is None  # a layer of which nothing more is read
+        else (slope[:, 0] * weights[0].detach()).square().sum(dim=0)
+        for weights, slope in zip(ran.weights, slopes[1:], strict=True)
+    )
+    times_words = (at_words * stack.words).sum(dim=2)
+    return len(followed), _Squares(
+        at_words.square().sum(dim=(0, 2)), times_words.square().sum(dim=0), at_weights
+    )
 
 
 def _followed(output: Tensor, logits: Tensor | None, place: int, expected: Expected | None) -> Tensor:
@@ -82,6 +106,7 @@ def _followed(output: Tensor, logits: Tensor | None, place: int, expected: Expec
     return logits[0, place].log_softmax(-1)[expected.id : expected.id + 1]
 
 
-def _at_keys(squares: list[Tensor]) -> Tensor:
-    """[head, query, key] of each layer → [key]."""
-    return torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in squares]).sum(dim=0)
+def _roots(sums: _Squares) -> Gradients:
+    """Those of the sums; [head, query, key] of each layer → [key]."""
+    at_keys = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.weights_times]).sum(dim=0)
+    return Gradients(owned(sums.words.sqrt()), owned(sums.words_times.sqrt()), owned(at_keys))

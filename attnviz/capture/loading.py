@@ -287,5 +287,4 @@ def _open(entry: catalogue.Entry) -> Model:
 
 def _reader(entry: catalogue.Entry) -> Reader:
     assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has no tokenizer; for the type checker
-    stamp = entry.origin.stamp if isinstance(entry.origin, catalogue.Folder) else ""
-    return reader(entry.origin.folder, entry.token_limit, stamp)
+    return reader(entry.origin.folder, entry.token_limit, entry.stamp)

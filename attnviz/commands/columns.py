@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+
+from attnviz.heads.replacing import replacing
 
 Cells = Sequence[str | int | float]
 
@@ -23,7 +25,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def csv_text(header: Sequence[str], rows: Sequence[Cells]) -> str:
+def csv_text(header: Sequence[str], rows: Iterable[Cells]) -> str:
     """A table with commas."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
@@ -32,9 +34,24 @@ def csv_text(header: Sequence[str], rows: Sequence[Cells]) -> str:
     return written.getvalue()
 
 
+def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> None:
+    """Write a table with commas, in the place of what was there before.
+
+    Raises:
+        OSError: the file cannot be written; what was there before stays.
+    """
+    with replacing(file) as opened:
+        opened.write(csv_text(header, rows).encode())
+
+
 def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
     """Tells whether an existing file is such a table, by its first line."""
-    return lambda file: file.read_bytes().startswith(",".join(header).encode())
+
+    def is_table(file: Path) -> bool:
+        with file.open("rb") as opened:
+            return opened.readline().rstrip() == ",".join(header).encode()
+
+    return is_table
 
 
 def interval(low: float, high: float) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import os
 import sys
 from collections.abc import Iterator
@@ -13,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from attnviz.analysis.shown import visible_text
-from attnviz.analysis.tally import RULES, Figures, Rule, Tally
+from attnviz.analysis.tally import RULES, Figures, Rule
+from attnviz.analysis.tally_rows import rows
 from attnviz.capture import loading
 from attnviz.capture.catalogue import Entry
-from attnviz.commands.columns import plural
+from attnviz.commands.columns import begins_with, plural, write_table
 from attnviz.commands.placing import check_place, written
 from attnviz.commands.reading import STDIN
 from attnviz.commands.resuming import counted, job_of
@@ -24,6 +23,7 @@ from attnviz.commands.telling import progress
 from attnviz.errors import AttnvizError, quoted
 from attnviz.heads import findings_file, on_ray
 from attnviz.heads.corpus import PART, Corpus, Engine, Found, locally
+from attnviz.trace import head_name
 
 PIPED = "standard input"
 """What messages call a text that comes through the pipe."""
@@ -35,7 +35,7 @@ MOST_REASONS = 3
 """How many of them are told if nothing else was read."""
 
 HEADER = ("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention")
-"""The columns of the table in a CSV file."""
+"""The columns of the table in a CSV file; layers and heads count from 1, shares are 0 to 1."""
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +86,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_heads(arguments: argparse.Namespace) -> None:
-    """Count, tell, and write."""
+    """Count, write, and tell."""
     engine = _engine(arguments)
     if arguments.top < 1:
         raise AttnvizError("--top needs a number of heads: 1 or more.")
@@ -94,15 +94,20 @@ def run_heads(arguments: argparse.Namespace) -> None:
     corpus = _corpus(arguments.text)
     with progress() as tell:
         entry = loading.open_model(arguments.model, tell)
-    found = counted(corpus, entry, engine, arguments.keep)
+    out: Path | None = arguments.out
+    with counted(corpus, entry, engine, arguments.keep, out) as found:
+        said = "".join(f"{visible_text(line)}\n" for line in told(found, entry, corpus, arguments.top))
+        if found.tally.sentences and out is None:
+            sys.stdout.write(
+                f"{said}Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n"
+            )
+            sys.stdout.flush()  # here, so that nothing is lost if nobody reads it
+        elif found.tally.sentences and out is not None:
+            _write(out, corpus, entry, found)
     if not found.tally.sentences:
         raise AttnvizError(_none_read(found, entry, corpus))
-    sys.stdout.write("".join(f"{visible_text(line)}\n" for line in told(found, entry, corpus, arguments.top)))
-    if arguments.out is None:
-        sys.stdout.write("Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n")
-    else:
-        _write(arguments.out, corpus, entry, found)
-        sys.stdout.write(written(arguments.out))
+    if out is not None:
+        sys.stdout.write(said + written(out))
 
 
 def told(found: Found, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
@@ -146,7 +151,7 @@ def _told_of(figures: Figures, top: int) -> Iterator[str]:
         )
         if figures.count[layer] == 1:
             deviation = "–"  # one number does not vary
-        yield f"  head {f'{layer + 1}-{head + 1}':<6} {mean:>7} ± {deviation:<7} even attention {even}"
+        yield f"  head {head_name(layer, head):<6} {mean:>7} ± {deviation:<7} even attention {even}"
 
 
 def _none_read(found: Found, entry: Entry, corpus: Corpus) -> str:
@@ -157,23 +162,6 @@ def _none_read(found: Found, entry: Entry, corpus: Corpus) -> str:
 
 def _number(number: float, rule: Rule) -> str:
     return f"{100 * number:.1f} %" if rule.unit == "share" else f"{number:.2f}"
-
-
-def table(tally: Tally) -> str:
-    """All figures of all heads as CSV, under `HEADER`; layers and heads count from 1, shares are 0 to 1."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(HEADER)
-    for rule in RULES:
-        figures = tally.of(rule.name)
-        for layer, head in np.ndindex(figures.mean.shape):
-            numbers = (
-                float(figures.mean[layer, head]),
-                float(figures.deviation[layer, head]),
-                float(figures.baseline[layer]),
-            )
-            rows.writerow((layer + 1, head + 1, rule.name, rule.unit, int(figures.count[layer]), *numbers))
-    return text.getvalue()
 
 
 def _corpus(text: Path) -> Corpus:
@@ -199,7 +187,13 @@ def _check_out(arguments: argparse.Namespace) -> None:
         check_place(out, arguments.force, _is_kept, "file of attnviz heads", ".npz", inputs=[arguments.text])
     else:
         check_place(
-            out, arguments.force, _is_table, "table of attnviz heads", ".csv", ".npz", inputs=[arguments.text]
+            out,
+            arguments.force,
+            begins_with(HEADER),
+            "table of attnviz heads",
+            ".csv",
+            ".npz",
+            inputs=[arguments.text],
         )
 
 
@@ -207,12 +201,14 @@ def _write(out: Path, corpus: Corpus, entry: Entry, found: Found) -> None:
     if out.suffix.lower() == ".npz":
         findings_file.write(out, job_of(corpus, entry), found)
     else:
-        out.write_text(table(found.tally), "utf-8")
-
-
-def _is_table(file: Path) -> bool:
-    with file.open("rb") as opened:
-        return opened.readline() == f"{','.join(HEADER)}\n".encode()
+        write_table(
+            out,
+            HEADER,
+            (
+                (layer, head, rule.name, rule.unit, sentences, *numbers)
+                for layer, head, rule, sentences, *numbers in rows(found.tally)
+            ),
+        )
 
 
 def _is_kept(file: Path) -> bool:

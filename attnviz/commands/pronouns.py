@@ -10,15 +10,15 @@ from pathlib import Path
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.analysis.shown import visible_text
-from attnviz.capture import loading
-from attnviz.commands.columns import aligned, begins_with, csv_text, interval, plural, share
-from attnviz.commands.placing import check_place, written
-from attnviz.commands.telling import progress, show_bar
+from attnviz.commands import head_table
+from attnviz.commands.columns import aligned, interval, plural, share
+from attnviz.commands.telling import show_bar
 from attnviz.errors import AttnvizError
 from attnviz.heads import pairs, pronouns
-from attnviz.heads.one_by_one import Unread, reader, self_attention
+from attnviz.heads.one_by_one import Unread
 from attnviz.heads.progress import Progress
 from attnviz.heads.pronouns import LOOKS, Scores, Verdicts
+from attnviz.trace import head_name
 
 HEADER = (
     *("layer", "head", "pairs", "both_right", "both_right_share", "both_right_low", "both_right_high"),
@@ -44,36 +44,21 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         f"{pairs.EXAMPLE}",
     )
     command.add_argument(
-        "--model", default="minilm", metavar="MODEL", help="a name, a folder, or a Hugging Face id (minilm)"
-    )
-    command.add_argument(
         "--pairs",
         type=Path,
         metavar="FILE",
         help="other pairs, one a line, written as attnviz/heads/pairs.txt explains",
     )
-    command.add_argument(
-        "--looks",
-        choices=LOOKS,
-        default=LOOKS[0],
-        help=f"who looks: the pronoun at the two nouns, or they at the pronoun ({LOOKS[0]})",
-    )
-    command.add_argument("--out", type=Path, metavar="FILE", help="the file to write (.csv)")
-    command.add_argument("--force", action="store_true", help="write over a file that is no such table")
+    head_table.add_choices(command, LOOKS, "the pronoun at the two nouns, or they at the pronoun")
     command.set_defaults(run=run_pronouns)
 
 
 def run_pronouns(arguments: argparse.Namespace) -> None:
-    """Read the pairs, print the table, and write it."""
-    if arguments.out is not None:
-        inputs = [] if arguments.pairs is None else [arguments.pairs]
-        check_place(
-            arguments.out, arguments.force, begins_with(HEADER), "table of heads", ".csv", inputs=inputs
-        )
+    """Read the pairs, write the table, and print it."""
+    inputs = [] if arguments.pairs is None else [arguments.pairs]
+    head_table.check_out(arguments, HEADER, "table of heads", inputs)
     asked = pairs.bundled() if arguments.pairs is None else pairs.read(arguments.pairs)
-    with progress() as tell:
-        entry = loading.open_model(arguments.model, tell)
-    kind, trace = self_attention(entry), reader(entry, loading.load(arguments.model))
+    kind, trace = head_table.opened(arguments.model)
     if kind == "decoder" and arguments.looks != LOOKS[0]:
         raise AttnvizError(
             "The nouns stand before the pronoun, and this model looks only back: --looks pronoun."
@@ -82,10 +67,8 @@ def run_pronouns(arguments: argparse.Namespace) -> None:
     if not found.pairs:
         raise AttnvizError(f"Of {plural(len(asked), 'pair')} the model can read none. {found.unread[0].why}")
     scores = found.scores(arguments.looks)
-    sys.stdout.write(told(arguments.model, found, scores, arguments.looks == "pronoun"))
-    if arguments.out is not None:
-        arguments.out.write_text(csv_text(HEADER, rows(scores)), "utf-8")
-        sys.stdout.write(written(arguments.out))
+    said = told(arguments.model, found, scores, arguments.looks == "pronoun")
+    head_table.give(said, arguments.out, HEADER, rows(scores))
 
 
 def last(steps: Iterable[Progress[pronouns.Verdicts]], unit: str) -> Verdicts:
@@ -111,7 +94,7 @@ def told(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> st
         both, each = int(scores.pairs[layer, head]), int(scores.sentences[layer, head])
         table.append(
             (
-                f"{layer + 1}-{head + 1}",
+                head_name(layer, head),
                 str(both),
                 share(both, scores.total),
                 interval(*wilson(both, scores.total)),
@@ -158,7 +141,7 @@ def by_chance(scores: Scores) -> list[str]:
         "all sentences. Heads are no coins: most prefer the same noun in both sentences."
     )
     luck = (
-        f"Head {layer + 1}-{head + 1} changes sides in {turns} pairs, {right} times the right way. If all "
+        f"Head {head_name(layer, head)} changes sides in {turns} pairs, {right} times the right way. If all "
         "heads changed sides as often as they do, but blindly, the best would be right in both sentences of "
         f"{scores.best_by_chance:.1f} pairs on average. {right} right turns of {turns} have a probability of "
         f"at most {scores.by_chance(layer, head):.2g} (sign test, corrected for {heads} heads)."

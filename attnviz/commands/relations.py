@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 from attnviz.analysis.intervals import CONFIDENCE, wilson
-from attnviz.capture import loading
-from attnviz.commands.columns import aligned, begins_with, csv_text, interval, plural, share
-from attnviz.commands.placing import check_place, written
-from attnviz.commands.telling import progress
+from attnviz.commands import head_table
+from attnviz.commands.columns import aligned, interval, plural, share
 from attnviz.errors import AttnvizError
 from attnviz.heads import relations
-from attnviz.heads.one_by_one import reader, self_attention
 from attnviz.heads.relations import CALLED, LOOKS, SORTS, Grammar, Looks
+from attnviz.trace import head_name
 
 HEADER = (
     *("relation", "layer", "head", "instances", "right", "share", "low", "high"),
@@ -32,36 +28,21 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "that a head looks at most the one that it depends on? As in table 1 of Clark et al. 2019.",
         epilog="example: python -m attnviz relations --model minilm --out grammar.csv",
     )
-    command.add_argument(
-        "--model", default="minilm", metavar="MODEL", help="a name, a folder, or a Hugging Face id (minilm)"
-    )
-    command.add_argument(
-        "--looks",
-        choices=LOOKS,
-        default=LOOKS[0],
-        help=f"who looks: the dependent word at its head word, or that at it ({LOOKS[0]})",
-    )
+    head_table.add_choices(command, LOOKS, "the dependent word at its head word, or that at it")
     command.add_argument("--all", action="store_true", help="print all heads, not only the best of each sort")
-    command.add_argument("--out", type=Path, metavar="FILE", help="the file to write, with all heads (.csv)")
-    command.add_argument("--force", action="store_true", help="write over a file that is no such table")
     command.set_defaults(run=run_relations)
 
 
 def run_relations(arguments: argparse.Namespace) -> None:
-    """Read the sentences, print the table, and write it."""
-    if arguments.out is not None:
-        check_place(arguments.out, arguments.force, begins_with(HEADER), "table of relations", ".csv")
-    with progress() as tell:
-        entry = loading.open_model(arguments.model, tell)
-    kind, trace = self_attention(entry), reader(entry, loading.load(arguments.model))
+    """Read the sentences, write the table, and print it."""
+    head_table.check_out(arguments, HEADER, "table of relations")
+    kind, trace = head_table.opened(arguments.model)
     *_, end = relations.measure(relations.bundled(), trace, kind)
     grammar = end.found
     if not grammar.sentences:
         raise AttnvizError(f"The model can read none of the sentences. {grammar.unread[0].why}")
-    sys.stdout.write(told(arguments.model, grammar, arguments.looks, None if arguments.all else 1))
-    if arguments.out is not None:
-        arguments.out.write_text(csv_text(HEADER, rows(grammar, arguments.looks)), "utf-8")
-        sys.stdout.write(written(arguments.out))
+    said = told(arguments.model, grammar, arguments.looks, None if arguments.all else 1)
+    head_table.give(said, arguments.out, HEADER, rows(grammar, arguments.looks))
 
 
 def told(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str:
@@ -76,7 +57,7 @@ def told(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str:
                 (
                     CALLED[name],
                     str(total),
-                    f"{layer + 1}-{head + 1}",
+                    head_name(layer, head),
                     share(right, total),
                     interval(*wilson(right, total)),
                     f"{offset:+d}",

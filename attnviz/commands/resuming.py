@@ -35,22 +35,35 @@ def job_of(corpus: Corpus, entry: Entry) -> Job:
     )
 
 
-def counted(corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None) -> Found:
+@contextmanager
+def counted(
+    corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None, out: Path | None = None
+) -> Iterator[Found]:
     """All that is in the text, from where an earlier run was broken off; how far it is stands on stderr.
+
+    What is done is kept until the block has ended well, in which it is written or told. Whatever goes wrong,
+    in the work or in the block, it is kept, and the same command goes on from there.
 
     Args:
         corpus: the text.
         entry: the model.
         engine: who does the work.
-        keep: where unfinished work is kept; None: a file in this folder, named after text and model. It is
-            deleted when all is done.
+        keep: where work is kept; None: a file in this folder, named after text and model.
+        out: the file that the block writes, if it writes one.
 
     Raises:
-        AttnvizError: the file holds other work, or nothing can be kept there, or the model cannot be used.
+        AttnvizError: the file holds other work, or is the one to write, or nothing can be kept there, or the
+            model cannot be used.
         KeyboardInterrupt: it was broken off, and what was done is kept.
+        OSError: what was done cannot be kept; what was kept of it before is there still.
     """
     job = job_of(corpus, entry)
     keep = keep or Path(f"attnviz-heads-{hashlib.sha256(repr(job).encode()).hexdigest()[:8]}.npz")
+    if out is not None and out.resolve() == keep.resolve():
+        raise AttnvizError(
+            f"{out} is where unfinished work is kept, and that is deleted in the end. Choose another file "
+            "for --out."
+        )
     found = _begun(keep, job)
     kept_at = time.monotonic()
     try:
@@ -61,6 +74,8 @@ def counted(corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = No
                 if time.monotonic() - kept_at > KEEP_SECONDS:
                     findings_file.write(keep, job, found)
                     kept_at = time.monotonic()
+        assert found is not None  # noqa: S101 - it tells at least with what it began; for the type checker
+        yield found
     except BaseException as error:
         if found is not None and found.lines:
             findings_file.write(keep, job, found)
@@ -71,9 +86,7 @@ def counted(corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = No
         elif isinstance(error, KeyboardInterrupt):
             sys.stderr.write("\nNothing was kept: no line was done yet.\n")
         raise
-    assert found is not None  # noqa: S101 - it tells at least with what it began; for the type checker
     keep.unlink(missing_ok=True)
-    return found
 
 
 def _of(done: int, lines: int) -> str:

@@ -13,7 +13,7 @@ from attnviz.commands.placing import check_place, written
 from attnviz.commands.reading import add_reading, picture_of, read
 from attnviz.errors import InvalidTrace
 from attnviz.tables import shown_tokens
-from attnviz.trace import Kind, Trace
+from attnviz.trace import Kind, Trace, head_name
 
 MOST_LINKS = 3
 """How many of the strongest links are told."""
@@ -40,9 +40,10 @@ def run_trace(arguments: argparse.Namespace) -> None:
         picture = picture_of(arguments)
         check_place(arguments.out, arguments.force, is_trace, "trace of this attnviz", ".npz", inputs=picture)
     trace = read(arguments)
+    if arguments.out is not None:
+        trace.save(arguments.out)  # first: who reads the summary may have read enough, and close the pipe
     sys.stdout.write(summary(trace))
     if arguments.out is not None:
-        trace.save(arguments.out)
         sys.stdout.write(written(arguments.out))
     else:
         sys.stdout.write("Nothing was kept: --out FILE.npz keeps every number.\n")
@@ -80,7 +81,7 @@ def _summary(trace: Trace, kind: Kind) -> str:
     told = f"{kind}: {tokens} tokens, {layers} × {len(blocks[0].query)} heads"
     links = [
         f"{name_of(link.query, queries.groups)} looks at {name_of(link.key, keys.groups)} "
-        f"{percent(link.weight)} (head {link.layer + 1}-{link.head + 1})"
+        f"{percent(link.weight)} (head {head_name(link.layer, link.head)})"
         for link in strongest(blocks, MOST_LINKS)
     ]
     return f"{told}; strongest links: {', '.join(links)}" if links else told

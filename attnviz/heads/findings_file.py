@@ -22,6 +22,7 @@ import numpy as np
 from attnviz.analysis.tally import NAMES, Tally
 from attnviz.errors import AttnvizError, quoted
 from attnviz.heads.corpus import PART, Found, Skipped
+from attnviz.heads.replacing import replacing
 
 # What numpy, zipfile and json say of bytes that they cannot read; their words help nobody here.
 _DAMAGED = (
@@ -78,13 +79,8 @@ def write(file: Path, job: Job, found: Found) -> None:
     }
     arrays: dict[str, Any] = found.tally.arrays()
     arrays["header"] = np.frombuffer(json.dumps(header).encode("ascii"), dtype=np.uint8)
-    beside = file.with_name(f".{file.name}.new")
-    try:
-        with beside.open("wb") as opened:
-            np.savez_compressed(opened, **arrays)
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(file) as opened:
+        np.savez_compressed(opened, **arrays)
 
 
 def read(file: Path) -> tuple[Job, Found]:

@@ -11,8 +11,13 @@ from attnviz.capture.loading import Model
 from attnviz.errors import EmptyText, ModelNotSupported, TextTooLong, UnknownWords, UnreadableText
 from attnviz.trace import Kind, Trace
 
-CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText)
-"""What a model raises at a sentence that is not for it; others may be."""
+
+class LeftOut(ValueError):
+    """A sentence that a model reads, but whose words do not say what is asked; the message says why."""
+
+
+CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, LeftOut)
+"""What is raised at a sentence that is not for a model; others may be."""
 
 
 @dataclass(frozen=True, slots=True)

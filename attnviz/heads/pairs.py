@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError, quoted
+from attnviz.heads.encodings import refuse_other_files
 
 FILE = Path(__file__).with_name("pairs.txt")
 """The pairs that come with attnviz; how they are written stands at its beginning."""
@@ -21,6 +22,7 @@ MOST_PAIRS = 1_000
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 """A pair as it is written."""
 
+_FOR_EXAMPLE = f" For example: {EXAMPLE}"
 _FAMOUS = "famous:"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -103,8 +105,9 @@ def decoded(content: bytes, name: str) -> str:
     """The text of a file of pairs.
 
     Raises:
-        AttnvizError: it is not in UTF-8.
+        AttnvizError: it is no text, or not in UTF-8; the message says what to do.
     """
+    refuse_other_files(content, name)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -140,9 +143,9 @@ def parse(text: str) -> tuple[Pair, ...]:
         pairs.append(pair)
     if wrong:
         more = len(wrong) - _MOST_TOLD
-        raise AttnvizError(
-            " ".join([*wrong[:_MOST_TOLD], *([f"{more} more lines cannot be read."] if more > 0 else [])])
-        )
+        told = " ".join([*wrong[:_MOST_TOLD], *([f"{more} more lines cannot be read."] if more > 0 else [])])
+        first, example, others = told.partition(_FOR_EXAMPLE)  # which is told once
+        raise AttnvizError(first + example + others.replace(_FOR_EXAMPLE, ""))
     if not pairs:
         raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
     if len(pairs) > MOST_PAIRS:
@@ -160,14 +163,15 @@ def typed(text: str, other: str, pronoun: Span, meant: tuple[Span, Span]) -> Pai
             it means in the second.
 
     Raises:
-        AttnvizError: the sentences are the same, or differ in one of these words, or two of them are one.
+        AttnvizError: the sentences have the same words, or differ in one of these, or two of these are one.
     """
-    if text == other:
+    words, others = (list(_WORD.finditer(each)) for each in (text, other))
+    one, two = [each[0] for each in words], [each[0] for each in others]
+    if one == two:  # spaces decide nothing
         raise AttnvizError("The two sentences are the same. Change what decides what the pronoun means.")
     if len({pronoun, *meant}) < 3:
         raise AttnvizError("The pronoun and the two words that it could mean must be three different tokens.")
-    words, others = (list(_WORD.finditer(each)) for each in (text, other))
-    same = SequenceMatcher(None, [each[0] for each in words], [each[0] for each in others], autojunk=False)
+    same = SequenceMatcher(None, one, two, autojunk=False)
     places = {
         words[block.a + nth].span(): Span(*others[block.b + nth].span())
         for block in same.get_matching_blocks()
@@ -223,14 +227,14 @@ def _check(parts: Sequence[str]) -> None:
     for sign, count, what in wanted:
         marked = [part for part in parts[1::2] if part.startswith(sign)]
         if len(marked) != count:
-            raise AttnvizError(f"it needs {what}, and has {len(marked)}. For example: {EXAMPLE}")
+            raise AttnvizError(f"it needs {what}, and has {len(marked)}.{_FOR_EXAMPLE}")
         if not all(part[1:-1].strip() for part in marked):
-            raise AttnvizError(f"there is nothing between the {sign} and its end. For example: {EXAMPLE}")
+            raise AttnvizError(f"there is nothing between the {sign} and its end.{_FOR_EXAMPLE}")
     if [part[0] for part in parts[1::2] if part[0] != "{"] != ["[", "[", "*"]:
-        raise AttnvizError(f"the pronoun must stand behind both words in [ ]. For example: {EXAMPLE}")
+        raise AttnvizError(f"the pronoun must stand behind both words in [ ].{_FOR_EXAMPLE}")
     stray = next((sign for part in parts[::2] for sign in "[]*{}" if sign in part), None)
     if stray:
-        raise AttnvizError(f"there is a {stray} without its partner. For example: {EXAMPLE}")
+        raise AttnvizError(f"there is a {stray} without its partner.{_FOR_EXAMPLE}")
 
 
 def _choices(written: str) -> list[tuple[str, str]]:

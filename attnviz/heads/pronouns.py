@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import chance_of_as_many, expected_best
 from attnviz.analysis.spans import positions, weight_between
-from attnviz.heads.one_by_one import CANNOT_READ, Unread
+from attnviz.heads.one_by_one import CANNOT_READ, LeftOut, Unread
 from attnviz.heads.pairs import Pair, Reading
 from attnviz.heads.progress import Progress
 from attnviz.trace import Floats, Kind, Mask, Trace
@@ -24,7 +24,10 @@ _ROUNDING = 1e-3
 
 Counts = NDArray[np.int64]
 
-_NO_TOKENS = "The model’s tokenizer keeps nothing of the pronoun, or of one of the two words."
+_NO_TOKENS = (
+    "The model’s tokenizer keeps nothing of the pronoun, of one of the two words, or of the words that "
+    "decide."
+)
 _ONLY_BACK = (
     "This model looks only back, and the words that decide stand behind the pronoun: when it reads the "
     "pronoun, it cannot know them."
@@ -189,7 +192,7 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
     for done, pair in enumerate(pairs, 1):
         try:
             seen = np.stack([look(reading, trace(reading.text), kind) for reading in pair.readings], axis=1)
-        except (*CANNOT_READ, LeftOut) as error:
+        except CANNOT_READ as error:
             unread += [Unread(reading.text, str(error)) for reading in pair.readings]
         else:
             if found is None:
@@ -202,10 +205,6 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
         yield Progress(done, len(pairs), Verdicts(tuple(read), so_far, tuple(unread)))
 
 
-class LeftOut(ValueError):
-    """A sentence says nothing of what the model's heads do with the pronoun; the message says why."""
-
-
 def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
     """The weights between the pronoun and the two words in one sentence.
 
@@ -213,16 +212,16 @@ def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
         float32 [looks, candidate, layer, head].
 
     Raises:
-        LeftOut: the pronoun or one of the words has no token, or no layer lets the pronoun look at what
-            decides.
+        LeftOut: the pronoun, one of the words or what decides has no token, or no layer lets the pronoun look
+            at what decides.
     """
     blocks = trace.of_kind(kind)
     tokens = blocks[0].query_tokens
     pronoun = positions(tokens, reading.pronoun)
     words = [positions(tokens, span) for span in reading.candidates]
-    if not (pronoun and all(words)):
-        raise LeftOut(_NO_TOKENS)
     deciding = positions(tokens, reading.deciding)
+    if not (pronoun and all(words) and deciding):
+        raise LeftOut(_NO_TOKENS)
     if not any(block.mask[np.ix_(pronoun, deciding)].any() for block in blocks):
         raise LeftOut(_ONLY_BACK)
     weights = trace.stack(kind)

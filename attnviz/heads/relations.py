@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from attnviz.analysis.shown import Shown, merged_weights, only
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.heads.one_by_one import CANNOT_READ, Unread
+from attnviz.heads.one_by_one import CANNOT_READ, LeftOut, Unread
 from attnviz.heads.progress import Progress
-from attnviz.trace import Kind, Trace
+from attnviz.trace import Floats, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
 """The sentences that come with attnviz; how they are annotated stands at its beginning."""
@@ -61,6 +61,32 @@ class Annotated:
 
 
 @dataclass(frozen=True, eq=False)
+class Answers:
+    """What every head answered in one sentence, for each of its relations.
+
+    Attributes:
+        sentence: the sentence.
+        words: where its words stand, pieces merged.
+        places: [looks, relation, layer, head], which of these words is the answer, from 0.
+        right: [relation], which word is the right one: that on which the other depends.
+        weights: [looks, relation, layer, head, 2], of the answer and of the right word, 0 to 1. Where the
+            answer's is 0, there is none: the mask forbids every word.
+    """
+
+    sentence: Annotated
+    words: tuple[Span, ...]
+    places: Counts
+    right: Counts
+    weights: Floats
+
+    @property
+    def hits(self) -> Mask:
+        """[looks, relation, layer, head]: whether the answer is the right word."""
+        found: Mask = (self.places == self.right[:, None, None]) & (self.weights[..., 0] > 0)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Grammar:
     """How often every head finds the right word, in the sentences that were read so far; `a + b`: in both.
 
@@ -70,6 +96,7 @@ class Grammar:
         totals: [sort], how many there are of each sort.
         offsets: for each sort, how often the right word stands so many words behind (negative: before).
         unread: the sentences that the model could not read.
+        answers: the sentences that were read, each with what every head answered.
     """
 
     sentences: int
@@ -77,6 +104,7 @@ class Grammar:
     totals: Counts
     offsets: tuple[Counter[int], ...]
     unread: tuple[Unread, ...] = ()
+    answers: tuple[Answers, ...] = ()
 
     def __add__(self, other: Grammar) -> Grammar:
         """Of both together."""
@@ -86,6 +114,7 @@ class Grammar:
             self.totals + other.totals,
             tuple(one + another for one, another in zip(self.offsets, other.offsets, strict=True)),
             self.unread + other.unread,
+            self.answers + other.answers,
         )
 
     def best_offset(self, sort: int) -> tuple[int, int]:
@@ -143,7 +172,7 @@ def measure(
     Clark et al. (2019) do.
 
     Args:
-        sentences: what is read.
+        sentences: what is read; one that cannot be read, or of which a word is lost, is left out.
         trace: one forward pass over a text.
         kind: the attention that is looked at, as `one_by_one.self_attention` tells.
     """
@@ -160,22 +189,44 @@ def measure(
 
 
 def count(sentence: Annotated, trace: Trace, kind: Kind) -> Grammar:
-    """What every head finds in one sentence."""
+    """What every head finds in one sentence.
+
+    Raises:
+        LeftOut: a word of a relation has no token.
+    """
     shown = Shown(trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True)
     weights = only(merged_weights(trace.stack(kind), shown), shown.visible, shown.visible).copy()
     weights[..., np.arange(len(shown)), np.arange(len(shown))] = 0
+    answers = _answers(sentence, shown, weights)
     hits = np.zeros((len(LOOKS), len(SORTS), *weights.shape[:2]), dtype=np.int64)
     totals = np.zeros(len(SORTS), dtype=np.int64)
     offsets: tuple[Counter[int], ...] = tuple(Counter() for _ in SORTS)
-    for relation in sentence.relations:
+    for number, relation in enumerate(sentence.relations):
         sort = SORTS.index(relation.sort)
-        dependent, head = _place(shown, relation.dependent), _place(shown, relation.head)
         totals[sort] += 1
-        offsets[sort][head - dependent] += 1
-        for looks, answers in enumerate((weights[..., dependent, :], weights[..., dependent])):
-            # What is nowhere above 0, because the mask forbids it, is no answer.
-            hits[looks, sort] += (answers.argmax(axis=-1) == head) & (answers[..., head] > 0)
-    return Grammar(1, hits, totals, offsets)
+        offsets[sort][_place(shown, relation.head) - _place(shown, relation.dependent)] += 1
+        hits[:, sort] += answers.hits[:, number]
+    return Grammar(1, hits, totals, offsets, answers=(answers,))
+
+
+def _answers(sentence: Annotated, shown: Shown, weights: Floats) -> Answers:
+    """The answers of every head, from its weights [layer, head, word, word] without the diagonal."""
+    dependents, heads = (
+        np.array([_place(shown, span) for span in spans], dtype=np.int64)
+        for spans in (
+            [relation.dependent for relation in sentence.relations],
+            [relation.head for relation in sentence.relations],
+        )
+    )
+    # [looks, relation, layer, head, word]: from the dependent word to each, and from each to it.
+    given = np.stack([weights[..., dependents, :], weights[..., dependents].swapaxes(-1, -2)])
+    given = np.moveaxis(given, -2, 1)
+    places = given.argmax(axis=-1)
+    right = np.broadcast_to(heads[:, None, None], places.shape)
+    both = np.take_along_axis(given, np.stack([places, right], axis=-1), axis=-1)
+    pieces = [[shown.tokens[position] for position in group.positions] for group in shown.groups]
+    words = tuple(Span(each[0].start, each[-1].end) for each in pieces)
+    return Answers(sentence, words, places, heads, both)
 
 
 def _with(found: Grammar | None, unread: Sequence[Unread]) -> Grammar:
@@ -187,7 +238,7 @@ def _with(found: Grammar | None, unread: Sequence[Unread]) -> Grammar:
         np.zeros(sorts, dtype=np.int64),
         tuple(Counter() for _ in SORTS),
     )
-    return Grammar(found.sentences, found.hits, found.totals, found.offsets, tuple(unread))
+    return replace(found, unread=tuple(unread))
 
 
 def _place(shown: Shown, span: Span) -> int:
@@ -196,7 +247,7 @@ def _place(shown: Shown, span: Span) -> int:
         pieces = [shown.tokens[position] for position in group.positions]
         if pieces[0].start < span.end and pieces[-1].end > span.start:
             return place
-    raise AttnvizError(f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}.")
+    raise LeftOut(f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}.")
 
 
 def _annotated(sentence: Annotated | None, line: str) -> Annotated:

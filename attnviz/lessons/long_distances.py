@@ -13,7 +13,7 @@ import torch
 
 from attnviz.capture.arrays import owned
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats
+from attnviz.trace import Floats, head_name
 from attnviz.translation import contest, distance, grammar, reading
 from attnviz.translation.lengthening import MOST, Elastic, clauses
 from attnviz.translation.recurrent import RecurrentTranslator
@@ -133,7 +133,7 @@ def stretch(text: str, inserted: int, seed: int) -> Stretched:
         ),
         named=sentence.named,
         choice=it.target,
-        back_head=f"{layer + 1}-{head + 1}",
+        back_head=head_name(layer, head),
         back=owned(back[layer, head, 1 : it.target + 1]),
         across_head=measured.across.name,
         across=owned(across[measured.across.layer, measured.across.head]),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attnviz.errors import ModelFilesDamaged
+from attnviz.trace import head_name
 
 Name = Literal["recurrent", "transformer"]
 Gender = Literal["il", "elle"]
@@ -88,7 +89,7 @@ class Head:
     @property
     def name(self) -> str:
         """As on screen: "2-1"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
 
 @dataclass(frozen=True)

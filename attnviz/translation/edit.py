@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from attnviz.errors import InvalidEdit
-from attnviz.trace import Kind
+from attnviz.trace import Kind, head_name
 
 Edits = Sequence["Edit"]
 """What is changed while one sentence is read, one edit after the other."""
@@ -82,7 +82,7 @@ class Edit:
         row = "" if self.query is None else f" {self.query + 1}"
         source = "" if self.source is None else self.source + 1
         target = "" if self.target is None else f" {source}>{self.target + 1}"
-        return f"{self.kind} {self.layer + 1}-{self.head + 1}{row}{target}"
+        return f"{self.kind} {head_name(self.layer, self.head)}{row}{target}"
 
     @classmethod
     def parse(cls, text: str) -> Edit:

@@ -114,7 +114,7 @@ def entry(model: str) -> Entry:
         known = looked_up(model)
     if isinstance(known, AttnvizError):
         raise known
-    _forget_if_changed(model, known.origin.stamp if isinstance(known.origin, Folder) else "")
+    _forget_if_changed(model, known.stamp)
     return known
 
 
@@ -141,7 +141,7 @@ def mask_token(model: str) -> str | None:
     known = entry(model)
     if known.expects != "masked" or not isinstance(known.origin, Folder):
         return None
-    return reader(known.origin.folder, known.token_limit, known.origin.stamp).mask
+    return reader(known.origin.folder, known.token_limit, known.stamp).mask
 
 
 def _bytes_of(read: Trace) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from attnviz.capture import catalogue
+from attnviz.trace import head_name
 from attnviz.translation.variants import TAUGHT_HEAD, TAUGHT_LAYER
 from attnviz.ui import caches
 
@@ -75,7 +76,7 @@ TRANSLATED = (
         EXAMPLES[0].text,
         EXAMPLES[0].other,
         "*il* is the dog, *elle* the road. Follow *it* in encoder head "
-        f"{TAUGHT_LAYER + 1}-{TAUGHT_HEAD + 1}, then *car* in *cross*.",
+        f"{head_name(TAUGHT_LAYER, TAUGHT_HEAD)}, then *car* in *cross*.",
     ),
     Example(
         "trophy / suitcase",

@@ -7,21 +7,31 @@ from streamlit.navigation.page import StreamlitPage
 
 from attnviz.capture import allowed, limits
 from attnviz.errors import WrongSetting
+from attnviz.ui import cards
+from attnviz.ui.components.component import send_code
 from attnviz.ui.heads.contents import TOOLS
 from attnviz.ui.learn.contents import LESSONS
 from attnviz.ui.pictures import seeing
 
 _FRAMED = "frame has run"
 
+_BELOW = {
+    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
+    "heads": {tool.name for tool in TOOLS},
+}
+"""The entries of the menu, and the pages to which they lead."""
+
 # On a phone the picture comes before the overview: what a tap changes is then in sight.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
+# What brings the widgets' code has no picture, and takes no place.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
+.st-key-code { position: absolute; }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {
@@ -74,8 +84,18 @@ def navigation() -> StreamlitPage:
     _check_settings()
     page = st.navigation(pages(), position="top")
     st.session_state[_FRAMED] = True
-    st.html(_STYLE)
+    st.html(_STYLE + cards.STYLE + _marked(page))
+    send_code()
     return page
+
+
+def _marked(page: StreamlitPage) -> str:
+    """The style that marks the entry of the menu to which a page that stands in no menu belongs."""
+    entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
+    if entry is None:
+        return ""
+    links = ", ".join(f'[data-testid="st{kind}NavLink"][href$="/{entry}"]' for kind in ("Top", "Sidebar"))
+    return f"<style>:is({links}) {{ background-color: rgb(141 157 206 / 25%); font-weight: 600; }}</style>"
 
 
 def require() -> None:

@@ -46,6 +46,13 @@ def named(name: str) -> bool:
     return bool(asked(name)) or name in st.query_params
 
 
+def postpone(names: Iterable[str]) -> None:
+    """Say nothing of what the link asks of those of these that no widget took yet: one may take it later."""
+    for name in names:
+        if name not in st.session_state:
+            st.session_state.get(_ASKED, {}).pop(name, None)
+
+
 def given(names: Iterable[str]) -> dict[str, list[str]]:
     """The parameters of these names that the page has, with their values now, as a link writes them."""
     return {name: _written(st.session_state[name]) for name in names if name in st.session_state}
@@ -72,6 +79,10 @@ def _arrive(names: Iterable[str]) -> None:
     for name, value in hidden.items():
         with suppress(ValueError):  # no number; what stood there stays
             st.session_state[name] = _CARRIED[name](value)
+    if hidden and context and context.is_history_navigation:
+        # The Back button led here. In such a run widgets have what their part of the address says, and where
+        # that is hidden, their defaults. In the next one they have what was set just now.
+        st.rerun()
     if shown := {name: hidden[name] for name in names if name in hidden}:
         st.query_params.update(shown)
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
 from attnviz.errors import AttnvizError
@@ -40,21 +40,27 @@ _UNFORESEEN = (
 
 
 class _Turns:
-    """One computation runs at a time, a step each in turn: who has waited longest is next."""
+    """One computation runs at a time, a step each in turn: who has waited longest is next.
+
+    Who waits is a thread: each run of a work has one of its own, so that a run that ends can never give away
+    the place of the run that follows it.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queue: deque[object] = deque()
+        self._queue: deque[threading.Thread] = deque()
 
-    def take(self, who: object, seconds: float) -> bool:
-        """Wait for one's turn, so many seconds at most; who goes away must `give` the place back."""
+    def take(self, seconds: float) -> bool:
+        """Wait for this thread's turn, so many seconds at most; if it goes away, it must `give` its place."""
+        who = threading.current_thread()
         with self._changed:
             if who not in self._queue:
                 self._queue.append(who)
             return self._changed.wait_for(lambda: self._queue[0] is who, seconds)
 
-    def give(self, who: object) -> None:
+    def give(self) -> None:
         """Let the next one have its turn."""
+        who = threading.current_thread()
         with self._changed:
             if who in self._queue:
                 self._queue.remove(who)
@@ -96,16 +102,18 @@ class Work(Generic[Found]):
             return self._state
 
     def start(self) -> None:
-        """Begin, or go on where it stopped; nothing if it runs, or is finished."""
+        """Begin, or go on where it stopped; nothing if it runs, or is finished. Refused, it begins anew."""
         with self._lock:
             self._watched = time.monotonic()
             if self._state == "finished":
                 return
             self._wanted = True
-            if self._thread is None or not self._thread.is_alive():
-                self._state = "waiting"
-                self._thread = threading.Thread(target=self._run, daemon=True)
-                self._thread.start()
+            if self._thread is None:
+                if self._state == "refused":
+                    self.latest = None
+                thread = threading.Thread(target=self._run, daemon=True)
+                thread.start()  # its first act is to wait for the lock
+                self._state, self._thread = "waiting", thread
 
     def stop(self) -> None:
         """Stop after the present step; what was found stays."""
@@ -124,54 +132,60 @@ class Work(Generic[Found]):
         return self.state
 
     def end(self, seconds: float) -> None:
-        """Stop for good, and give back what the computation holds; it has so many seconds for its step."""
+        """Stop, and give back what the computation holds; started again, it would begin anew.
+
+        Args:
+            seconds: how long its present step is awaited. If it takes longer, all is given back after it.
+        """
         self.stop()
         self.wait(seconds)
-        with self._lock:
-            rests = self._thread is None or not self._thread.is_alive()
-            if rests and isinstance(self._iterator, Generator):
-                self._iterator.close()  # else Python would, when it has taken away half of itself already
+        # A generator that nobody holds is closed. As Python ends it would be, too, with half of Python gone.
+        self._iterator = None
 
     def _goes_on(self) -> bool:
+        """Whether this thread does the next step."""
         with self._lock:
+            if self._thread is not threading.current_thread():
+                return False
             left_alone = time.monotonic() - self._watched > self._patience
             if left_alone or not self._wanted:
-                self._state = "left alone" if self._wanted else "stopped"
-                self._thread = None  # whoever starts it again starts another
+                self._rest("left alone" if self._wanted else "stopped")
             return self._thread is not None
 
-    def _run(self) -> None:
-        goes_on = True
-        while goes_on and self._goes_on():
-            if _turns.take(self, _PATIENCE_OF_A_TURN):
-                try:
-                    goes_on = self._step()
-                finally:
-                    _turns.give(self)
-        _turns.give(self)
+    def _rest(self, state: State) -> None:
+        """This thread never steps again, and who starts the work starts another; call it with the lock."""
+        self._state, self._thread = state, None
 
-    def _step(self) -> bool:
-        """One step; whether there may be another."""
+    def _run(self) -> None:
+        while self._goes_on():
+            if _turns.take(_PATIENCE_OF_A_TURN):
+                try:
+                    self._step()
+                finally:
+                    _turns.give()
+        _turns.give()
+
+    def _step(self) -> None:
         with self._lock:
             self._state = "running"
         try:
-            self._iterator = self._iterator or self._steps()
-            step = next(self._iterator, None)
+            iterator = self._iterator = self._iterator or self._steps()
+            step = next(iterator, None)
         except AttnvizError as error:
-            return self._end("refused", str(error))
+            self._end("refused", str(error))
         except Exception:
             logging.getLogger(__name__).exception("A long computation failed.")
-            return self._end("refused", _UNFORESEEN)
-        if step is None:
-            return self._end("finished")
-        self.latest = step
-        return True
+            self._end("refused", _UNFORESEEN)
+        else:
+            if step is None:
+                self._end("finished")
+            else:
+                self.latest = step
 
-    def _end(self, state: State, problem: str = "") -> bool:
+    def _end(self, state: State, problem: str = "") -> None:
         with self._lock:
-            self._state, self.problem = state, problem
-            self._iterator = None
-        return False
+            self._rest(state)
+            self.problem, self._iterator = problem, None
 
 
 class Works:
@@ -183,16 +197,16 @@ class Works:
         self._works: OrderedDict[Hashable, Work[Any]] = OrderedDict()
 
     def find(self, key: Hashable, steps: Callable[[], Iterator[Progress[Found]]]) -> Work[Found]:
-        """The work of this key; it begins only when it is started.
+        """The work of this key; it begins only when it is started, and anew only when it is started again.
 
         Args:
-            key: what is computed, with every choice that alters it; hashable, and short (of a long text, its
-                hash).
+            key: what is computed, with every choice that alters it; hashable. A text that a model reads at
+                once may stand in it; of a longer one, its hash.
             steps: begins the computation.
         """
         with self._lock:
             work = self._works.get(key)
-            if work is None or work.state == "refused":
+            if work is None:
                 work = self._works[key] = Work(steps)
             self._works.move_to_end(key)
             resting = [

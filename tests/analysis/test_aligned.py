@@ -17,6 +17,7 @@ from attnviz.analysis.aligned import (
     in_common_words,
     named,
     on_places,
+    overlap,
     to_shared,
 )
 from attnviz.analysis.change import change
@@ -55,6 +56,8 @@ def told(first: str, second: str) -> str:
         ("a b c d", "a x y d", "a b→x c→y d"),
         ("[CLS] a", "x a", "−[CLS] +x a"),  # a word never stands for what the tokenizer added
         ("a [SEP]", "a", "a −[SEP]"),
+        ("the dog .", "the dog barks", "the dog −. +barks"),  # nor for a mark of punctuation
+        ("the dog .", "the dog ?", "the dog .→?"),
         # Repeated words: those that keep their neighbours.
         ("the dog saw the cat", "the cat", "−the −dog −saw the cat"),
         ("the dog saw the cat", "the dog", "the dog −saw −the −cat"),
@@ -135,9 +138,43 @@ def test_places_are_called_after_both_texts() -> None:
     ]
 
 
-def test_texts_without_a_common_word_are_refused() -> None:
+@pytest.mark.parametrize(("first", "second"), [("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")])
+def test_texts_without_a_common_word_are_refused(first: str, second: str) -> None:
     with pytest.raises(AttnvizError, match="no word in common"):
-        aligned_sentences(shown("a", "b"), shown("c", "d"))
+        aligned_sentences(shown(*first.split()), shown(*second.split()))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("a b x .", "a c d e .", "Of the 3 words of the shorter text, only 1 stands in the other"),
+        ("a b c x y", "y c b a z v", "Of the 5 words of the shorter text, only 1 stands"),  # in another order
+        ("a b c d e", "a b x y z w", "Of the 5 words of the shorter text, only 2 stand in the other"),
+    ],
+)
+def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str, told: str) -> None:
+    for one, other in ((first, second), (second, first)):
+        with pytest.raises(AttnvizError, match=told):
+            aligned_sentences(shown(*one.split()), shown(*other.split()))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counted", "little"),
+    [
+        ("a b .", "a c .", (1, 2, 2, 2), False),  # half of the words are the same, the other is exchanged
+        ("a b", "a b c d", (2, 2, 2, 4), False),
+        ("a b", "a b c d e .", (2, 2, 2, 5), True),
+        ("a . b", "c , a ! b d e f", (2, 2, 2, 6), True),
+    ],
+)
+def test_shared_words_by_hand(
+    first: str, second: str, counted: tuple[int, int, int, int], little: bool
+) -> None:
+    one, other = shown(*first.split()), shown(*second.split())
+    shared = overlap(aligned_sentences(one, other), one.groups, other.groups)
+    assert (shared.same, shared.aligned, shared.first, shared.second) == counted
+    assert shared.enough
+    assert shared.little is little
 
 
 def test_weights_on_the_grid_by_hand() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from attnviz.analysis.clusters import groups, plane
+from attnviz.analysis.clusters import groups, scaled
 from attnviz.analysis.divergence import divergences
 from attnviz.trace import Trace
 
@@ -49,7 +49,7 @@ def places(dimensions: int, least: int = 2, most: int = 11) -> st.SearchStrategy
 
 def test_a_rectangle_by_hand() -> None:
     """Sides 4 and 2: the long one lies across, and the plane keeps everything."""
-    found = plane(squares(np.array([[0.0, 0.0], [0.0, 4.0], [2.0, 4.0], [2.0, 0.0]])))
+    found = scaled(squares(np.array([[0.0, 0.0], [0.0, 4.0], [2.0, 4.0], [2.0, 0.0]])))
     np.testing.assert_allclose(np.abs(found.points), [[2, 1]] * 4, atol=1e-9)
     assert found.kept == pytest.approx(1)
 
@@ -57,14 +57,14 @@ def test_a_rectangle_by_hand() -> None:
 def test_a_third_direction_is_what_is_lost() -> None:
     """Three pairs of points on three axes, at 3, 2 and 1 from 0: squares 9 + 4 of 9 + 4 + 1 are kept."""
     axes = np.diag([3.0, 2.0, 1.0])
-    found = plane(squares(np.concatenate([axes, -axes])))
+    found = scaled(squares(np.concatenate([axes, -axes])))
     assert found.kept == pytest.approx(13 / 14)
 
 
 @settings(max_examples=60, deadline=None)
 @given(places(2))
 def test_a_plane_comes_back(points: Points) -> None:
-    found = plane(squares(points))
+    found = scaled(squares(points))
     np.testing.assert_allclose(squares(found.points), squares(points), atol=1e-6)
     np.testing.assert_allclose(found.points.mean(axis=0), 0, atol=1e-6)
 
@@ -72,7 +72,7 @@ def test_a_plane_comes_back(points: Points) -> None:
 @settings(max_examples=60, deadline=None)
 @given(places(5))
 def test_distances_only_shrink_by_what_is_not_kept(points: Points) -> None:
-    given, found = squares(points), plane(squares(points))
+    given, found = squares(points), scaled(squares(points))
     drawn = squares(found.points)
     assert (drawn <= given + 1e-6).all()
     assert drawn.sum() == pytest.approx(found.kept * given.sum(), abs=1e-6)
@@ -80,7 +80,7 @@ def test_distances_only_shrink_by_what_is_not_kept(points: Points) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_of_very_few_points(count: int) -> None:
-    found = plane(np.full((count, count), 4.0) - 4 * np.eye(count))
+    found = scaled(np.full((count, count), 4.0) - 4 * np.eye(count))
     assert found.points.shape == (count, 2)
     assert found.kept == 1
     np.testing.assert_allclose(np.abs(found.points), [[0, 0]] if count == 1 else [[1, 0]] * 2, atol=1e-9)
@@ -115,9 +115,9 @@ def test_too_many_groups() -> None:
 
 
 def test_roots_of_divergences_are_distances_in_some_space(tired: Trace) -> None:
-    """So the plane is an honest shadow: no direction has a negative square (Endres & Schindelin 2003)."""
+    """So the plane is an honest shadow: no direction has a negative square (Fuglede & Topsøe 2004)."""
     squared = divergences([layer[None] for layer in tired.stack("encoder")]).mean
     centred = np.eye(72) - 1 / 72
     strengths = np.linalg.eigvalsh(-0.5 * centred @ squared @ centred)
     assert strengths.min() > -1e-6
-    assert plane(squared).kept == pytest.approx(strengths[-2:].sum() / strengths.sum(), abs=1e-5)
+    assert scaled(squared).kept == pytest.approx(strengths[-2:].sum() / strengths.sum(), abs=1e-5)

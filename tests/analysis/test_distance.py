@@ -42,6 +42,16 @@ def test_jensen_shannon_by_hand() -> None:
     assert jensen_shannon(first, second).tolist() == pytest.approx([expected])
 
 
+@pytest.mark.parametrize("tiny", [1.4e-45, 2.8e-45, 1e-40])
+def test_the_smallest_numbers_are_next_to_nothing(tiny: float) -> None:
+    """Half of 1.4e-45, the smallest float32, is 0 in float32: what is divided by it is no number."""
+    first, second = np.array([[1, tiny]], dtype=np.float32), np.array([[1, 0]], dtype=np.float32)
+    assert first[0, 1] > 0
+    # ½ · ε · log₂ (ε / ½ε), to the next float32; the first column adds nothing.
+    assert jensen_shannon(first, second)[0] == pytest.approx(tiny / 2, abs=1.5e-45, rel=1e-4)
+    assert jensen_shannon(second, first)[0] == pytest.approx(tiny / 2, abs=1.5e-45, rel=1e-4)
+
+
 def entropy(row: Floats) -> float:
     return -sum(float(weight) * log2(weight) for weight in row if weight > 0)
 

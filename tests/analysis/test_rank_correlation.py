@@ -1,6 +1,9 @@
 """Ranks and Spearman's ρ, by hand and against pandas."""
 
 import math
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
 from random import Random
 
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.rank_correlation import by_chance, rank_correlation, ranks
+from attnviz.analysis.rank_correlation import SELDOM, by_chance, rank_correlation, ranks
 
 FEW = st.lists(st.integers(0, 5), min_size=2, max_size=11)
 
@@ -39,8 +42,76 @@ def test_as_pandas(one: list[int], random: Random) -> None:
     assert (math.isnan(found) and math.isnan(expected)) or found == pytest.approx(expected)
 
 
-def test_what_chance_reaches() -> None:
-    # The exact two-sided critical values at 5 % of tables of Spearman's ρ: 0.618 for 11, 0.380 for 27.
-    assert by_chance(11) == pytest.approx(0.61, abs=0.02)
-    assert by_chance(27) == pytest.approx(0.38, abs=0.02)
-    assert np.isfinite(by_chance(4))
+def all_agreements(count: int) -> list[Fraction]:
+    """Spearman's ρ of every order of so many values with one of them."""
+    whole = count * (count**2 - 1)
+    return [
+        1 - Fraction(6 * sum((place - rank) ** 2 for place, rank in enumerate(order)), whole)
+        for order in permutations(range(count))
+    ]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_of_few_values_chance_makes_even_the_same_order_too_often(count: int) -> None:
+    far = [abs(each) for each in all_agreements(count)]
+    assert far.count(Fraction(1)) / len(far) > SELDOM
+    assert by_chance(count) is None
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_without_an_order_chance_has_no_bound(count: int) -> None:
+    assert by_chance(count) is None
+
+
+@pytest.mark.parametrize("count", [5, 6, 7, 8])
+def test_the_bound_is_the_smallest_that_all_orders_reach_seldom(count: int) -> None:
+    found, far = by_chance(count), [abs(each) for each in all_agreements(count)]
+    assert found is not None
+    times = Counter(far)
+    reached = dict(
+        zip(sorted(times), np.cumsum([times[each] for each in sorted(times)[::-1]])[::-1], strict=True)
+    )
+    bound = min(each for each, orders in reached.items() if orders / len(far) <= SELDOM)
+    assert found.bound == pytest.approx(float(bound))
+    assert found.frequency == pytest.approx(reached[bound] / len(far))
+
+
+@pytest.mark.parametrize(
+    ("count", "bound"),
+    [(9, 0.7), (10, 0.648), (11, 0.618), (12, 0.587), (13, 0.56), (14, 0.538), (20, 0.447), (27, 0.382)],
+)
+def test_the_bound_as_in_tables(count: int, bound: float) -> None:
+    """The exact two-sided critical values at 5 % (Zar 1972); of more than 12 values, ours are drawn."""
+    found = by_chance(count)
+    assert found is not None
+    assert found.bound == pytest.approx(bound, abs=6e-4 if count <= 12 else 6e-3)
+
+
+@pytest.mark.parametrize("count", [5, 6, 7])
+def test_of_all_orders_as_many_reach_the_bound_as_is_told(count: int) -> None:
+    """In float32 too, as the page has them: rounding takes none of those away that lie on the bound."""
+    chance = by_chance(count)
+    assert chance is not None
+    rhos = [rank_correlation(order, range(count)) for order in permutations(range(count))]
+    for kind in (np.float64, np.float32):
+        assert chance.reached(np.array(rhos, dtype=kind)).mean() == pytest.approx(chance.frequency)
+    assert chance.reached(np.array([np.nan, -1, 0, 1], dtype=np.float32)).tolist() == [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("count", [13, 29])
+def test_other_orders_reach_a_drawn_bound_as_often(count: int) -> None:
+    chance, random, orders = by_chance(count), np.random.default_rng(7), 20_000
+    assert chance is not None
+    ordered = np.argsort(random.random((orders, count)), axis=1) - (count - 1) / 2
+    rhos = ordered @ ordered[0] / (ordered[0] @ ordered[0])
+    # Both are drawn: five standard errors of their difference.
+    error = (2 * SELDOM * (1 - SELDOM) / orders) ** 0.5
+    assert chance.reached(rhos[1:].astype(np.float32)).mean() == pytest.approx(
+        chance.frequency, abs=5 * error
+    )
+    assert chance.frequency == pytest.approx(SELDOM, abs=5 * error)

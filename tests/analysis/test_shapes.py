@@ -50,6 +50,24 @@ def test_each_made_matrix_has_its_shape() -> None:
     assert [shape.name for shape in SHAPES] == list(MADE)
 
 
+@pytest.mark.parametrize(
+    ("beyond_even", "shape"),
+    [
+        ((0.9, 0.2, 1), "vertical + diagonal"),
+        ((0.2, 0.2, 1), "vertical + diagonal"),
+        ((0.2, 0.9, 1), "vertical + diagonal"),
+        ((0.4, 0.19, 1), "vertical"),
+        ((0.19, 0.4, 1), "diagonal"),
+        ((0.39, 0.19, 0.4), "block"),
+        ((0.19, 0.39, 0.39), "heterogeneous"),
+    ],
+)
+def test_from_where_on_a_head_has_a_shape(beyond_even: tuple[float, float, float], shape: str) -> None:
+    nothing, sentence = np.zeros((3, 1)), np.ones((3, 1))
+    sums = ShapeSums(1, np.reshape(beyond_even, (3, 1, 1)), nothing, sentence)
+    assert SHAPES[sums.shapes.item()].name == shape
+
+
 def test_the_measures_by_hand() -> None:
     """Three tokens, and two heads: even attention gives the strongest two columns 2/3, the diagonals 7/9."""
     looks = np.array([[0.5, 0.0, 0.5], [0.25, 0.5, 0.25], [0.75, 0.0, 0.25]])

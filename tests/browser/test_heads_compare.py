@@ -14,6 +14,7 @@ from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
 
 LONGER = "The old dog did not cross the road as it was too tired."
 IT, DOG = 9, 2
+SIDES = ("first sentence", "second sentence", "second − first")
 
 
 def weights(text: str) -> Floats:
@@ -73,6 +74,15 @@ def test_all_three_pictures_tell_the_cell_pointed_at_and_heads_are_opened(page: 
     )
     point(page, 2, 11, DOG, size=15, click=True)
     expect(page).to_have_url(re.compile("query=12\\+too"))
+    page.mouse.move(0, 0)
+    expect(told).to_contain_text(re.compile("^too → dog "))  # what was clicked is kept
+    with page.expect_download() as download:
+        page.get_by_role("button", name="SVG", exact=True).click()
+    assert download.value.suggested_filename == "attnviz-minilm-two-sentences.svg"
+    saved = download.value.path().read_text()
+    assert saved.count('<g shape-rendering="crispEdges">') == 3
+    for written in (OPENING.text, OPENING.other, *(f"Head 6-9, {side}" for side in SIDES)):
+        assert f">{written}</text>" in saved or f"“{written}”" in saved
     order = np.argsort(-moved.ravel(), kind="stable")
     third = f"{order[2] // 12 + 1}-{order[2] % 12 + 1} · {100 * moved.ravel()[order[2]]:.0f} %"
     page.get_by_role("radio", name=third).click()
@@ -108,6 +118,11 @@ def test_a_link_brings_gaps_and_two_models(page: Page, server: Server) -> None:
 def test_what_cannot_be_compared_keeps_what_was_typed(page: Page, server: Server) -> None:
     open_compare(page, server)
     box = page.get_by_role("textbox", name="Second sentence")
+    page.get_by_role("radio", name="bank", exact=True).click()
+    wait_idle(page)
+    page.go_back()
+    expect(box).to_have_value(OPENING.other)
+    wait_idle(page)
     for typed, told in {
         "<script>alert(1)</script> **x** [a](b)": "no word in common",
         "🦄": "no word in common",
@@ -126,12 +141,34 @@ def test_what_cannot_be_compared_keeps_what_was_typed(page: Page, server: Server
     expect(page.get_by_text("Of 72 heads, 4-2 changes")).to_be_visible()
 
 
+def flip_in_place(page: Page) -> None:
+    """Where there is room for one picture, each stands where the others do, and a finger is told to tap."""
+    page.evaluate(
+        "matches => { const all = matchMedia;"
+        " window.matchMedia = (query) => (query === '(hover: none)' ? { matches } : all(query)); }",
+        True,
+    )
+    expect(page.get_by_text(f"Head 4-2, {SIDES[2]}")).to_be_visible()
+    places = []
+    for side in SIDES[:2]:
+        page.get_by_role("button", name=side).click()
+        expect(page.get_by_text(f"Head 4-2, {side}")).to_be_visible()
+        expect(pictures(page)).to_have_count(1)
+        places.append(pictures(page).bounding_box())
+    assert places[0] == places[1]
+    expect(page.locator("p.words")).to_contain_text(re.compile("^Tap a cell"))
+
+
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone"]
 )
 def test_everybody_can_use_it(page: Page, server: Server, viewport: ViewportSize, colour_scheme: str) -> None:
     open_compare(page, server, f"text={OPENING.text}&other={LONGER}")
-    expect(pictures(page)).to_have_count(3)
+    if viewport == PHONE:
+        flip_in_place(page)
+    else:
+        expect(pictures(page)).to_have_count(3)
+        expect(page.get_by_role("button", name="Difference")).to_have_count(0)
     assert axe(page) == [], colour_scheme
     page.get_by_text("How words are aligned").click()
     page.get_by_text("Two models", exact=True).click()

@@ -15,6 +15,30 @@ from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
 
 IT, DOG, ROAD = 9, 2, 7
 
+WIDGET = """
+  const shadows = [...document.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean);
+  const inside = [document, ...shadows];
+  const all = (selector) => inside.flatMap((root) => [...root.querySelectorAll(selector)]);
+"""
+# The points that touch the axis, or lie as near to the frame as half a marker.
+ON_THE_FRAME = f"""() => {{{WIDGET}
+  const [frame] = all(".picture [opacity='0.6']").map((path) => path.getBoundingClientRect());
+  const points = all(".picture .marker").slice(2).map((point) => point.getBoundingClientRect());
+  return points.filter(({{ bottom }}) => bottom > frame.top - 10).map(({{ x, y }}) => [x, y]);
+}}"""
+# The bold names through which a thick line runs.
+ON_A_LINE = f"""() => {{{WIDGET}
+  const lines = all(".pointed .link").filter((link) => link.getAttribute("stroke-width") > 3);
+  if (!lines.length) return ["no thick line"];
+  const runsThrough = ({{ x, y, width, height }}) => lines.some((line) => {{
+    const length = line.getTotalLength();
+    return Array.from({{ length: 200 }}, (_, at) => line.getPointAtLength((at / 199) * length)).some(
+      (point) => point.x > x && point.x < x + width && point.y > y && point.y < y + height,
+    );
+  }});
+  return all(".pointed text").filter((name) => runsThrough(name.getBBox())).map((name) => name.textContent);
+}}"""
+
 
 def open_plane(page: Page, server: Server, **choices: str) -> None:
     visit(page, f"{server.url}/plane?{urlencode(choices)}")
@@ -50,6 +74,13 @@ def test_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server: Serv
 
     expect(page.locator(".reading .heading")).to_have_text("it looks at")
     eventually(lambda: says(IT))
+    page.set_viewport_size(PHONE)
+    expect(page.locator(".picture > svg")).to_have_attribute("width", re.compile(r"^3\d\d$"))
+    assert page.evaluate(ON_THE_FRAME) == []
+    assert page.evaluate(ON_A_LINE) == []
+    page.set_viewport_size(DESKTOP)
+    expect(page.locator(".picture > svg")).not_to_have_attribute("width", re.compile(r"^3\d\d$"))
+    assert page.evaluate(ON_THE_FRAME) == []
     tokens(page, "query (looks)").nth(DOG).hover()
     expect(page.locator(".reading .heading")).to_have_text("dog looks at")
     eventually(lambda: says(DOG))
@@ -106,6 +137,14 @@ def test_hostile_tokens_stay_text_on_the_page_and_in_the_file(
     assert any(text in part for part in said)
     shapes = [element for element in picture.iter() if element.get("class") == "marker"]
     assert len(shapes) == 2 + 2 * len(labels)
+    # Where there is no room for all names, only those that are told of stand there.
+    crowd = page.get_by_text("So many points have no room for all their names")
+    expect(crowd).to_be_hidden()
+    assert page.locator(".picture .name").count() > 2 + 4
+    page.set_viewport_size(PHONE)
+    expect(crowd).to_be_visible()
+    expect(page.locator(".picture .name")).to_have_count(0)
+    assert 2 <= page.locator(".pointed text").count() <= 2 + 4
 
 
 @pytest.mark.parametrize(

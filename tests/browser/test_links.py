@@ -155,6 +155,8 @@ def test_after_every_change_of_the_sentence_the_link_still_opens_what_is_seen(
     assert_link_reproduces(explore.page, browser, faults)
 
 
+OWN = "Own words travel along."
+
 NONSENSE: dict[str, Any] = {
     "layer": "99",
     "head": "abc",
@@ -273,3 +275,43 @@ def test_the_back_button_returns_to_the_opening_sentence(explore: Explore) -> No
     wait_idle(page)
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     expect(explore.keys.first).to_be_visible()
+
+
+def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/heads")
+    page.locator(".st-key-card-plane").click(position={"x": 5, "y": 5})  # all of a card is a link
+    expect(page).to_have_url(re.compile("/plane"))
+    wait_idle(page)
+    expect(menu(page).filter(has_text="Heads")).to_have_css("font-weight", "600")
+    box = page.get_by_role("textbox", name="Sentence")
+    box.fill(OWN)
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("text=Own\\+words"))
+    wait_idle(page)
+    for name, question in (("Beyond weights", "Do the weights"), ("Explore", "All 72 heads")):
+        page.get_by_role("main").get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=question)).to_be_visible()
+        wait_idle(page)
+        expect(box).to_have_value(OWN)
+    for question in ("Do the weights", "Where do queries"):
+        page.go_back()
+        expect(page.get_by_role("heading", name=question)).to_be_visible()
+        wait_idle(page)
+        expect(box).to_have_value(OWN)
+        expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    page.go_back()  # before the sentence was typed
+    wait_idle(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Heads at work")).to_be_visible()
+    wait_idle(page)
+
+
+def test_a_link_to_the_first_page_opens_it_in_another_window(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/plane")
+    link = page.get_by_role("main").get_by_role("link", name="Explore")
+    with page.context.expect_page() as opened:
+        link.click(modifiers=["ControlOrMeta"])
+    expect(opened.value.get_by_role("heading", name="All 72 heads")).to_be_visible()
+    wait_idle(opened.value)
+    opened.value.close()
+    expect(page.get_by_role("heading", name="Where do queries")).to_be_visible()

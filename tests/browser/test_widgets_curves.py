@@ -100,6 +100,36 @@ def test_of_a_plane_both_axes_have_one_scale(widgets: Widgets) -> None:
         )
 
 
+@pytest.mark.parametrize("width", [751, 500, 326])
+def test_of_a_plane_the_marks_lie_equally_far_apart(widgets: Widgets, width: int) -> None:
+    x, y = np.array([[-0.29, 0.36, -0.01, 0.05], [-0.32, 0.36, 0.27, 0.08]])
+    heads = Line("heads", x, y, dash=None, marker="circle")
+    across, up = Axis("first"), Axis("second")
+    widgets.mount("curves", message(heads, plane=True, across=across, up=up, height=380), width)
+    boxes = drawn(widgets, "text")
+    told = widgets.page.locator(".picture text").all_text_contents()
+    marks = {at: float(text.replace("−", "-")) for at, text in enumerate(told) if "." in text}
+    below = boxes[:, 1].max() - 40
+    for axis in (
+        [number for at, number in marks.items() if boxes[at, 1] > below],
+        [number for at, number in marks.items() if boxes[at, 1] <= below],
+    ):
+        assert len(axis) >= 3
+        assert np.diff(axis) == pytest.approx(np.full(len(axis) - 1, axis[1] - axis[0]))
+        assert 0 in axis
+
+
+def test_marks_that_have_no_room_are_left_out_evenly(widgets: Widgets) -> None:
+    sold = 5_000_000 * np.arange(9)
+    widgets.mount("curves", message(Line("sold", sold, sold), across=Axis("sold"), up=Axis("earned")), 530)
+    boxes = drawn(widgets, "text")
+    told = widgets.page.locator(".picture text").all_text_contents()
+    lowest = np.sort(boxes[:, 1])[-2]
+    marks = [int(text.replace(",", "")) for text, box in zip(told, boxes, strict=True) if box[1] == lowest]
+    assert len(marks) >= 3
+    assert len(set(np.diff(marks))) == 1
+
+
 def test_in_a_crowd_the_marked_and_the_outermost_points_are_named_and_no_point_is_hidden(
     widgets: Widgets,
 ) -> None:

@@ -11,9 +11,19 @@ from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 
 ROWS = [
-    Measured("previous", 0.75, 0.25, [0.0, 0.25, 0.75, 0.0], "75 % ± 8", "25 %", ("0", "100 %"), chosen=True),
-    Measured("<b>", 1.5, 0.0, [], "60.0 tokens", "<1 %", ("0", "40+")),
-    Measured("broad", 0.0, 1.0, [1.0, 0.0], "0 %", "100 %", ("0", "40+")),
+    Measured(
+        "previous",
+        "the token before",
+        0.75,
+        0.25,
+        [0.0, 0.25, 0.75, 0.0],
+        "75 % ± 8",
+        "25 %",
+        ("0", "100 %"),
+        chosen=True,
+    ),
+    Measured("<b>", "<i>", 1.5, 0.0, [], "60.0 tokens", "<1 %", ("0", "40+")),
+    Measured("broad", "how evenly", 0.0, 1.0, [1.0, 0.0], "0 %", "100 %", ("0", "40+")),
 ]
 
 
@@ -37,9 +47,9 @@ def test_rows_marks_and_bars(page: Page, viewport: ViewportSize, theme: str) -> 
     rows = page.get_by_role("row")
     # The axis is written below the last row that has it.
     assert [row.inner_text().split() for row in rows.all()[1:]] == [
-        ["previous", "75", "%", "±", "8", "25", "%", "0", "100", "%"],
-        ["<b>", "60.0", "tokens", "<1", "%"],
-        ["broad", "0", "%", "100", "%", "0", "40+"],
+        ["previous", "the", "token", "before", "75", "%", "±", "8", "25", "%", "0", "100", "%"],
+        ["<b>", "<i>", "60.0", "tokens", "<1", "%"],
+        ["broad", "how", "evenly", "0", "%", "100", "%", "0", "40+"],
     ]
     expect(page.locator("tr.chosen")).to_have_count(1)
     first = rows.nth(1)

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForCausalLM
 
 import attnviz
-from attnviz.capture import config, folder, limits
+from attnviz.capture import catalogue, config, folder, limits
 from attnviz.capture.catalogue import MINILM, Folder
 from attnviz.errors import (
     AttnvizError,
@@ -130,6 +130,8 @@ def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
     after = folder.entry(bert, "bert")
     assert after.parameters != before.parameters
     assert after.origin != before.origin
+    assert after.stamp not in (before.stamp, "")
+    assert catalogue.entry("minilm").stamp == ""
 
 
 def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) -> None:

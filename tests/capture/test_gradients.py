@@ -1,8 +1,11 @@
 """Slopes against finite differences, and against one backward pass after the other through transformers."""
 
 import copy
+import gc
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 from transformers import AutoModelForMaskedLM
 
 from attnviz.capture import loading
 from attnviz.capture.gradients import Gradients, gradients
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.stack import Stack, expected, stack_of
+from attnviz.capture.stack import Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
 from attnviz.transformer import attention
 from tests.capture.tiny import SENTENCE
@@ -156,6 +160,40 @@ def test_threads_do_not_disturb_each_other(folder_of: Folder) -> None:
         together = list(pool.map(lambda place: all_of(stack_of(model, SENTENCE), place), places))
     for place, found in zip(places, together, strict=True):
         np.testing.assert_allclose(found.words, all_of(stack_of(model, SENTENCE), place).words, rtol=1e-5)
+
+
+class Kept:
+    """A number that a backward pass will need."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+def test_between_two_steps_nothing_of_the_passes_is_held(
+    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attnviz.capture.gradients._ROWS_AT_ONCE", 5)
+    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
+    kept: list[weakref.ref[Any]] = []
+
+    def run(words: Tensor) -> Ran:
+        ran = stack.run(words)
+        kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
+        return ran
+
+    def keep(tensor: Tensor) -> Kept:
+        holder = Kept(tensor)
+        kept.append(weakref.ref(holder))
+        return holder
+
+    with saved_tensors_hooks(keep, lambda holder: holder.tensor):
+        steps = gradients(replace(stack, run=run), 3, None)
+        for _ in range(2):
+            done, total, _ = next(steps)
+            assert done < total
+            gc.collect()
+            assert [each for each in kept if each() is not None] == []
+    assert len(kept) > 4 * len(stack.run(stack.words[None]).weights)
 
 
 def test_bert_tells_how_far_it_is() -> None:

@@ -1,6 +1,7 @@
 """The commands `pronouns` and `relations`: the same digits as the pairs and sentences counted apart."""
 
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,6 +95,23 @@ def test_what_the_model_cannot_read_is_counted_and_named(run: Run, file: Path) -
     assert lines[1] == f"{2 * (len(pairs.read(file)) - 1)} more sentences were left out:"
     assert "This model has never seen" in lines[2]
     assert lines[5].strip() == f"… and {2 * (len(pairs.read(file)) - 1) - 3} more."
+
+
+@pytest.mark.parametrize("command", ["pronouns", "relations"])
+def test_whoever_stops_reading_loses_no_table(
+    command: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = relations.bundled()[:3]
+    monkeypatch.setattr(relations, "bundled", lambda: few)
+    out = tmp_path / "heads.csv"
+    asked = ["--pairs", str(file)] if command == "pronouns" else ["--all"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", 1) as closed, monkeypatch.context() as piped:
+        piped.setattr("sys.stdout", closed)
+        assert command_line.main([command, *asked, "--out", str(out)]) == 0
+    assert len(out.read_text("utf-8").splitlines()) > 72
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_wrong_files_and_models_are_told(run: Run, tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """`python -m attnviz heads`: a table, files, work that is broken off and goes on, errors in a sentence."""
 
 import csv
+import errno
 import io
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +42,19 @@ def expected() -> Found:
 
 def files() -> set[str]:
     return {file.name for file in Path().iterdir()}
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many lines were done already when each command began."""
+    lines: list[int] = []
+
+    def noted(*asked: Any, begun: Found | None, **more: Any) -> Iterator[Progress[Found]]:
+        lines.append(begun.lines if begun else 0)
+        return over(*asked, begun=begun, **more)
+
+    monkeypatch.setattr(resuming, "over", noted)
+    return lines
 
 
 def test_the_foremost_heads_are_told_with_spread_and_baseline(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +111,7 @@ def test_all_sums_lie_in_the_archive() -> None:
 
 @pytest.mark.parametrize("done", [3, 4])  # in the midst of the second part, and at its end
 def test_what_is_broken_off_goes_on_by_the_same_command(
-    done: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    done: int, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
         for step in over(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
@@ -103,25 +119,71 @@ def test_what_is_broken_off_goes_on_by_the_same_command(
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr(resuming, "over", broken_off)
-    assert run("corpus.txt", "--out", "heads.npz") == 130
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(resuming, "over", broken_off)
+        assert run("corpus.txt", "--out", "heads.npz") == 130
     said = capsys.readouterr().err
     assert f"{done} of 7 lines are done and kept in attnviz-heads-" in said
     (kept,) = files() - {"corpus.txt"}
-    begun: list[Found] = []
-
-    def going_on(*asked: object, **more: object) -> object:
-        begun.append(more["begun"])  # type: ignore[arg-type]  # what was kept
-        return over(*asked, **more)  # type: ignore[arg-type]  # whatever it is given
-
-    monkeypatch.setattr(resuming, "over", going_on)
     assert run("corpus.txt", "--out", "heads.npz") == 0
     assert f"Going on from {kept}: {done} of 7 lines are done." in capsys.readouterr().err
-    assert [each.lines for each in begun] == [done]
+    assert begun == [done]
     assert files() == {"corpus.txt", "heads.npz"}
     _, found = findings_file.read(Path("heads.npz"))
     for name, array in expected().tally.arrays().items():
         np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("out", ["heads.csv", "heads.npz"])
+def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
+    out: str, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("corpus.txt", "--out", out) == 0
+    before = Path(out).read_bytes()
+    replace = Path.replace
+
+    def full(file: Path, target: Path) -> Path:
+        if target.name == out:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return replace(file, target)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "replace", full)
+        assert run("corpus.txt", "--out", out) == 2
+    said = capsys.readouterr()
+    assert f"{out}: No space left on device." in said.err
+    assert "7 of 7 lines are done and kept in attnviz-heads-" in said.err
+    assert len(files()) == 3
+    assert Path(out).read_bytes() == before
+    assert run("corpus.txt", "--out", out) == 0
+    assert begun == [0, 0, 7]
+    assert files() == {"corpus.txt", out}
+
+
+@pytest.mark.parametrize("out", [None, "heads.csv", "heads.npz"])
+def test_whoever_stops_reading_loses_nothing(
+    out: str | None, begun: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed, monkeypatch.context() as piped:
+        piped.setattr("sys.stdout", closed)
+        assert run("corpus.txt", "--top", 1, *([] if out is None else ["--out", out])) == 0
+    if out is None:
+        assert len(files()) == 2
+        assert run("corpus.txt") == 0
+        assert begun == [0, 7]
+        assert files() == {"corpus.txt"}
+    else:
+        assert files() == {"corpus.txt", out}
+
+
+def test_the_result_never_lies_where_unfinished_work_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+    before = Path("heads.npz").read_bytes()
+    assert run("corpus.txt", "--out", "heads.npz", "--keep", "../" + Path.cwd().name + "/heads.npz") == 2
+    assert "heads.npz is where unfinished work is kept" in capsys.readouterr().err
+    assert Path("heads.npz").read_bytes() == before
 
 
 def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(

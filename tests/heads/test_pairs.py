@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError
@@ -121,6 +123,7 @@ def test_many_wrong_lines_are_told_together_and_a_pair_stands_there_once() -> No
         parse("wrong\n" * 7)
     assert str(raised.value).count("Line") == 5
     assert str(raised.value).endswith("2 more lines cannot be read.")
+    assert str(raised.value).count(pairs.EXAMPLE) == 1
     with pytest.raises(AttnvizError, match=r"^Line 3: this is the pair of line 1 again"):
         parse(f"{LINE}\n\n{LINE}")
 
@@ -138,6 +141,13 @@ def test_a_file_that_is_no_text_is_told_by_its_line(tmp_path: Path) -> None:
     file.write_bytes(f"{LINE}\n".encode() + b"caf\xe9\n")
     with pytest.raises(AttnvizError, match=r"Line 2 of “pairs\.txt” is not UTF-8"):
         read(file)
+    for content, said in (
+        (b"%PDF-1.7\n\xe2\xe3", "is a PDF. Copy its text"),
+        (LINE.encode("utf-16"), "UTF-16"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(AttnvizError, match=said):
+            read(file)
     file.write_bytes(b"\xef\xbb\xbf" + LINE.encode())
     assert named(*read(file)) == ["dog", "road"]
 
@@ -187,6 +197,13 @@ def test_a_word_that_only_one_sentence_has_decides_in_both() -> None:
     ("other", "pronoun", "meant", "said"),
     [
         (TIRED, "it", ("dog", "road"), "The two sentences are the same."),
+        (f"{TIRED} ", "it", ("dog", "road"), "The two sentences are the same."),
+        (
+            TIRED.replace(" ", "\N{NO-BREAK SPACE}\t"),
+            "it",
+            ("dog", "road"),
+            "The two sentences are the same.",
+        ),
         (NARROW, "it", ("dog", "it"), "must be three different tokens"),
         (NARROW, "it", ("dog", "tired"), "The two sentences differ in “tired”."),
         (TIRED.replace("dog", "dogs"), "it", ("dog", "road"), "The two sentences differ in “dog”."),
@@ -202,3 +219,31 @@ def test_typed_sentences_that_are_no_pair_are_told(
 
     with pytest.raises(AttnvizError, match=re.escape(said)):
         typed(TIRED, other, find(pronoun), (find(meant[0]), find(meant[1])))
+
+
+SPACES = st.text(" \t\n\N{NO-BREAK SPACE}\N{IDEOGRAPHIC SPACE}", max_size=3)
+ENDS = st.lists(st.sampled_from(["sat", "ran", "never", "dog", "it", "!", "狗", "é"]), max_size=4)
+
+
+def spaced(words: list[str], data: st.DataObject) -> str:
+    """The words with any spaces around them, at least one between two."""
+    inside = [data.draw(SPACES) + " " for _ in words[1:]]
+    return data.draw(SPACES) + "".join(map("".join, zip(words, [*inside, data.draw(SPACES)], strict=True)))
+
+
+@given(ENDS, ENDS, st.data())
+def test_typed_sentences_are_a_pair_exactly_if_their_words_differ(
+    one: list[str], other: list[str], data: st.DataObject
+) -> None:
+    text, second = (spaced(["Dog", "met", "cat", "as", "she", *end], data) for end in (one, other))
+    dog, cat, she = (Span(text.index(word), text.index(word) + len(word)) for word in ("Dog", "cat", "she"))
+    if one == other:
+        with pytest.raises(AttnvizError, match="The two sentences are the same"):
+            typed(text, second, she, (dog, cat))
+        return
+    pair = typed(text, second, she, (dog, cat))
+    assert named(pair) == ["Dog", "cat"]
+    assert [reading.word(reading.pronoun) for reading in pair.readings] == ["she", "she"]
+    for reading, sentence in zip(pair.readings, (text, second), strict=True):
+        assert reading.text == sentence
+        assert reading.word(reading.deciding).strip() == reading.word(reading.deciding) != ""

@@ -167,6 +167,22 @@ def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
     assert "looks only back" in found.unread[0].why
 
 
+def test_a_pair_of_which_the_tokenizer_loses_a_word_is_left_out(trace: Callable[[str], Trace]) -> None:
+    for lost in ("cat", "slept"):
+
+        def loses(text: str, lost: str = lost) -> Trace:
+            if lost not in text:
+                return trace(text)
+            kept = text.replace(lost, " " * len(lost))
+            length = len(tokens_of(kept))
+            return trace_of(kept, [np.full((3, length, length), 1 / length, dtype=np.float32)])
+
+        found = last(list(resolve(THREE, loses, "encoder")))
+        assert found.pairs == (THREE[0], THREE[2])
+        assert [unread.text for unread in found.unread] == [reading.text for reading in THREE[1].readings]
+        assert found.unread[0].why.startswith("The model’s tokenizer keeps nothing of the pronoun, of one of")
+
+
 def test_the_baselines_are_counted() -> None:
     nearest, first, coin = baselines(THREE)
     assert (nearest.sentences, nearest.pairs) == (0.5, 0)

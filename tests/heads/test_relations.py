@@ -1,6 +1,7 @@
 """The grammar: how it is annotated, what a head's answer is, and the best fixed offset beside it."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import torch
 
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.heads.relations import SORTS, Annotated, Grammar, bundled, count, measure, parse
+from attnviz.heads.relations import LOOKS, SORTS, Annotated, Grammar, bundled, count, measure, parse
+from attnviz.trace import Trace
 from tests import reference_bert
 from tests.heads.hand_made import tokens_of, trace_of
 
@@ -126,6 +128,12 @@ def test_a_heads_answer_is_the_word_that_it_looks_at_most() -> None:
 
 def test_words_at_which_nobody_looks_have_no_answer() -> None:
     assert looking(TEXT, {}).hits.sum() == 0
+    # Not even where the first word, which is the largest of all that are 0, is the right one.
+    to_the_first = [replace(each, head=ONE.relations[0].dependent) for each in ONE.relations[1:]]
+    nothing = np.zeros((1, len(tokens_of(TEXT)), len(tokens_of(TEXT))), dtype=np.float32)
+    nothing[..., -1] = 1.0
+    asked = replace(ONE, relations=tuple(to_the_first))
+    assert count(asked, trace_of(TEXT, [nothing]), "encoder").hits.sum() == 0
 
 
 def test_the_best_offset_is_the_most_frequent_distance_in_words() -> None:
@@ -136,6 +144,21 @@ def test_the_best_offset_is_the_most_frequent_distance_in_words() -> None:
     assert found.best_offset(obj) == (-3, 1)
     assert found.best_offset(SORTS.index("auxiliary")) == (0, 0)
     assert (found + found).best_offset(obj) == (-3, 2)
+
+
+@pytest.mark.parametrize(
+    ("counted", "best"),
+    [
+        ({-5: 3, 1: 2, -1: 2}, (-5, 3)),  # the most frequent, however long
+        ({-3: 2, 4: 2, 7: 2, 2: 1}, (-3, 2)),  # of several, the shortest
+        ({4: 2, 2: 2, -3: 2}, (2, 2)),
+        ({-1: 2, -2: 2, 1: 2}, (1, 2)),  # of the two shortest, the one behind
+    ],
+)
+def test_of_equally_good_offsets_the_shortest_is_best(counted: dict[int, int], best: tuple[int, int]) -> None:
+    hits = np.zeros((len(LOOKS), len(SORTS), 1, 1), dtype=np.int64)
+    found = Grammar(1, hits, np.full(len(SORTS), 9), tuple(Counter(counted) for _ in SORTS))
+    assert found.best_offset(0) == best
 
 
 def test_sums_are_those_of_all_sentences_and_steps_stay_as_they_were() -> None:
@@ -155,6 +178,23 @@ def test_sentences_that_the_model_cannot_read_are_kept_with_the_reason() -> None
     assert (end.done, end.found.sentences) == (2, 0)
     assert [unread.text for unread in end.found.unread] == [each.text for each in bundled()[:2]]
     assert end.found.ranking(0) == []
+
+
+def test_a_sentence_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
+    other = Annotated("The cat saw the dog.", parse("The cat saw.\n  subject cat>saw")[0].relations)
+
+    def loses_old_dogs(text: str) -> Trace:
+        kept = text.replace("old dog", "       ")
+        length = len(tokens_of(kept))
+        read = trace_of(kept, [np.full((2, length, length), 1 / length, dtype=np.float32)])
+        return replace(read, text=text)
+
+    steps = list(measure([ONE, other], loses_old_dogs, "encoder"))
+    assert [step.found.sentences for step in steps] == [0, 1]
+    [unread] = steps[-1].found.unread
+    assert unread.text == TEXT
+    assert unread.why == "The model’s tokenizer keeps nothing of “dog”."
+    assert steps[-1].found.totals.tolist() == [int(sort == "subject") for sort in SORTS]
 
 
 def test_the_bundled_bert_finds_what_transformers_own_weights_find() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from attnviz.errors import AttnvizError
 from attnviz.heads.progress import Progress
+from attnviz.ui import work as work_module
 from attnviz.ui.work import Work, Works
 
 SECONDS = 30
@@ -21,12 +22,16 @@ class Counting:
         self.steps = threading.Semaphore(0)
         self.begun = 0
         self.ended = False
+        self.asked = threading.Event()
+        self.threads: list[threading.Thread] = []
 
     def __call__(self) -> Iterator[Progress[int]]:
         self.begun += 1
         found = 0
         try:
             for number in range(1, STEPS + 1):
+                self.threads.append(threading.current_thread())
+                self.asked.set()
                 assert self.steps.acquire(timeout=SECONDS)
                 found += number
                 yield Progress(number, STEPS, found)
@@ -112,10 +117,87 @@ def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped() -> None:
     assert second.state == "waiting"
     second.stop()
     assert second.wait(SECONDS) == "stopped"
-    second.start()
+    third_counting = Counting()
+    third = Work(third_counting)
+    third.start()
+    third_counting.let_go(STEPS)
     first_counting.let_go(STEPS)
     assert first.wait(SECONDS) == "finished"
+    assert third.wait(SECONDS) == "finished"
+    assert second.latest is None
+    second.start()
     assert second.wait(SECONDS) == "finished"
+
+
+class Leaving(work_module._Turns):
+    """The turns of works, of which one takes its time when it goes away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.who: Work[int] | None = None
+        self.leaves, self.may_leave = threading.Event(), threading.Event()
+
+    def give(self) -> None:
+        if self.who is not None and self.who.state in ("stopped", "refused") and not self.leaves.is_set():
+            self.leaves.set()
+            assert self.may_leave.wait(SECONDS)
+        super().give()
+
+
+@pytest.fixture
+def leaving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Leaving]:
+    leaving = Leaving()
+    monkeypatch.setattr(work_module, "_turns", leaving)
+    yield leaving
+    leaving.may_leave.set()
+
+
+def test_stopped_and_started_at_once_it_keeps_its_turn_to_itself(
+    leaving: Leaving, counting: Counting
+) -> None:
+    other_counting = Counting()
+    other_counting.let_go(STEPS)
+    work, other = Work(counting), Work(other_counting)
+    leaving.who = work
+    work.start()
+    assert counting.asked.wait(SECONDS)
+    counting.asked.clear()
+    work.stop()
+    counting.let_go(1)
+    assert leaving.leaves.wait(SECONDS)
+    work.start()
+    assert counting.asked.wait(SECONDS)  # the new run is in the midst of a step
+    other.start()
+    leaving.may_leave.set()
+    assert not other_counting.asked.wait(0.2)
+    counting.let_go(STEPS)
+    assert work.wait(SECONDS) == other.wait(SECONDS) == "finished"
+    assert work.latest == Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
+    assert counting.begun == 1
+
+
+def test_what_was_refused_begins_anew_at_once_and_only_in_one_thread(
+    leaving: Leaving, counting: Counting
+) -> None:
+    def refused_at_first() -> Iterator[Progress[int]]:
+        if not counting.begun:
+            counting.begun += 1
+            yield Progress(5, STEPS, 5)
+            raise AttnvizError("Shorten it.")
+        yield from counting()
+
+    work = Work(refused_at_first)
+    leaving.who = work
+    work.start()
+    assert leaving.leaves.wait(SECONDS)
+    assert work.latest is not None
+    work.start()
+    assert work.wait(0) == "waiting"
+    leaving.may_leave.set()
+    counting.let_go(STEPS)
+    assert work.wait(SECONDS) == "finished"
+    assert work.latest == Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
+    assert len(set(counting.threads)) == 1
 
 
 def test_works_take_turns_step_by_step() -> None:
@@ -185,6 +267,51 @@ def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting:
     works.find("three", counting)
     assert works.find("one", counting) is one
     assert works.find("two", counting) is not two
+
+
+def test_what_was_refused_stays_so_for_everybody_until_it_is_started_again() -> None:
+    begun = 0
+
+    def refused() -> Iterator[Progress[int]]:
+        nonlocal begun
+        begun += 1
+        yield Progress(1, 2, begun)
+        raise AttnvizError("Shorten it.")
+
+    works = Works()
+    work = works.find("one", refused)
+    for attempt in (1, 2):
+        work.start()
+        assert work.wait(SECONDS) == "refused"
+        assert works.find("one", refused) is work
+        assert (work.problem, work.latest) == ("Shorten it.", Progress(1, 2, attempt))
+
+
+def test_what_was_given_back_begins_anew(counting: Counting) -> None:
+    work = Work(counting)
+    work.start()
+    counting.let_go(1)
+    until_done(work, 1)
+    work.stop()
+    counting.let_go(1)
+    work.end(SECONDS)
+    assert counting.ended
+    counting.let_go(STEPS)
+    work.start()
+    assert work.wait(SECONDS) == "finished"
+    assert work.latest == Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
+    assert counting.begun == 2
+
+
+def test_a_step_that_takes_too_long_is_not_awaited_and_all_is_given_back_after_it(counting: Counting) -> None:
+    work = Work(counting)
+    work.start()
+    assert counting.asked.wait(SECONDS)
+    work.end(0.01)
+    assert not counting.ended
+    counting.let_go(1)
+    assert work.wait(SECONDS) == "stopped"
+    assert counting.ended
 
 
 def test_when_the_server_ends_the_step_that_runs_is_awaited_and_all_is_given_back(counting: Counting) -> None:

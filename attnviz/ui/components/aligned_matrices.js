@@ -1,21 +1,32 @@
 /* aligned matrices: first, second and difference on one grid of words; aligned_matrices.py has the message. */
 
-const LEAST_CELL = 5; // pictures stand side by side while their cells are this large
+const LEAST_CELL = 5; // pictures stand side by side while their cells are this large; else they change places
+const DIFFERENCE = 2; // which of the three
+const LEAST_FILE = 400; // the width of one picture in a file
+const HINTS = {
+  mouse: "Point at a cell to read it in all three pictures; click to keep it and its row.",
+  finger: "Tap a cell to read it in all three pictures, and to keep it and its row.",
+};
 const GAP = 20;
 const SQUARE_ROOT = 2; // the power that leads from a level back to its number
 const FEW = 0.1; // a scale that ends below this has a decimal
 
 class AlignedMatrices {
   constructor(parent) {
-    this.pinned = { query: null, key: null };
     this.at = null;
+    this.kept = null; // the cell that was clicked, read while none is pointed at
+    this.shown = DIFFERENCE;
     this.marked = new Choice();
     this.grid = element("div", { class: "panels" });
+    this.buttons = [0, 1, 2].map((number) => element("button", { type: "button", onclick: () => this.flip(number) }));
+    this.switch = element("div", { class: "switch", role: "group", "aria-label": "Picture" }, ...this.buttons);
     this.words = element("p", { class: "words", "aria-live": "polite" });
+    const files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
+    const bar = element("div", { class: "bar" }, this.words, files);
     this.note = element("p", { class: "note" });
     this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: "" });
     this.stage = element("div", { class: "stage" }, this.grid, this.tip);
-    this.root = element("div", { class: "root aligned" }, this.stage, this.words, this.note);
+    this.root = element("div", { class: "root aligned" }, this.switch, this.stage, bar, this.note);
     parent.append(this.root);
     this.parts = [0, 1, 2].map((number) => this.part(number));
     this.observer = new ResizeObserver(() => this.data && this.draw());
@@ -39,13 +50,13 @@ class AlignedMatrices {
         return all.theme;
       },
       get pinned() {
-        return { query: all.marked.value, key: null };
+        return { query: all.marked.value, key: all.kept?.j ?? null };
       },
       get data() {
         const { title, kind } = all.data.pictures[number];
         return { heading: title, kind };
       },
-      pick: (row) => all.pick(row),
+      pick: (row, key) => all.pick({ i: row, j: key }),
     };
     const panel = new Panel({
       view,
@@ -76,8 +87,15 @@ class AlignedMatrices {
     this.data = data;
     this.theme = themeOf(this.root);
     this.marked.tell(data.row);
+    if (this.kept?.i !== this.marked.value || this.kept.j >= data.columns.length) this.kept = null;
     if (this.at && (this.at.i >= data.rows.length || this.at.j >= data.columns.length)) this.at = null;
     this.note.textContent = data.note;
+    this.draw();
+  }
+
+  /** Shows another of the three, where there is room for one only: in its place, what differs is seen. */
+  flip(number) {
+    this.shown = number;
     this.draw();
   }
 
@@ -98,23 +116,68 @@ class AlignedMatrices {
     const layout = matrixLayout(third, this.labels("rows"), this.labels("columns"), this.theme.font);
     const beside = room >= 720 && layout.cell >= LEAST_CELL;
     const width = beside ? third : room;
+    this.switch.hidden = beside;
+    [...this.data.sides, "difference"].forEach((name, number) => {
+      this.buttons[number].textContent = name;
+      this.buttons[number].setAttribute("aria-pressed", String(number === this.shown));
+    });
     this.parts.forEach(({ panel, title, scale }, number) => {
-      const { title: text, kind, high } = this.data.pictures[number];
-      const cut = arrays.levels.values.subarray(number * rows * columns, (number + 1) * rows * columns);
-      const limits = kind === "diverging" ? [-high, high] : [0, high];
-      const head = { values: cut, rows, columns, number: number + 1, limits, curve: SQUARE_ROOT };
+      const { title: text, kind } = this.data.pictures[number];
       title.textContent = text;
+      panel.root.hidden = !beside && number !== this.shown;
       panel.root.style.width = `${width}px`;
-      panel.show(head, width, false);
-      const unit = kind === "diverging" ? "signed percent" : "percent";
-      const ends = kind === "diverging" ? [-high, 0, high] : [0, high / 2 ** SQUARE_ROOT, high];
-      const ticks = ends.map((value) => written(value, unit, high < FEW && value ? 1 : 0));
+      panel.show(this.head(number), width, false);
+      const ticks = this.ticks(number);
       scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}; square-root scale`);
       const wide = Math.min(width, 260);
       drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
     this.tell();
+  }
+
+  /** One of the three, as `drawMatrix` takes it. */
+  head(number) {
+    const { kind, high } = this.data.pictures[number];
+    const [rows, columns] = [this.data.rows.length, this.data.columns.length];
+    const values = this.arrays().levels.values.subarray(number * rows * columns, (number + 1) * rows * columns);
+    const limits = kind === "diverging" ? [-high, high] : [0, high];
+    return { values, rows, columns, number: number + 1, limits, curve: SQUARE_ROOT };
+  }
+
+  ticks(number) {
+    const { kind, high } = this.data.pictures[number];
+    const unit = kind === "diverging" ? "signed percent" : "percent";
+    const ends = kind === "diverging" ? [-high, 0, high] : [0, high / 2 ** SQUARE_ROOT, high];
+    return ends.map((value) => written(value, unit, high < FEW && value ? 1 : 0));
+  }
+
+  /** All three side by side as an SVG file's text, always on a light ground. */
+  file() {
+    const theme = Theme.forFiles();
+    const { pictures, note, caption } = this.data;
+    const [rows, columns] = [this.labels("rows"), this.labels("columns")];
+    const [margin, width] = [24, Math.max(LEAST_FILE, 2 * LEAST_CELL * columns.length)];
+    const layout = matrixLayout(width, rows, columns, theme.font);
+    const pen = new SvgPen(theme);
+    const inner = new SvgPen(theme);
+    let y = 0;
+    pictures.forEach(({ title, kind }, number) => {
+      const x = number * (width + GAP);
+      const heading = fitted(title, width, 13, theme.font);
+      inner.text(x, 8, heading, { size: 13, weight: 700, fill: theme.text });
+      drawMatrix(inner, x, 22, layout, this.head(number), rows, columns, kind);
+      const legend = { ticks: this.ticks(number), masked: false };
+      y = drawLegend(inner, x, 32 + layout.total, LEAST_FILE / 2, legend, kind) + 18;
+    });
+    const whole = 3 * width + 2 * GAP;
+    for (const line of [note, caption].flatMap((text) => wrapped(text, whole, 12, theme.font))) {
+      inner.text(0, y, line, { size: 12, fill: theme.muted });
+      y += 17;
+    }
+    pen.group(margin, margin, inner);
+    const titles = pictures.map(({ title }) => title).join("; ");
+    return pen.file(whole + 2 * margin, y + 2 * margin, `${titles}. ${caption}`);
   }
 
   /** The three numbers of a cell; NaN where there is none. */
@@ -160,9 +223,9 @@ class AlignedMatrices {
 
   /** "it → dog 66.4 % in the first sentence, 30.1 % in the second sentence: −36.3 pp". */
   tell() {
-    const { at } = this;
+    const at = this.at ?? this.kept;
     if (!at) {
-      this.words.textContent = "Point at a cell to read it in all three pictures; click to choose its row.";
+      this.words.textContent = HINTS[matchMedia("(hover: none)").matches ? "finger" : "mouse"];
       return;
     }
     const [first, second, change] = this.numbers(at);
@@ -174,11 +237,18 @@ class AlignedMatrices {
     this.words.replaceChildren(...this.pair(at), `${told.join(", ")}: ${end}`);
   }
 
-  pick(row) {
-    if (this.data.rows[row].only) return; // nothing to compare it with
-    this.marked.choose(row);
+  /** Reads a cell, which a finger cannot point at; keeps it and its row, if there is something to compare it with. */
+  pick(cell) {
+    const row = cell.i;
+    const compared = !this.data.rows[row].only;
+    this.at = cell;
+    if (compared) {
+      this.kept = cell;
+      this.marked.choose(row);
+    }
     for (const part of this.parts) part.panel.drawMarks();
-    this.trigger("pick", { row });
+    this.tell();
+    if (compared) this.trigger("pick", { row });
   }
 }
 

@@ -47,9 +47,13 @@ def aligned_matrices(
     columns: Sequence[Row],
     row: int | None,
     note: str,
+    caption: str,
+    filename: str,
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
     """Draws the matrices; a cell pointed at in one is ringed in all, and its numbers are told below.
+
+    Where there is no room for them side by side, one is shown at a time, each in the place of the others.
 
     Args:
         key: Streamlit's key of this widget.
@@ -60,6 +64,8 @@ def aligned_matrices(
         rows, columns: the aligned words.
         row: the marked row; None for none.
         note: what the colours mean, below the pictures.
+        caption: what the pictures show, for the saved files.
+        filename: of the saved files, without ending.
         on_pick: called with a row when the visitor clicks one of its cells.
     """
     _mount(
@@ -72,6 +78,8 @@ def aligned_matrices(
             "columns": list(columns),
             "row": row,
             "note": note,
+            "caption": caption,
+            "filename": filename,
         },
         on_pick_change=heard(on_pick, key, "pick", "row"),
     )

@@ -68,20 +68,30 @@ class Scale {
     let low = shown.reduce((least, value) => Math.min(least, value), zero && !log ? 0 : Infinity);
     let high = shown.reduce((most, value) => Math.max(most, value), zero && !log ? 0 : -Infinity);
     if (high - low < 1e-9) [low, high] = [low - 1, high + 1];
-    let step = niceStep((high - low) / Math.max(1, most));
-    if (whole || log) step = Math.max(1, Math.ceil(step));
-    if (rounded && !log) {
-      low = Math.floor(low / step + 1e-9) * step;
-      high = Math.ceil(high / step - 1e-9) * step;
-    }
+    Object.assign(this, { log, most, whole: whole || log, from, to });
+    this.reach(low, high);
+    if (!rounded || log) return;
+    const { step } = this;
+    this.low = Math.floor(low / step + 1e-9) * step;
+    this.high = Math.ceil(high / step - 1e-9) * step;
+  }
+
+  /** Lets the scale run from here to there, with marks for which there is room. */
+  reach(low, high) {
+    const step = niceStep((high - low) / Math.max(1, this.most));
+    Object.assign(this, { low, high, step: this.whole ? Math.ceil(step) : step });
+  }
+
+  /** The numbers to mark, each a whole number of steps, and how they are written. */
+  get ticks() {
+    const { low, high, log, step } = this;
     const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
-    const marks = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-    this.ticks = marks.map((mark) => {
-      const value = log ? log ** mark : mark;
-      return { value, text: log ? shortest(Number(value.toPrecision(6))) : plainNumber(value, digits) };
+    return Array.from({ length: last - first + 1 }, (_, at) => {
+      const value = log ? log ** ((first + at) * step) : (first + at) * step;
+      const text = log ? shortest(Number(value.toPrecision(6))) : plainNumber(value, digits);
+      return { steps: first + at, value, text };
     });
-    Object.assign(this, { low, high, from, to });
   }
 
   at(value) {
@@ -183,7 +193,9 @@ class Drawing {
     this.bottom = this.top + this.tall;
     const upwards = { from: this.bottom - (printed ? 16 : 6), to: this.top + (printed ? 20 : 6) };
     this.y = new Scale(ys, up, { ...upwards, most: this.tall / 44, rounded: !plane });
-    this.left = Math.ceil(Math.max(...this.y.ticks.map(({ text }) => this.textWidth(text)))) + 8;
+    // Widened later, the scale of a plane may reach below 0.
+    const longest = this.y.ticks.map(({ text }) => this.textWidth(plane ? `−${text.replace("−", "")}` : text));
+    this.left = Math.ceil(Math.max(...longest)) + 8;
     const inset = printed ? 18 : 10;
     const along = { from: this.left + inset, to: this.width - inset - 2 };
     const whole = xs.every(Number.isInteger);
@@ -197,7 +209,7 @@ class Drawing {
     const [other, wide] = unit(this.x) > unit(this.y) ? [this.y, this.x] : [this.x, this.y];
     const half = Math.abs(wide.to - wide.from) / unit(other) / 2;
     const middle = (wide.low + wide.high) / 2;
-    [wide.low, wide.high] = [middle - half, middle + half];
+    wide.reach(middle - half, middle + half);
   }
 
   axes() {
@@ -221,21 +233,24 @@ class Drawing {
     this.height = Math.ceil(floor + 50);
   }
 
-  /** The numbers below; the marked one always, the others where they keep away from it and each other. */
+  /** The numbers below: as many as there is room for, equally far apart; the marked one hides those near it. */
   places(floor) {
     const { marked } = this.data;
-    const taken = [];
-    const put = (value, text, weight) => {
-      const x = this.x.at(value);
-      const half = this.textWidth(text, weight) / 2 + 5;
-      if (taken.some(([from, to]) => x + half > from && x - half < to)) return;
-      taken.push([x - half, x + half]);
+    const placed = (value, text, weight) => {
+      const [x, half] = [this.x.at(value), this.textWidth(text, weight) / 2 + 5];
+      return { x, text, weight, from: x - half, to: x + half };
+    };
+    const meet = (one, other) => one.to > other.from && one.from < other.to;
+    const written = this.x.ticks.map((tick) => ({ ...tick, ...placed(tick.value, tick.text, 400) }));
+    let every = 1;
+    const chosen = () => written.filter(({ steps }) => steps % every === 0);
+    while (chosen().some((one, at, all) => at && meet(one, all[at - 1]))) every += 1;
+    const first = marked === null ? [] : [placed(marked, shortest(marked), 700)];
+    for (const { x, text, weight } of [...first, ...chosen().filter((one) => !first.some((other) => meet(one, other)))]) {
       this.add("path", { d: `M${Math.round(x) + 0.5} ${floor}v4`, stroke: hex(this.theme.muted) });
       const fill = weight > 400 ? this.theme.text : this.theme.muted;
       this.text(x, floor + 16, text, { anchor: "middle", weight, fill });
-    };
-    if (marked !== null) put(marked, shortest(marked), 700);
-    for (const { value, text } of this.x.ticks) put(value, text, 400);
+    }
   }
 
   // The lines ----------------------------------------------------------------------------------------------

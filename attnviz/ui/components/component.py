@@ -41,7 +41,7 @@ def component(name: str, *parts: str) -> ComponentRenderer:
 
 
 def send_code() -> None:
-    """Bring the code of all widgets to the browser; every page with widgets calls it once, anywhere."""
+    """Bring the code of all widgets, and `browsing.js`, to the browser; the frame calls it for each page."""
     _code()(key="code")
 
 
@@ -59,6 +59,7 @@ def library() -> str:
     """One script with every widget's code, which also tells those that wait for it that it has come."""
     return "\n".join(
         [
+            source("js", "browsing"),
             code.library(PARTS, _FOLDERS),
             'window.dispatchEvent(new CustomEvent("attnviz:code"));',
             "export default () => {};",

@@ -29,11 +29,11 @@ class Distributions {
     this.root.replaceChildren(table, element("p", { text: data.caption }));
   }
 
-  row({ name, written, even, chosen, ...rest }, next) {
+  row({ name, words, written, even, chosen, ...rest }, next) {
     return element(
       "tr",
       { class: chosen ? "chosen" : null },
-      element("th", { scope: "row", text: name }),
+      element("th", { scope: "row", text: name }, element("small", { text: words })),
       element("td", { class: "mean", text: written }),
       element("td", { class: "even", text: even }),
       element("td", { class: "spread" }, this.picture(rest, String(rest.ends) !== String(next?.ends))),

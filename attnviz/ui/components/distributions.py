@@ -16,6 +16,7 @@ class Measured:
 
     Attributes:
         name: of the measure.
+        words: what it measures, in a few words.
         mean, baseline: where the marks stand on the axis, 0 to 1.
         heights: of the bars that stand side by side along the axis, from its beginning to its end; empty for
             none.
@@ -26,6 +27,7 @@ class Measured:
     """
 
     name: str
+    words: str
     mean: float
     baseline: float
     heights: Sequence[float]

@@ -16,7 +16,15 @@ class Measures {
     this.choice = new Choice();
     this.table = element("div", { class: "table", role: "grid" });
     this.fact = element("p", { class: "fact", "aria-live": "polite" });
-    this.root = element("div", { class: "root measures" }, element("div", { class: "scroller" }, this.table), this.fact);
+    this.ramp = element("span", { class: "ramp" });
+    const legend = element(
+      "p",
+      { class: "legend" },
+      element("span", {}, "colour: how large, from 0 ", this.ramp, " to the largest of its row"),
+      element("span", { text: "number: its rank, 1 is the largest" }),
+    );
+    const scroller = element("div", { class: "scroller" }, this.table);
+    this.root = element("div", { class: "root measures" }, legend, scroller, this.fact);
     parent.append(this.root);
     this.table.onclick = ({ target }) => this.pick(target.closest("button"));
     this.table.onpointerover = ({ target }) => this.point(target.closest("button"));
@@ -47,6 +55,8 @@ class Measures {
   build(theme) {
     const { title, agreement, columns, lines } = this.data;
     this.table.setAttribute("aria-label", title);
+    const colours = [0, 0.25, 0.5, 0.75, 1].map((share) => css(theme.levels("sequential")[Math.round(254 * share)]));
+    this.ramp.style.background = `linear-gradient(to right, ${colours.join(", ")})`;
     this.root.style.setProperty("--columns", columns.length);
     this.root.classList.toggle("many", columns.length > MANY);
     const counted = columns.filter(({ standing }) => standing === "counted").length;

@@ -7,7 +7,10 @@ const LISTED = 6; // of what one looks at, by weight
 const LEAST = 0.005; // a weight below this has no line
 
 const FAR = [11, 21, 33]; // how far from it; a line leads to those that are not beside it
-const CROWD = 240; // of so many points, labels stand beside theirs or nowhere
+const ROOM = 8; // pixels of the picture's width a point; with fewer, only what is told of has its name there
+const MARGIN = 18; // pixels between the frame and the outermost points, so that none lies on the frame
+const STRONG = 0.05; // a weight from which a key is told of by name
+const TOLD = 4; // at most so many of them
 
 /** What `Drawing` draws of the points: two series without lines. */
 function chartOf({ points, keeps, axes }) {
@@ -29,9 +32,18 @@ function chartOf({ points, keeps, axes }) {
   return { lines, across, up, height: 400, plane: true, marked: null, faint: "" };
 }
 
-/** The points with their labels, where there is room for them. */
+/** Whether a line from one point to another meets a label. */
+function meets(from, to, { x, y, half }) {
+  const steps = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / 3);
+  return Array.from({ length: steps + 1 }, (_, at) => at / (steps || 1)).some((share) => {
+    const [across, down] = [from.x + share * (to.x - from.x) - x, from.y + share * (to.y - from.y) - y];
+    return Math.abs(across) < half + 2 && Math.abs(down) < LETTERS / 2 + 2;
+  });
+}
+
+/** The points with their labels, where there is room for them; of a crowd, the labels of `told` alone. */
 class PlaneDrawing extends Drawing {
-  constructor(data, width, theme) {
+  constructor(data, width, theme, told = []) {
     super(chartOf(data), width, theme);
     this.message = data;
     this.spots = ["query", "key"].flatMap((side) =>
@@ -41,13 +53,25 @@ class PlaneDrawing extends Drawing {
       }),
     );
     if (data.keeps === "dot products") this.origin();
-    this.label();
+    this.label(this.crowded ? told.map(({ side, at }) => this.spot(side, at)) : this.spots);
+  }
+
+  get crowded() {
+    return this.data.lines.reduce((sum, { x }) => sum + x.length, 0) * ROOM > this.width;
+  }
+
+  scales() {
+    super.scales();
+    this.x.from += MARGIN;
+    this.x.to -= MARGIN;
+    this.y.from -= MARGIN;
+    this.y.to += MARGIN;
+    this.oneScale();
   }
 
   /** Many points are small ones. */
   marker(line, x, y, share = 1) {
-    const count = this.data.lines.reduce((sum, series) => sum + series.x.length, 0);
-    super.marker(line, x, y, count > CROWD ? 0.75 : share);
+    super.marker(line, x, y, this.crowded ? 0.75 : share);
   }
 
   origin() {
@@ -72,50 +96,51 @@ class PlaneDrawing extends Drawing {
   }
 
   /** One label after the other takes the first place where it hides no point and no other label. */
-  label() {
+  label(spots) {
     const taken = [];
-    const rings = this.spots.length > CROWD ? FAR.slice(0, 1) : FAR;
     // Along the text; what the tokenizer added comes last.
     const isSpecial = ({ side, at }) => Number(this.message.tokens[side][at].special);
-    const order = [...this.spots].sort((a, b) => isSpecial(a) - isSpecial(b) || a.at - b.at);
+    const order = [...spots].sort((a, b) => isSpecial(a) - isSpecial(b) || a.at - b.at);
     for (const spot of order) {
-      spot.place = this.roomFor(spot, rings, taken);
+      spot.place = this.spotPlaces(spot).find((place) => this.isFree(place, spot, taken)) ?? null;
       if (!spot.place) continue;
       taken.push(spot.place);
-      if (spot.place.far) {
-        const d = `M${short(spot.x)} ${short(spot.y)}L${short(spot.place.x)} ${short(spot.place.y)}`;
-        this.svg.prepend(shape("path", { d, stroke: hex(this.theme.muted), opacity: 0.55, class: "leader" }));
-      }
-      this.write(spot, 500);
+      spot.written = [this.write(spot)];
+      if (!spot.place.far) continue;
+      spot.written.push(this.leader(spot));
+      this.svg.prepend(spot.written[1]);
     }
   }
 
-  roomFor(spot, rings, taken) {
-    for (const [ring, far] of rings.entries()) {
-      for (const [right, down] of DIRECTIONS) {
-        const x = spot.x + right * (far + spot.half);
-        const y = spot.y + down * (far + 5);
-        const place = { x, y, half: spot.half, far: ring > 0 };
-        if (this.isFree(place, spot, taken)) return place;
-      }
-    }
-    return null;
+  /** Where a label may stand, the best place first. */
+  spotPlaces(spot) {
+    return FAR.flatMap((far, ring) =>
+      DIRECTIONS.map(([right, down]) => {
+        const [x, y] = [spot.x + right * (far + spot.half), spot.y + down * (far + 5)];
+        return { x, y, half: spot.half, far: ring > 0 };
+      }),
+    );
   }
 
-  isFree({ x, y, half }, own, taken) {
+  /** A line from a point to its label, if that is not beside it. */
+  leader({ x, y, place }) {
+    const d = `M${short(x)} ${short(y)}L${short(place.x)} ${short(place.y)}`;
+    return shape("path", { d, stroke: hex(this.theme.muted), opacity: 0.55, class: "leader" });
+  }
+
+  isFree({ x, y, half }, own, taken, spots = this.spots) {
     const tall = LETTERS / 2;
     const inside = x - half >= this.left && x + half <= this.width;
     if (!inside || y - tall < this.top || y + tall > this.bottom) return false;
     const hides = (other) => Math.abs(other.x - x) < half + 5 && Math.abs(other.y - y) < tall + 4;
     const crosses = (other) => Math.abs(other.x - x) < half + other.half + 3 && Math.abs(other.y - y) < LETTERS + 1;
-    return !this.spots.some((other) => other !== own && hides(other)) && !taken.some(crosses);
+    return !spots.some((other) => other !== own && hides(other)) && !taken.some(crosses);
   }
 
-  write(spot, weight) {
+  write(spot) {
     const { x, y } = spot.place;
-    const fill = { query: "query", key: "key" }[spot.side];
-    const text = this.text(x, y, spot.label, { anchor: "middle", weight, halo: true });
-    text.setAttribute("fill", this.colour({ colour: fill }));
+    const text = this.text(x, y, spot.label, { anchor: "middle", weight: 500, halo: true });
+    text.setAttribute("fill", this.colour({ colour: spot.side }));
     text.setAttribute("class", "name");
     return text;
   }
@@ -128,8 +153,12 @@ class Plane {
     this.pad = element("div", { class: "pad" });
     this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     this.reading = element("div", { class: "reading" });
+    this.crowd = element("p", {
+      class: "hint crowd",
+      text: "So many points have no room for all their names: only what is chosen or pointed at has its name here, and what it looks at most. A shorter text shows more.",
+    });
     this.sides = Object.fromEntries(["query", "key"].map((side) => [side, this.side(side)]));
-    const board = element("div", { class: "board" }, this.picture, this.pointed, this.pad, this.files);
+    const board = element("div", { class: "board" }, this.picture, this.pointed, this.pad, this.files, this.crowd);
     const rows = element("div", { class: "sides" }, this.sides.query.row, this.sides.key.row);
     this.root = element("div", { class: "root chart plane" }, board, this.reading, rows);
     parent.append(this.root);
@@ -212,6 +241,7 @@ class Plane {
       svg.setAttribute("role", "img");
       this.picture.replaceChildren(svg);
     }
+    this.root.classList.toggle("crowded", this.drawing.crowded);
     this.drawing.svg.setAttribute("aria-label", this.data.alt);
     this.tell();
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
@@ -296,7 +326,7 @@ class Plane {
     this.name();
     const links = this.links(side, at);
     this.pointed.replaceChildren();
-    if (links.length) this.mark(side, at, links);
+    this.mark(side, at, links);
     this.tint(side, at, links);
     this.read(side, at, links);
   }
@@ -342,20 +372,50 @@ class Plane {
       const d = `M${short(from.x)} ${short(from.y)}L${short(to.x)} ${short(to.y)}`;
       add(shape("path", { class: "link", d, stroke: drawing.colour({ colour: "weights" }), "stroke-linecap": "round", ...look }));
     }
-    const expected = this.expected(links);
     const ring = (spot, look) => add(shape("circle", { cx: short(spot.x), cy: short(spot.y), fill: "none", ...look }));
-    ring(drawing.spot(expected.side, expected.at), { r: 9, stroke: hex(theme.text), "stroke-dasharray": "3 3", "stroke-width": 1.5 });
+    if (links.length) {
+      const expected = this.expected(links);
+      const dashed = { r: 9, "stroke-dasharray": "3 3", "stroke-width": 1.5 };
+      ring(drawing.spot(expected.side, expected.at), { ...dashed, stroke: hex(theme.text) });
+    }
     ring(from, { r: 7.5, stroke: hex(theme.text), "stroke-width": 2 });
-    const strong = links.slice(0, 4).filter(({ weight }) => weight >= 0.05).map((link) => drawing.spot(link.side, link.at));
-    for (const spot of new Set([from, drawing.spot(expected.side, expected.at), ...strong])) this.label(spot);
+    this.label(this.told(side, at, links).map((each) => drawing.spot(each.side, each.at)));
   }
 
-  /** A label over all lines; one that found no room stands beside its point now. */
-  label(spot) {
-    const { x, y } = spot.place ?? { x: spot.x, y: spot.y - 15 };
+  /** What has its name in the picture whatever else has: the token, its strongest ones, and the expected one. */
+  told(side, at, links) {
+    const strong = links.slice(0, TOLD).filter(({ weight }) => weight >= STRONG);
+    const expected = links.length ? [this.expected(links)] : [];
+    return [{ side, at }, ...new Set([...strong, ...expected])];
+  }
+
+  /** Labels over all lines, each where it is if no thick line runs there, or else at the next free place. */
+  label(spots) {
+    const { drawing } = this;
+    const [from, ...others] = spots;
+    const bold = spots.map((spot) => ({ ...spot, half: spot.half * 1.06 }));
+    const taken = [];
+    for (const spot of drawing.spots) {
+      const again = spots.includes(spot);
+      for (const part of spot.written ?? []) part.setAttribute("visibility", again ? "hidden" : "visible");
+      if (spot.place && !again) taken.push(spot.place);
+    }
+    bold.forEach((spot, nth) => {
+      const places = [...(spot.place ? [{ ...spot.place, half: spot.half }] : []), ...drawing.spotPlaces(spot)];
+      const free = (points) => places.filter((place) => drawing.isFree(place, spots[nth], taken, points));
+      const all = [...free(drawing.spots), ...free(spots)]; // over other points only where nothing else is free
+      const clear = all.find((place) => !others.some((to) => meets(from, to, place)));
+      spot.place = clear ?? all[0] ?? { x: spot.x, y: spot.y - 15, half: spot.half, far: false };
+      taken.push(spot.place);
+      this.write(spot);
+    });
+  }
+
+  write(spot) {
+    const { x, y, half, far } = spot.place;
+    if (far) this.pointed.append(this.drawing.leader(spot));
     const ground = { stroke: hex(this.theme.background), "stroke-width": 5, "paint-order": "stroke", "stroke-linejoin": "round" };
     const colour = this.drawing.colour({ colour: spot.side });
-    const half = spot.half * 1.06;
     const place = { x: short(Math.min(this.drawing.width - half, Math.max(half, x))), y: short(y), "text-anchor": "middle" };
     const font = { "font-family": this.theme.font, "font-size": LETTERS, "font-weight": 700, "dominant-baseline": "central" };
     this.pointed.append(shape("text", { ...place, ...ground, ...font, fill: colour }, spot.label));
@@ -418,7 +478,9 @@ class Plane {
 
   /** The picture as an SVG file's text, always on a light ground. */
   file() {
-    return chartFile(new PlaneDrawing(this.data, 720, Theme.forFiles()), this.data);
+    const { side, at } = { side: "query", at: this.chosen.value };
+    const told = this.numbers ? this.told(side, at, this.links(side, at)) : [{ side, at }];
+    return chartFile(new PlaneDrawing(this.data, 720, Theme.forFiles(), told), this.data);
   }
 }
 

@@ -19,17 +19,16 @@ class TokenBars {
     this.list.replaceChildren(...bars.map((bar) => this.row(bar)));
   }
 
-  row({ number, label, size, written, also, marked }) {
+  row({ number, label, size, written, hint, marked }) {
     const filled = element("span");
     filled.style.width = `${100 * size}%`;
     const item = element(
       "li",
-      { class: marked ? "marked" : null },
+      { class: marked ? "marked" : null, title: hint },
       element("small", { text: number }),
-      element("bdi", { text: label, title: label }),
+      element("bdi", { text: label, title: `${label} · ${hint}` }),
       element("span", { class: "bar", "aria-hidden": "true" }, filled),
       element("span", { class: "written", text: written }),
-      element("span", { class: "also", text: also }),
     );
     item.dataset.size = size;
     return item;

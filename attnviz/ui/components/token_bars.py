@@ -18,7 +18,7 @@ class Bar(TypedDict):
         label: the token.
         size: how much of the longest bar it fills, 0 to 1.
         written: the number as a person reads it.
-        also: what stands small beside it, or "".
+        hint: what is shown on pointing at it.
         marked: whether it is the token that the page speaks of.
     """
 
@@ -26,7 +26,7 @@ class Bar(TypedDict):
     label: str
     size: float
     written: str
-    also: str
+    hint: str
     marked: bool
 
 

@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.behaviour import COUNTED, Behaviour
 from attnviz.analysis.sentence import percent
+from attnviz.trace import head_name
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import View
 from attnviz.ui.components.atlas import atlas
@@ -84,7 +85,7 @@ def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
     rule = markdown.plain(behaviour.rule)
     heads = behaviour.score.shape[1]
     scores = behaviour.score.ravel()
-    first = [f"{at // heads + 1}-{at % heads + 1} **{percent(float(scores[at]))}**" for at in order[:_NAMED]]
+    first = [f"{head_name(*divmod(at, heads))} **{percent(float(scores[at]))}**" for at in order[:_NAMED]]
     highest = f" Highest: {', '.join(first)}." if first else ""
     st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour.name)}]")
 

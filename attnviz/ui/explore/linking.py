@@ -12,7 +12,7 @@ from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats
+from attnviz.trace import Floats, head_name
 from attnviz.ui import caches, markdown
 from attnviz.ui.caches import SENTENCES, View
 from attnviz.ui.controls import choose_token
@@ -221,7 +221,7 @@ def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[st
 
 
 def _name(link: Link | LinkChange) -> str:
-    return f"{link.layer + 1}-{link.head + 1}"
+    return head_name(link.layer, link.head)
 
 
 def _open(names: dict[str, str]) -> None:

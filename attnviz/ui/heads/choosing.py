@@ -56,11 +56,11 @@ def sentence(entry: Entry, label: str = "Sentence") -> str:
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read it.
     """
-    if _left_empty():
+    if left_empty():
         # Not as the widget's default: a default is left out of the link, and a sentence never should be.
         st.session_state["text"] = examples_of(entry.name, together=False)[0].text
-    text = st.text_input(label, key="text", bind="query-params", on_change=_edited)
-    if _left_empty():
+    text = st.text_input(label, key="text", bind="query-params", on_change=edited)
+    if left_empty():
         st.rerun()
     loading.tokens(entry.name, text)
     return text
@@ -70,7 +70,7 @@ def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
     opening = introduction(entry.name).head or (1, 1)
     layers = entry.layers_of(of_kind)
-    layer_column, head_column = st.columns(2)
+    layer_column, head_column = st.columns(2, wrap=False)
     with layer_column:
         layer = _number("Layer", "layer", layers, opening[0])
     with head_column:
@@ -165,11 +165,12 @@ def _number(label: str, key: str, most: int, default: int) -> int:
     return int(st.number_input(label, 1, most, default, key=key, bind="query-params"))
 
 
-def _left_empty() -> bool:
-    """True where nobody said anything: not the visitor, by emptying the box, and not the link."""
+def left_empty() -> bool:
+    """True where nobody said which sentence: not the visitor, by emptying the box, and not the link."""
     named = "text" not in st.session_state and links.named("text")
     return not st.session_state.get("text") and not named and not st.session_state.get(_EMPTIED)
 
 
-def _edited() -> None:
+def edited() -> None:
+    """Remember whether the visitor emptied the sentence's box: to be called when it was changed."""
     st.session_state[_EMPTIED] = not st.session_state["text"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.heads import pairs
-
-_TOOLS_IN_A_ROW = 2
+from attnviz.ui import cards
+from attnviz.ui.cards import Card
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,5 @@ def draw() -> None:
     st.markdown(
         f"New here? Begin with **{TOOLS[0].title}**; the others stand in the order in which one might go on."
     )
-    for row in range(0, len(TOOLS), _TOOLS_IN_A_ROW):
-        for column, tool in zip(
-            st.columns(_TOOLS_IN_A_ROW), TOOLS[row : row + _TOOLS_IN_A_ROW], strict=False
-        ):
-            with column.container(border=True, height="stretch"):
-                st.subheader(tool.question, anchor=False)
-                st.markdown(tool.summary)
-                st.page_link(
-                    f"pages/{tool.name}.py",
-                    label=tool.title,
-                    icon=tool.icon,
-                )
+    found = [Card(tool.name, tool.question, tool.summary, tool.title, tool.icon) for tool in TOOLS]
+    cards.draw(found, in_a_row=3)

@@ -27,7 +27,7 @@ from attnviz.capture import loading
 from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats, Kind, Mask
+from attnviz.trace import Block, Floats, Kind, Mask, head_name
 from attnviz.ui import caches, markdown
 from attnviz.ui.components import plane as widget
 from attnviz.ui.components import store
@@ -70,7 +70,7 @@ class Chosen:
     @property
     def name(self) -> str:
         """The head's name as in Clark et al. 2019: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
     @property
     def block(self) -> Block:
@@ -211,26 +211,50 @@ def _pick(chosen: Chosen, query: int) -> None:
 
 
 def _finding(chosen: Chosen, found: Found) -> str:
-    """The picture in one or two sentences, in Markdown."""
+    """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
-    names = [markdown.code(name_of(at, chosen.keys)) for at in range(len(chosen.keys))]
     looker = markdown.code(name_of(query, chosen.queries))
-    sign = -1 if chosen.keeps == "distances" else 1
-    here, truly = (
-        int(closest_keys(sign * each, found.allowed)[query]) for each in (found.points.shown, found.true)
-    )
     row = np.where(found.allowed[query], found.weights[query], -np.inf)
     most = int(row.argmax())
-    largest = f"its largest weight goes to {names[most]} (**{percent(float(row[most]))}**)"
-    kept = f"**{percent(found.points.kept)}**"
+    kept = f"The plane keeps **{percent(found.points.kept)}**"
     if chosen.keeps == "distances":
-        told = f"The two axes keep {kept} of the variance. The query of {looker} lies nearest to the key of"
-        also = f" In all {_d_head(chosen)} dimensions the nearest is {names[truly]}."
+        kept += " of the variance, which is how widely the points are scattered around their middle."
     else:
-        told = f"The two axes keep {kept} of the dot products' squares. The query of {looker} has its largest"
-        told += " dot product here with the key of"
-        also = f" In all {_d_head(chosen)} dimensions the largest is that with {names[truly]}."
-    return f"{told} {names[here]}; {largest}.{also if here != truly else ''}"
+        kept += " of the squares of all dot products."
+    if not found.allowed[query].any():
+        return f"{looker} looks at hidden tokens only. {kept}"
+    return (
+        f"{looker} gives its largest weight, **{percent(float(row[most]))}**, to {_key(chosen, most)}: the "
+        f"thickest line. {_expected(chosen, found, most)} {kept}"
+    )
+
+
+def _expected(chosen: Chosen, found: Found, most: int) -> str:
+    """Whether the plane makes one expect that weight, and if not, why."""
+    sign = -1 if chosen.keeps == "distances" else 1
+    here, truly = (
+        int(closest_keys(sign * each, found.allowed)[chosen.query])
+        for each in (found.points.shown, found.true)
+    )
+    everywhere = f"all {_d_head(chosen)} dimensions"
+    if chosen.keeps == "dot products":
+        if here == truly:
+            return f"The largest dot product, here and in {everywhere}, is that with {_key(chosen, here)}."
+        return (
+            f"The largest dot product in this plane is that with {_key(chosen, here)}, but the plane leaves "
+            f"something out: in {everywhere} it is that with {_key(chosen, truly)}."
+        )
+    if here != truly:
+        return (
+            f"The nearest key in this plane is {_key(chosen, here)}, but nearness here can mislead, as two "
+            f"axes leave out the others: in {everywhere} the nearest is {_key(chosen, truly)}."
+        )
+    nearest = f"The nearest key, here and in {everywhere}, is {_key(chosen, here)}"
+    return f"{nearest}." if here == most else f"{nearest}: near is not the same as much."
+
+
+def _key(chosen: Chosen, key: int) -> str:
+    return markdown.code(name_of(key, chosen.keys))
 
 
 def trust(chosen: Chosen, found: Found) -> None:
@@ -248,10 +272,11 @@ def _kept(chosen: Chosen, found: Found) -> None:
     st.markdown(f"**{percent(found.points.kept)} is kept**")
     if chosen.keeps == "distances":
         st.markdown(
-            f"The {_d_head(chosen)} numbers of each vector become two (principal components of queries and "
-            f"keys together). Axis 1 keeps {first} of the variance, axis 2 keeps {second}. "
-            f"**{percent(found.apart)}** of the variance is only that queries as a group lie elsewhere than "
-            "keys as a group."
+            f"The {_d_head(chosen)} numbers of each vector become two. The axes are principal components of "
+            "queries and keys together: the two directions along which all points differ most. Axis 1 keeps "
+            f"{first} of the variance, the mean squared distance of the points from their middle; axis 2 "
+            f"keeps {second}. **{percent(found.apart)}** of the variance is only that queries as a group lie "
+            "elsewhere than keys as a group."
         )
         return
     st.markdown(

@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnviz.errors import AttnvizError
 from attnviz.ui import links, markdown
-from attnviz.ui.components.component import send_code
 from attnviz.ui.components.copy_link import copy_link
 from attnviz.ui.explore.model_choice import offer_asked
 from attnviz.ui.heads.contents import TOOLS
@@ -33,7 +32,6 @@ def tool(name: str, parameters: Sequence[str]) -> Iterator[None]:
             st.page_link("pages/heads.py", label="All tools", icon=":material/psychology:")
             link = st.container(width="content")
     notices = st.container()
-    send_code()
     try:
         yield
     except AttnvizError as error:

@@ -1,4 +1,4 @@
-"""A long computation on a page: its progress, Stop and Go on, and what it has found so far."""
+"""A long computation on a page: its progress, Stop, Go on and Try again, and what it has found so far."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def working(
     """Draw how far a work is, the buttons that start and stop it, and what it has found so far.
 
     While it runs, this part of the page is drawn anew every second and the rest is not. When it has ended,
-    the whole page is drawn once more.
+    the whole page is drawn once more. One that was refused says why, and begins anew only when asked to.
 
     Args:
         work: as `ui.work.SERVER.find` returns it.
@@ -61,6 +61,7 @@ def _draw(
         st.rerun()  # whether this part is drawn every second is settled where the whole page is drawn
     if state == "refused":
         st.error(markdown.plain(work.problem), icon=":material/block:")
+        st.button("Try again", key=f"{key} try again", on_click=work.start, icon=":material/refresh:")
     elif state == "not begun":
         st.button(start, key=f"{key} start", on_click=work.start, icon=":material/play_arrow:")
     elif state != "finished":

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.capture import catalogue
 from attnviz.errors import InvalidEdit
-from attnviz.trace import Kind
+from attnviz.trace import Kind, head_name
 from attnviz.translation import reading
 from attnviz.ui import links, markdown
 from attnviz.ui.components.arrow import NOTHING, Change, Interference
@@ -42,13 +42,13 @@ class Place:
     @property
     def head_name(self) -> str:
         """As the choice of heads writes it: "encoder 2-1"."""
-        return f"{self.kind} {self.layer + 1}-{self.head + 1}"
+        return f"{self.kind} {head_name(self.layer, self.head)}"
 
     @property
     def head_in_words(self) -> str:
         """As one says it: "encoder head 2-1"."""
         part = "cross-attention" if self.kind == "cross" else self.kind
-        return f"{part} head {self.layer + 1}-{self.head + 1}"
+        return f"{part} head {head_name(self.layer, self.head)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ class _Goal:
 
 def go_to(kind: Kind, layer: int, head: int, query: int | None) -> None:
     """Show this arrow next: all numbers from 0; query None: of any word."""
-    st.session_state[_GO_TO] = _Goal(f"{kind} {layer + 1}-{head + 1}", query)
+    st.session_state[_GO_TO] = _Goal(f"{kind} {head_name(layer, head)}", query)
 
 
 def _typed() -> None:

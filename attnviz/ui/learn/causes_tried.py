@@ -11,6 +11,7 @@ import streamlit as st
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.capture import catalogue
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from attnviz.trace import head_name
 from attnviz.ui import markdown
 from attnviz.ui.components.effects import effects as draw_effects
 from attnviz.ui.learn.cause import in_words, picture_of
@@ -119,7 +120,7 @@ def _where_it_reads(chosen: Chosen, model: str) -> None:
     if found is None:
         return
     heads = [
-        f"{named(int(row.argmax()), found.words)} {percent(float(row.max()))} ({layer + 1}-{head + 1})"
+        f"{named(int(row.argmax()), found.words)} {percent(float(row.max()))} ({head_name(layer, head)})"
         for layer, of_layer in enumerate(found.read)
         for head, row in enumerate(of_layer)
     ]
@@ -276,7 +277,7 @@ _TABLE_STYLE = """
 
 def _draw(name: str, chosen: Chosen, found: Effects) -> None:
     layers, heads = found.encoder.shape
-    names = [f"{layer + 1}-{head + 1}" for layer in range(layers) for head in range(heads)]
+    names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     in_encoder = chosen.place.kind == "encoder"
 
     def pick(head: int, word: int) -> None:
@@ -308,7 +309,7 @@ def _watched(chosen: Chosen, found: Effects) -> int:
 
 def _strongest(found: Effects) -> str:
     """The row whose silence changes the pronoun most, in Markdown."""
-    layer, head, query = np.unravel_index(int(np.abs(found.rows).argmax()), found.rows.shape)
+    layer, head, query = map(int, np.unravel_index(np.abs(found.rows).argmax(), found.rows.shape))
     change = float(found.rows[layer, head, query])
     if abs(change) < _WORTH_TELLING:
         return (
@@ -317,7 +318,7 @@ def _strongest(found: Effects) -> str:
         )
     after = found.probability + change
     return (
-        f"The strongest effect: with {named(int(query), found.words)} silenced in {layer + 1}-{head + 1}, "
+        f"The strongest effect: with {named(query, found.words)} silenced in {head_name(layer, head)}, "
         f"`{found.written}` goes from {percent(found.probability)} to **{percent(after)}**."
     )
 
@@ -326,7 +327,7 @@ def _pictures_only(chosen: Chosen, found: Effects) -> str:
     """Rows that look at the word almost entirely, and change nothing, in Markdown."""
     strong = found.weights[..., _watched(chosen, found)] >= _STRONG
     rows = np.argwhere(strong & (np.abs(found.rows) < _EMPTY))
-    listed = [f"{named(int(query), found.words)} in {layer + 1}-{head + 1}" for layer, head, query in rows]
+    listed = [f"{named(int(query), found.words)} in {head_name(layer, head)}" for layer, head, query in rows]
     if not listed:
         return ""
     return f"As strong, and without an effect on the pronoun: {', '.join(listed)}."
@@ -336,7 +337,7 @@ def _decoder(found: Effects) -> str:
     """What silencing whole heads of the decoder does, in Markdown."""
     changes = {"decoder": found.decoder, "cross": found.cross}
     listed = [
-        f"{kind} {layer + 1}-{head + 1} ({signed_percent(float(change))})"
+        f"{kind} {head_name(layer, head)} ({signed_percent(float(change))})"
         for kind, of_heads in changes.items()
         for (layer, head), change in np.ndenumerate(of_heads)
         if abs(change) >= _WORTH_TELLING

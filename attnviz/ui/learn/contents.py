@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import streamlit as st
-
 from attnviz.capture.catalogue import TRANSLATOR
-
-_LESSONS_IN_A_ROW = 2
+from attnviz.ui import cards
+from attnviz.ui.cards import Card
 
 
 @dataclass(frozen=True)
@@ -151,16 +149,14 @@ def about_the_translator() -> None:
 
 
 def _draw(lessons: Sequence[Lesson]) -> None:
-    for row in range(0, len(lessons), _LESSONS_IN_A_ROW):
-        for column, this in zip(
-            st.columns(_LESSONS_IN_A_ROW), lessons[row : row + _LESSONS_IN_A_ROW], strict=True
-        ):
-            with column.container(border=True, height="stretch"):
-                st.subheader(this.question, anchor=False)
-                st.markdown(this.summary)
-                st.page_link(
-                    f"pages/{this.name}.py",
-                    label=f"{LESSONS.index(this) + 1} · {this.title}",
-                    icon=":material/arrow_forward:",
-                    icon_position="right",
-                )
+    found = [
+        Card(
+            lesson.name,
+            lesson.question,
+            lesson.summary,
+            f"{LESSONS.index(lesson) + 1} · {lesson.title}",
+            ":material/arrow_forward:",
+        )
+        for lesson in lessons
+    ]
+    cards.draw(found, in_a_row=4)

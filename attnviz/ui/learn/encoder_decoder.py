@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.trace import head_name
 from attnviz.ui import markdown
 from attnviz.ui.learn.computed import translated
 from attnviz.ui.learn.lesson import formula
@@ -72,7 +73,7 @@ def _read_by_layer(chosen: Chosen) -> str:
         heads = [int(head) for head in np.argsort(-most, kind="stable") if most[head] >= _DECIDED]
         found = [
             f"{chosen.source_name(int(weights[head].argmax()))} {percent(float(most[head]))} "
-            f"(head {block.layer + 1}-{head + 1})"
+            f"(head {head_name(block.layer, head)})"
             for head in heads
         ]
         told.append(f"in layer {block.layer + 1} {' and '.join(found) or 'no single word'}")

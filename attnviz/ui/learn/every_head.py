@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.analysis.sentence import looks, percent
 from attnviz.analysis.shown import Shown
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Floats, Kind, head_name
 from attnviz.ui import markdown
 from attnviz.ui.learn.measured import measured
 
@@ -61,7 +61,7 @@ def _table(chosen: Chosen, kind: Kind, query: int, queries: Shown, keys: Shown) 
     lines = ["| head | read |", "|:--|:--|"]
     for block in chosen.translation.trace.of_kind(kind):
         for head, weights in enumerate(block.weights):
-            lines.append(f"| {block.layer + 1}-{head + 1} | {_strongest(weights, query, queries, keys)} |")
+            lines.append(f"| {head_name(block.layer, head)} | {_strongest(weights, query, queries, keys)} |")
     st.markdown("\n".join(lines))
 
 

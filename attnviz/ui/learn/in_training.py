@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
-from attnviz.trace import Kind
+from attnviz.trace import Kind, head_name
 from attnviz.translation import reading
 from attnviz.translation.grammar import written
 from attnviz.translation.learning import Glance, Probe, Snapshot
@@ -37,7 +37,7 @@ class Head:
     @property
     def name(self) -> str:
         """As on screen: "Encoder 2-1"."""
-        return f"{_NAMES[self.kind]} {self.layer + 1}-{self.head + 1}"
+        return f"{_NAMES[self.kind]} {head_name(self.layer, self.head)}"
 
 
 TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)

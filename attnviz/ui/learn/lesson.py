@@ -13,7 +13,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.ui import links, markdown
-from attnviz.ui.components.component import send_code
 from attnviz.ui.components.copy_link import copy_link
 from attnviz.ui.learn.contents import LESSONS, Lesson
 from attnviz.ui.learn.words import words
@@ -94,7 +93,6 @@ def lesson(name: str, parameters: Sequence[str]) -> Iterator[Places]:
             link = st.container(width="content")
     notices = st.container()
     places = _teachers_places() if teacher else _places()
-    send_code()  # before the sections: a sentence that is refused stops the page, and some pictures remain
     yield places
     given = links.given(["teacher", *parameters])
     with link:

@@ -11,6 +11,7 @@ import streamlit as st
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Shown
 from attnviz.capture import catalogue, loading
+from attnviz.trace import head_name
 from attnviz.ui import markdown
 from attnviz.ui.components.shares import shares
 from attnviz.ui.controls import one_of
@@ -55,7 +56,7 @@ class Chosen:
     @property
     def name(self) -> str:
         """The head's name as in Clark et al. 2019: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
 
 @computed

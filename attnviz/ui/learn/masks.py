@@ -12,7 +12,7 @@ from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Floats, Mask, head_name
 from attnviz.ui import markdown
 from attnviz.ui.components.mask_editor import MOST_TOKENS, Shows, mask_editor
 from attnviz.ui.controls import one_of
@@ -75,7 +75,7 @@ class Chosen:
     @property
     def head_name(self) -> str:
         """The head's name as in Clark et al. 2019: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
     @property
     def unmasked(self) -> Floats:

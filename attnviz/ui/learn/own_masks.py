@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.capture.catalogue import Entry
-from attnviz.trace import Kind, Trace
+from attnviz.trace import Kind, Trace, head_name
 from attnviz.ui import markdown, warm_up
 from attnviz.ui.learn.in_your_model import (
     KINDS,
@@ -132,7 +132,7 @@ def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:
                 filename="attnviz-own-mask",
             )
     with weights_column:
-        heading = f"The weights of head {block.layer + 1}-{head + 1} under it"
+        heading = f"The weights of head {head_name(block.layer, head)} under it"
         st.subheader(heading, anchor=False)
         weights = block.weights[head]
         closed = "" if block.mask.all() else "Hatched: closed, so exactly 0. "

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of
 from attnviz.capture.catalogue import Entry
-from attnviz.trace import Block, Floats, Trace
+from attnviz.trace import Block, Floats, Trace, head_name
 from attnviz.ui import markdown, warm_up
 from attnviz.ui.components.curves import Axis, Dash, Line, curves
 from attnviz.ui.components.encoding import encoding
@@ -284,10 +284,10 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
-        f"**Check it.** In head {block.layer + 1}-{head + 1}, {markdown.code(name_of(query, names))} scores "
-        f"{markdown.code(name_of(key, names))} with **{_number(score, 3)}**, {_apart(key - query)}.{closed} "
-        "The curve takes the model's own two vectors and turns the key on, by the model's own rates: the "
-        "score at every other distance, the words being the same."
+        f"**Check it.** In head {head_name(block.layer, head)}, {markdown.code(name_of(query, names))} "
+        f"scores {markdown.code(name_of(key, names))} with **{_number(score, 3)}**, {_apart(key - query)}."
+        f"{closed} The curve takes the model's own two vectors and turns the key on, by the model's own "
+        "rates: the score at every other distance, the words being the same."
     )
     _angle(turns, query, markdown.code(name_of(query, names)))
 
@@ -414,7 +414,7 @@ def _added(trace: Trace, block: Block, head: int) -> None:
         return
     queries, keys = groups(block, trace)
     rows, columns = min(len(queries), _SHOWN_PLACES), min(len(keys), _SHOWN_PLACES)
-    heading = f"Added to the scores of head {block.layer + 1}-{head + 1}"
+    heading = f"Added to the scores of head {head_name(block.layer, head)}"
     st.subheader(heading, anchor=False)
     added = np.where(block.mask, block.bias[head], np.nan)[None, :rows, :columns]
     weights_picture(

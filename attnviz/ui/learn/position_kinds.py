@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
-from attnviz.trace import Floats
+from attnviz.trace import Floats, head_name
 from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.ui.components.encoding import encoding
@@ -257,7 +257,7 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
             text,
             word,
             found.scores,
-            f"Scores of head {layer + 1}-{head + 1}, turned",
+            f"Scores of head {head_name(layer, head)}, turned",
             "q · k / √d after both were turned by their places. The vectors are BERT's, read without its "
             "positions: it was not trained for rotation, so these are not a trained model's scores.",
             key=key,

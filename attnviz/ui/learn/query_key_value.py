@@ -12,7 +12,7 @@ from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import catalogue
 from attnviz.capture.catalogue import TRANSLATOR
-from attnviz.trace import Kind
+from attnviz.trace import Kind, head_name
 from attnviz.ui import markdown
 from attnviz.ui.components import store
 from attnviz.ui.components.walk import Spoken, Step, walk
@@ -86,7 +86,7 @@ class Chosen:
     @property
     def head(self) -> str:
         """The head's name, "4-2"."""
-        return f"{self.walk.layer + 1}-{self.walk.head + 1}"
+        return head_name(self.walk.layer, self.walk.head)
 
     @property
     def by_weight(self) -> list[int]:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz.analysis.sentence import percent
 from attnviz.capture import catalogue
+from attnviz.trace import head_name
 from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.softmax_bars import Key, Measure, softmax_bars
@@ -56,7 +57,7 @@ class Head:
     @property
     def name(self) -> str:
         """As on screen: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
 
 @computed

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Floats, Kind, head_name
 from attnviz.translation import variants
 from attnviz.ui import links, markdown
 from attnviz.ui.learn.computed import translated
@@ -26,7 +26,7 @@ PARAMETERS = ("english", "translator", "french", "encoder_head", "cross_head", "
 
 ALL = "all"
 TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
-TAUGHT_HEAD = f"{variants.TAUGHT_LAYER + 1}-{variants.TAUGHT_HEAD + 1}"
+TAUGHT_HEAD = head_name(variants.TAUGHT_LAYER, variants.TAUGHT_HEAD)
 _MENUS_HELP = "From lists: who did not do what, and why; and all the words it knows"
 _HEADS_HELP = "Which French word and which heads the picture shows"
 _MEMORY = "french was chosen for"
@@ -154,7 +154,7 @@ def _choose_heads(model: str, found: Translation) -> tuple[tuple[int, int], tupl
     """Draw the choices of the encoder's head, and of the heads of both attentions of the decoder."""
     blocks = found.trace.of_kind("encoder")
     n_heads = len(blocks[0].weights)
-    names = [f"{block.layer + 1}-{head + 1}" for block in blocks for head in range(n_heads)]
+    names = [head_name(block.layer, head) for block in blocks for head in range(n_heads)]
     name = st.selectbox(
         "Encoder: layer-head", names, names.index(TAUGHT_HEAD), key="encoder_head", bind="query-params"
     )

@@ -1,13 +1,16 @@
 """What changes: between two sentences, and between two models, as the page tells it."""
 
+import re
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.ui import caches
-from attnviz.ui.examples import EXAMPLES, OPENING, Example
+from attnviz.ui.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED, Example
 from attnviz.ui.heads.compare import compared
+from attnviz.ui.heads.compare.remarks import remark_on
 from attnviz.ui.heads.compare.telling import ordinal
 from tests.ui.conftest import Visit, VisitPage
 from tests.ui.shown import clean, sent, words
@@ -37,7 +40,10 @@ def test_the_page_opens_with_the_pronoun_that_changes_sides(visit_page: VisitPag
     told = words(app)
     assert f"Of 72 heads, **4-2** changes **most**: {100 * moved[3, 1]:.0f} % of its weight" in told
     assert f"`dog` **{less} percentage points less** and `road` **{more} percentage points more**" in told
-    assert OPENING.remark in told
+    assert remark_on(OPENING) in told
+    assert "half of the words of the shorter sentence must be the same in both" in told
+    assert "**Total variation**: the share of a word’s attention" in told
+    assert "**Jensen–Shannon**: how well it can be told from that on the other side" in told
     assert matrices(app)[0][12] == "tired → narrow"
     assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(np.abs(second - first).max())
     app.toggle(key="scale").set_value(True).run()
@@ -121,6 +127,8 @@ def test_examples_and_swapping_change_both_texts(visit_page: VisitPage) -> None:
         ("", "Type a second sentence"),
         (OPENING.text, "Nothing changes: the two are the same."),
         ("Cats sleep", "no word in common"),
+        ("Cats sleep.", "no word in common"),
+        ("dog dog dog dog dog dog", "Of the 6 words of the shorter text, only 1 stands in the other"),
         ("so " * 1000, "The second sentence\\: This text has"),
     ],
 )
@@ -131,6 +139,57 @@ def test_what_cannot_be_compared_gets_a_kind_word(visit_page: VisitPage, other: 
     assert told in " ".join(element.value for element in [*app.info, *app.error])
     assert app.text_input(key="text").value == OPENING.text
     assert app.text_input(key="other").value == other
+
+
+def test_sentences_that_only_a_full_stop_joins_are_not_compared(visit_page: VisitPage) -> None:
+    app = visit_page(
+        "compare", text="My grandmother bakes bread on Sunday.", other="Rockets fly to the moon fast."
+    )
+    assert "no word in common" in app.error[0].value
+    drawn = {element.proto.component_name for element in app.get("bidi_component")}
+    assert not drawn & {"attnviz.head_map", "attnviz.aligned_matrices"}
+
+
+def test_few_words_in_common_are_said_before_anything_else(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text="It was tired.", other=OPENING.text)
+    clean(app)
+    assert app.warning[0].value.startswith("**3 of 12 words aligned.**")
+    app.text_input(key="text").set_value(LONGER).run()
+    clean(app)
+    assert not app.warning
+
+
+def test_remarks_speak_of_what_this_page_has() -> None:
+    pairs = [example for example in (*EXAMPLES, *TRANSLATED, *NEUTRAL, *UNFINISHED) if example.other]
+    elsewhere = re.compile(r"\bswitch|\blines\b", re.IGNORECASE)
+    assert any(elsewhere.search(example.remark) for example in pairs)
+    assert not any(elsewhere.search(remark_on(example)) for example in pairs)
+
+
+def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text=EXAMPLES[3].text, other="")
+    assert app.text_input(key="other").value == EXAMPLES[3].other
+    app.session_state["other"] = ""  # as the way back in the browser leaves it
+    app.run()
+    assert app.text_input(key="other").value == EXAMPLES[3].other
+    app.text_input(key="other").set_value("").run()
+    assert app.text_input(key="other").value == ""
+    app.pills(key="example").set_value(EXAMPLES[1].name).run()
+    app.session_state["other"] = ""
+    app.run()
+    assert app.text_input(key="other").value == EXAMPLES[1].other
+
+
+def test_a_link_waits_for_the_second_sentence(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text="The dog slept.", layer="3", head="1e9", distance="Jensen–Shannon")
+    assert [warning.value for warning in app.warning] == [
+        "The link asks for head `1e9`, but this model has heads 1 to 12."
+    ]
+    assert sorted(app.query_params) == ["distance", "layer", "text"]
+    app.text_input(key="other").set_value("The cat slept.").run()
+    clean(app)
+    assert [app.number_input(key=key).value for key in ("layer", "head")] == [3, 2]
+    assert app.session_state["distance"] == "Jensen–Shannon"
 
 
 def test_the_same_words_in_other_letters_change_nothing(visit_page: VisitPage) -> None:
@@ -165,6 +224,8 @@ def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) ->
     assert app.number_input(key="against_head").value == head + 1
     assert f"is **{layer + 1}-{head + 1}** of `translator` ({100 * apart.min():.0f} % apart" in words(app)
     assert matrices(app)[1] == ["− [CLS]", "− ."]
+    assert "Of `translator`, the *encoder* attention is compared" in words(app)
+    assert "Of `minilm`" not in words(app)
 
     app.number_input(key="against_head").set_value(1).run()
     clean(app)

@@ -1,5 +1,6 @@
 """What if a head were silent: the page's numbers beside the model's own, and what it says of odd changes."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,14 +13,18 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.capture import catalogue, loading
+from attnviz.analysis.shown import Group
+from attnviz.capture import catalogue, loading, models
 from attnviz.errors import AttnvizError
 from attnviz.heads.ablation import Ablation
 from attnviz.heads.progress import Progress
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Kind
 from attnviz.translation.edit import Edit
 from attnviz.translation.editing import edit_weights
-from attnviz.ui.heads.intervene import ranking
+from attnviz.translation.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.ui.heads.intervene import no_words, ranking
+from attnviz.ui.heads.intervene.mending import Sides, followed_word
+from attnviz.ui.heads.intervene.together import harmless, in_words
 from attnviz.ui.heads.intervene.without_effect import REPLACED, SILENT, exceptions, replaces, without_effect
 from tests import reference_bert
 from tests.capture.tiny import SENTENCE, tiny
@@ -34,7 +39,7 @@ def finished(app: AppTest) -> AppTest:
     """The page when all heads were silenced."""
     for _ in range(200):
         if not app.get("progress") and not any(button.label == "Stop" for button in app.button):
-            return app
+            return app.run()  # what stands above the ranking may have been drawn just before it ended
         time.sleep(0.05)
         app.run()
     raise AssertionError("still silencing")
@@ -75,17 +80,21 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun(visit_page: 
     assert edits_of(app) == ["encoder 4-2"]
     expected = turns(["encoder 4-2"])
     shown = bars(app)
-    assert [bar["also"] for bar in shown] == [f"{turned:.4f}" for turned in expected]
+    assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
     degrees = np.degrees(np.arccos(1 - expected))
     assert [bar["written"] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
-    np.testing.assert_allclose([bar["size"] for bar in shown], expected / expected.max(), atol=1e-4)
+    np.testing.assert_allclose([bar["size"] for bar in shown], degrees / degrees.max(), atol=1e-3)
     assert [bar["label"] for bar in shown if bar["marked"]] == ["it"]
     told = words(app)
     rank = 1 + int((expected > expected[9]).sum())
+    assert f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without" in told
+    assert "An angle of 0° means that it points where it did" in told
+    mean = degrees[1:-1].mean()
     assert (
-        f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°** "
-        f"(1 − cosine {expected[9]:.4f}): number {rank} of 15 tokens" in told
+        f"The output of `[SEP]` turns most of 15, by **{degrees[14]:.1f}°**. That of `it` is number {rank}. "
+        f"The average over all tokens but the special ones is {mean:.1f}°." in told
     )
+    assert "Heads are named so: 4-2 is layer 4, head 2." in told
     assert "saved without a part that expects words" in told
     assert "`it` looks at `dog` **66 %**, `road` **12 %**" in told
     assert "with the changes at **nothing**" in told
@@ -105,6 +114,14 @@ def test_all_heads_are_ranked_by_what_silencing_them_moves(visit_page: VisitPage
     assert listed[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
 
 
+def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene", by="All tokens"))
+    shown = sent(app, "head_map")
+    expected = np.degrees(np.arccos(1 - turns(["encoder 6-12"])))[1:-1].mean()
+    assert shown["values"][71] == pytest.approx(expected, abs=0.02)
+    assert shown["texts"][71] == f"{expected:.1f}°"
+
+
 def test_heads_are_silenced_together(visit_page: VisitPage) -> None:
     app = finished(visit_page("intervene", model="translator", by="What is expected"))
     app.button(key="together start").click().run()
@@ -114,7 +131,36 @@ def test_heads_are_silenced_together(visit_page: VisitPage) -> None:
     assert [len(line["y"]) for line in lines] == [16, 16]
     assert lines[0]["y"][-1] == pytest.approx(lines[1]["y"][-1], abs=1e-3)  # all are silent in the end
     assert lines[1]["y"][0] == pytest.approx(100 * max(sent(app, "head_map")["values"]), abs=1e-3)
-    assert "heads** that matter least alone can go together" in words(app)
+    assert max(lines[0]["y"]) <= lines[1]["y"][0]
+    listed: Any = next(element for element in app.button_group if element.key == "ranked").options
+    kind, head, _, share = listed[0].split(" ", 3)
+    together = f"Even all **16 heads** together move no more than {kind} head {head} does alone ({share})."
+    assert together in words(app)
+
+
+def test_so_many_heads_can_go_together_as_the_lines_say(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene", model="translator"))
+    app.button(key="together start").click().run()
+    app = finished(app)
+    rising, _ = (line["y"] for line in charts(app)["Heads silenced together"]["lines"])
+    alone = np.array(sent(app, "head_map")["values"])
+    assert len(rising) == len(alone)  # the decoder's heads come after what is measured
+    few = [moved > alone.max() for moved in rising].index(True)
+    assert 1 < few < len(rising)
+    assert f"The **{few} heads** that matter least alone can go together before" in words(app)
+
+
+def test_heads_that_move_as_much_as_one_can_still_go() -> None:
+    assert harmless(np.array([0.1, 0.5, 0.2, 0.625, 0.4]), 0.5) == 3
+    assert harmless(np.array([0.1, 0.5, 0.2]), 0.5) == 3
+    assert harmless(np.array([0.625, 0.1]), 0.5) == 0
+
+
+def test_how_many_heads_can_go_in_words() -> None:
+    assert (
+        in_words(16, 16, "head 2-3") == "Even all **16 heads** together move no more than head 2-3 does alone"
+    )
+    assert in_words(1, 16, "head 2-3").startswith("The **1 head** that matters least alone can go together")
 
 
 def test_a_button_makes_a_change_and_takes_it_back(visit_page: VisitPage) -> None:
@@ -136,7 +182,7 @@ def test_a_button_makes_a_change_and_takes_it_back(visit_page: VisitPage) -> Non
 
 
 def test_a_change_takes_the_place_of_those_that_it_undoes(visit_page: VisitPage) -> None:
-    others = ["<b>", "encoder 4-3", "encoder 9-1"]
+    others = ["encoder 4-3", "encoder 9-1"]
     app = visit_page("intervene", text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
     app.button(key="make encoder 4-2 10").click().run()
     assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10"]
@@ -225,8 +271,8 @@ def test_of_a_long_text_no_word_is_left_out(visit_page: VisitPage) -> None:
 
 
 def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: VisitPage) -> None:
-    asked = ["encoder 4-2 10 3>8", "encoder 9-1", "<script>", "**x**", "encoder 1-1 99", "encoder 1-1 2 >99"]
-    app = visit_page("intervene", text=TIRED, edits=asked)
+    asked = ["encoder 4-2 10 3>8", "encoder 9-1", "encoder 1-1 99", "encoder 1-1 2 >99"]
+    app = visit_page("intervene", text=TIRED, edits=[*asked[:2], "<script>", "**x**", *asked[2:]])
     assert not app.exception
     assert not app.error
     (warning,) = app.warning
@@ -237,6 +283,68 @@ def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: Visi
     next(button for button in app.button if button.label == "Take away what does not fit").click().run()
     clean(app)
     assert edits_of(app) == asked[:1]
+
+
+def test_what_is_no_change_leaves_the_box_and_is_quoted_once(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", edits="foo")
+    clean(app)
+    assert edits_of(app) == []
+    (warning,) = app.warning  # the link's own notice would say it again
+    assert "“foo” is no edit." in warning.value
+    assert not any(button.label == "Take away what does not fit" for button in app.button)
+    app.multiselect(key="edits").set_value(["encoder 4-2", "bar"]).run()
+    assert edits_of(app) == ["encoder 4-2"]
+    (warning,) = app.warning
+    assert "“bar” is no edit." in warning.value
+    assert "foo" not in warning.value
+    app.button(key="make encoder 4-2").click().run()
+    assert not app.warning
+
+
+def test_of_much_rubbish_little_is_quoted(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text=TIRED, edits=[f"foo {number}" for number in range(50)])
+    (warning,) = app.warning
+    assert warning.value.count("is no edit") == 8
+    assert "And 42 more." in warning.value
+
+
+def test_a_change_follows_its_words_to_another_model_and_back(visit_page: VisitPage) -> None:
+    here = ["encoder 2-1", "encoder 2-2 9", "encoder 2-2 10 3>8", "encoder 2-2 4 >8", "encoder 9-1 10"]
+    there = ["encoder 2-1", "encoder 2-2 8", "encoder 2-2 9 2>7", "encoder 2-2 3 >7", "encoder 9-1 9"]
+    app = visit_page("intervene", text=TIRED, edits=here)
+    for model, edits in (("translator", there), ("minilm", here)):
+        app.selectbox(key="model").set_value(model).run()
+        assert not app.exception
+        assert edits_of(app) == edits
+        assert "what `it` gives to `dog` goes to `road`" in words(app)
+
+
+def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said(visit_page: VisitPage) -> None:
+    asked = ["encoder 2-1 1", "encoder 2-1 10 >15"]
+    app = visit_page("intervene", text=TIRED, edits=asked)
+    app.selectbox(key="model").set_value("translator").run()
+    assert edits_of(app) == asked
+    (warning,) = app.warning
+    assert (
+        r"“encoder 2-1 1” named “\[CLS\]”, which is no token here; it names “the (token 1)” now."
+        in warning.value
+    )
+    assert r"named “\[SEP\]”, which is no token here; it has no such token now." in warning.value
+    app.multiselect(key="edits").set_value(["encoder 2-1 1"]).run()
+    assert not app.warning
+
+
+def test_a_change_stays_where_its_words_would_make_a_decoder_look_ahead() -> None:
+    def tokens(*labels: str) -> list[Group]:
+        return [Group(label, label, True, place + 1, (place,)) for place, label in enumerate(labels)]
+
+    begin, end = tokens("</s>", "dog", "it"), tokens("dog", "it", "</s>")
+    before: dict[Kind, Sides] = {"decoder": (begin, begin)}
+    now: dict[Kind, Sides] = {"decoder": (end, end)}
+    assert followed_word("decoder 1-1 3 >2", before, now) == ("decoder 1-1 2 >1", "")
+    written, problem = followed_word("decoder 1-1 3 >1", before, now)
+    assert written == "decoder 1-1 3 >1"
+    assert "“decoder 1-1 2 >3” looks ahead" in problem
 
 
 def test_a_link_with_a_change_offers_to_undo_it(visit_page: VisitPage) -> None:
@@ -276,10 +384,80 @@ def test_the_translator_writes_and_expects_otherwise(visit_page: VisitPage) -> N
     assert f"with the changes: `{edited}`" in told
     assert "the word that matters most to that output (replaced by the mean of all word vectors)" in told
     assert "the median of 8 heads, each silenced alone" in told  # the encoder's
+    assert "The open head, encoder 2-1, is **number 1 of 8** encoder heads, with" in told
     assert app.selectbox(key="asked").value == "10 car"
     rows = sent(app, "candidates")["rows"]
     assert rows[0]["label"] == "il"
     assert f"`il` goes from **{100 * rows[0]['numbers'][0]:.0f} %** to" in told
+
+
+def test_heads_of_all_kinds_are_ranked_by_what_is_expected(visit_page: VisitPage) -> None:
+    app = finished(visit_page("intervene", model="translator", by="What is expected"))
+    assert re.search(r"\*\*number \d+ of 16\*\* heads of encoder, decoder and cross, with", words(app))
+
+
+def test_where_no_word_changes_a_button_shows_one_that_does(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text="Birds sing.", edits="encoder 6-12")
+    assert "No word changes here" in words(app)
+    app.button(key="see words change").click().run()
+    app = finished(app)
+    clean(app)
+    assert app.selectbox(key="model").value == "translator"
+    head = f"{TAUGHT_LAYER + 1}-{TAUGHT_HEAD + 1}"
+    assert edits_of(app) == [f"encoder {head}"]
+    text = str(app.text_input(key="text").value)
+    before, after = (
+        str(attnviz.trace(text, "translator", edits=edits).target).split() for edits in ([], edits_of(app))
+    )
+    flipped = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+    assert ("il", "elle") in flipped
+    told = words(app)
+    assert f"before: `{' '.join(before)}`" in told
+    assert f"with the changes: `{' '.join(after)}`" in told
+    assert f"What head {head} looks at" in [header.value for header in app.header]
+    assert "see words change" not in [button.key for button in app.button]
+
+
+def test_a_server_without_the_translator_does_not_offer_it(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(no_words, "usable", lambda: (models.entry("minilm"),))
+    app = visit_page("intervene", text=TIRED, edits="encoder 4-2")
+    assert "No word changes here" in words(app)
+    assert "see words change" not in [button.key for button in app.button]
+
+
+def test_a_sentence_below_the_buttons_says_what_they_did(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text=TIRED)
+
+    def alone() -> list[str]:
+        """What stands in the same box as the buttons, and below the first of them."""
+        told = [element.value for element in app.columns[2].markdown]
+        return [told for told in told if not told.startswith(":small[")]
+
+    assert alone() == ["Nothing is changed yet."]
+    app.button(key="make encoder 4-2").click().run()
+    (told,) = alone()
+    assert re.fullmatch(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\*\.", told)
+    app = visit_page("intervene", model="translator")
+    (told,) = alone()
+    assert re.fullmatch(
+        r"What the model expects after `car`: `il` goes from .*; likeliest .* `elle`, .*\.", told
+    )
+
+
+def test_a_silent_head_leaves_the_picture_all_the_room(visit_page: VisitPage) -> None:
+    app = visit_page("intervene", text=TIRED, edits="encoder 4-2", layer="4", head="2")
+
+    def pictures() -> int:
+        found = [element.proto.component_name for element in app.get("bidi_component")]
+        return found.count("attnviz.head_view")
+
+    assert pictures() == 1
+    assert "With the changes, the head is silent" in words(app)
+    app.button(key="make encoder 4-2 10 >8").click().run()
+    assert pictures() == 2
+    assert "the head is silent" not in words(app)
 
 
 @pytest.fixture(scope="module")
@@ -317,8 +495,11 @@ def test_an_encoder_decoder_shows_both_texts(visit_page: VisitPage, folders: dic
         visit_page("intervene", model=folders["bart"], text=SENTENCE, kind="cross", edits="cross 1-2")
     )
     clean(app)
-    assert "Without cross head 1-2, in the encoder’s text, no output moves." in words(app)
-    assert "Without cross head 1-2, in the decoder’s text, the output of" in words(app)
+    assert "In the encoder’s text, no output turns." in words(app)
+    assert "In the decoder’s text, the output of" in words(app)
+    assert "Without cross head 1-2, the output of" in words(app)
+    app.segmented_control(key="kind").set_value("encoder").run()
+    assert re.search("Without cross head 1-2, the output of `.*` does not turn.", words(app))
 
 
 def test_what_cannot_be_pointed_is_said(visit_page: VisitPage, folders: dict[str, str]) -> None:

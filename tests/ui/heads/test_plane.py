@@ -62,10 +62,44 @@ def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(
     np.testing.assert_allclose(lengths(query, key), lengths(expected[:15], expected[15:]), atol=1e-4)
     kept = float(values[-2:].sum() / values.sum())
     told = words(app)
-    assert f"keep **{percent(kept)}** of the variance" in told
+    assert f"The plane keeps **{percent(kept)}** of the variance, which is how widely the points are" in told
+    largest = percent(float(block.weights[1, IT, DOG]))
+    assert f"`it` gives its largest weight, **{largest}**, to `dog`: the thickest line. The nearest" in told
     nearest = message["tokens"]["key"][int(lengths(query, key)[IT].argmin())]["label"]
-    assert f"lies nearest to the key of `{nearest}`" in told
-    assert f"its largest weight goes to `dog` (**{percent(float(block.weights[1, IT, DOG]))}**)" in told
+    truly = message["tokens"]["key"][int(lengths(block.query[1], block.key[1])[IT].argmin())]["label"]
+    assert nearest != truly
+    assert f"The nearest key in this plane is `{nearest}`, but nearness here can mislead" in told
+    assert f"in all 32 dimensions the nearest is `{truly}`." in told
+    assert "principal components of queries and keys together: the two directions along which" in told
+
+
+@pytest.mark.parametrize("layer", ["1", "4"])
+@pytest.mark.parametrize("keeps", ["distances", "dot products"])
+def test_of_every_query_it_is_said_whether_the_plane_misleads(
+    visit_page: VisitPage, keeps: str, layer: str
+) -> None:
+    app = visit_page("plane", keeps=keeps, layer=layer)
+    head = attnviz.trace(TIRED).block("encoder", int(layer) - 1)
+    told = set()
+    for option in list(app.selectbox(key="query").options):
+        app.selectbox(key="query").set_value(option).run()
+        message = sent(app, "plane")
+        query, key = points(message)
+        at = message["query"]
+        if keeps == "distances":
+            here, truly = (
+                lengths(*both)[at].argmin() for both in ((query, key), (head.query[1], head.key[1]))
+            )
+        else:
+            here, truly = (one[at].argmax() for one in (query @ key.T, head.query[1] @ head.key[1].T))
+        most = head.weights[1, at].argmax()
+        says = words(app)
+        told.add(case := (here == truly, truly == most))
+        assert ("here and in all 32 dimensions, is" in says) == case[0]
+        assert ("near is not the same as much." in says) == (keeps == "distances" and case == (True, False))
+        assert ("here can mislead" in says) == (keeps == "distances" and not case[0])
+        assert ("but the plane leaves something out" in says) == (keeps != "distances" and not case[0])
+    assert len(told) > 1
 
 
 def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitPage, block: Block) -> None:
@@ -76,7 +110,8 @@ def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitP
     assert len(labels) == len(message["points"]["key"][0]) == 13
     assert "[CLS]" not in labels
     row = block.weights[1, IT, 1:-1]
-    assert f"`dog` (**{percent(float(row[DOG - 1] / row.sum()))}**)" in words(app)
+    largest = percent(float(row[DOG - 1] / row.sum()))
+    assert f"gives its largest weight, **{largest}**, to `dog`" in words(app)
 
 
 def test_the_other_plane_keeps_dot_products(visit_page: VisitPage, block: Block) -> None:
@@ -93,7 +128,8 @@ def test_the_other_plane_keeps_dot_products(visit_page: VisitPage, block: Block)
             vector /= np.linalg.norm(vector)
         rest -= np.outer(rest @ vector, vector)
     np.testing.assert_allclose(query @ key.T, true - rest, atol=1e-3)
-    assert f"keep **{percent(float(1 - (rest**2).sum() / (true**2).sum()))}**" in words(app)
+    kept = percent(float(1 - (rest**2).sum() / (true**2).sum()))
+    assert f"The plane keeps **{kept}** of the squares of all dot products." in words(app)
     # Without a bias or a mask, the largest dot product of all dimensions has the largest weight.
     assert "for **15 of 15** queries" in words(app)
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.tally import NAMES, RULES, Rule
-from attnviz.capture.catalogue import Entry, Folder
+from attnviz.capture.catalogue import Entry
 from attnviz.trace import Kind
 from attnviz.ui.heads import choosing
 
 PARAMETERS = ("rule",)
+
+# On a phone, three rows of rules would push the picture off the screen: there is one, which scrolls.
+_STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }</style>'
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,12 @@ def first_kind(entry: Entry) -> Kind:
 
 def stamp(entry: Entry) -> str:
     """A part of what is computed's name: another one as soon as the model's files have changed."""
-    return entry.origin.stamp if isinstance(entry.origin, Folder) else ""
+    return entry.stamp
 
 
 def choose(entry: Entry) -> Chosen:
     """Draw the choices."""
+    st.html(_STYLE)
     left, right = st.columns([9, 4], vertical_alignment="bottom")
     with left:
         if st.session_state.get("rule", NAMES[0]) is None:  # a link that leaves it empty

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.clusters import Plane, groups, plane
+from attnviz.analysis.clusters import Scaled, groups, scaled
 from attnviz.analysis.divergence import Divergences, divergences
 from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Rule, Tally, tally
+from attnviz.capture import loading
 from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
+from attnviz.commands.columns import plural
 from attnviz.heads.corpus import Found
 from attnviz.ui import caches
+from attnviz.ui.examples import examples_of
 from attnviz.ui.heads.behaviour.choices import first_kind, stamp
+from attnviz.ui.heads.behaviour.words import Special
 
 GROUPS = 5
-"""Into how many groups heads are gathered: as many as there are marks that can be told apart in a picture."""
+"""Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""
 
-_MOST_LISTED = 60
+_EACH = 4  # heads for each group, at least: of a small model, groups would be single heads
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +33,13 @@ class Alike:
     """Which heads do alike.
 
     Attributes:
-        plane: each head as a point, layer by layer.
+        scaled: each head as a point of a plane, layer by layer.
         group: [head], the number of its group, 0 for the largest.
         bits: float64 [head, head], the mean Jensen–Shannon divergence.
         sentences: on how many sentences.
     """
 
-    plane: Plane
+    scaled: Scaled
     group: np.typing.NDArray[np.intp]
     bits: np.typing.NDArray[np.float64]
     sentences: int
@@ -49,6 +52,7 @@ class Findings:
     Attributes:
         model: its name.
         where: what was read, as it stands in a sentence: "In this sentence", "In 400 sentences".
+        special: the tokens that the model adds to each sentence.
         tally: of every rule and head.
         shapes: of every head.
         alike: which heads do alike.
@@ -57,6 +61,7 @@ class Findings:
 
     model: str
     where: str
+    special: Special
     tally: Tally
     shapes: ShapeSums
     alike: Alike
@@ -94,9 +99,9 @@ def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def of_many(model: str, work: tuple[str, ...], sentences: int, _found: Found) -> Findings:  # noqa: ARG001 (for the cache)
     """What the heads have done in so many sentences, 1 or more, of the work that has this key."""
-    where = f"In {sentences:,} sentence{'s' if sentences > 1 else ''}"
-    sums = _found.sums
-    return Findings(model, where, _found.tally, sums["shapes"], _alike(sums["divergences"]))
+    special = Special.of(loading.tokens(model, examples_of(model, together=False)[0].text))
+    where, sums = f"In {plural(sentences, 'sentence')}", _found.sums
+    return Findings(model, where, special, _found.tally, sums["shapes"], _alike(sums["divergences"]))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -108,6 +113,7 @@ def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001
     return Findings(
         model,
         "In this sentence",
+        Special.of(tokens),
         tally([text], [tokens], weights, masks),
         shapes(weights, masks, [token.sentence for token in tokens]),
         _alike(divergences(weights)),
@@ -124,7 +130,9 @@ def _shapes_of_pair(model: str, stamp: str, text: str, second: str) -> ShapeSums
 
 def _alike(sums: Divergences) -> Alike:
     bits = sums.mean
-    return Alike(plane(bits), groups(bits, min(GROUPS, len(bits))), bits, sums.sentences)
+    return Alike(
+        scaled(bits), groups(bits, min(GROUPS, max(2, len(bits) // _EACH), len(bits))), bits, sums.sentences
+    )
 
 
 def written(rule: Rule, score: float) -> str:
@@ -134,21 +142,9 @@ def written(rule: Rule, score: float) -> str:
     return percent(score) if rule.unit == "share" else f"{score:.1f} tokens"
 
 
-def does(rule: Rule, score: str) -> str:
-    """What a head does, as the end of a sentence: "gives the token before it 71 % of its attention"."""
-    words = rule.words.split(" (")[0]
-    return words.replace("this share", score).replace("this many tokens", score)
-
-
 def spread(figures: Figures, layer: int, head: int) -> str:
     """How much its sentences differ: "± 8"."""
     deviation = float(figures.deviation[layer, head])
     if figures.count[layer] < 2:
         return ""
     return f" ± {100 * deviation:.0f}" if figures.rule.unit == "share" else f" ± {deviation:.1f}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Heads by their names, and how many more there are."""
-    more = len(names) - _MOST_LISTED
-    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -7,36 +7,43 @@ import streamlit as st
 
 from attnviz.analysis.tally import RULES, Figures, Rule
 from attnviz.capture.given import Given
+from attnviz.commands.columns import plural
+from attnviz.trace import head_name
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.components.distributions import Measured, distributions
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.behaviour.choices import Chosen, first_kind
-from attnviz.ui.heads.behaviour.findings import Findings, does, spread, written
+from attnviz.ui.heads.behaviour.findings import Findings, spread, written
 from attnviz.ui.heads.behaviour.texts import MANY
+from attnviz.ui.heads.behaviour.words import does, in_full, in_short
 
-_RESTING = ("first", "separator")
-_TOLD = 3  # rules in the first sentence of the page
 _NOT_SAID = ("focused", "broad", "distance", "relative distance")  # these do not say at what
 
 
 def tell(findings: Findings) -> None:
-    """Write out the main finding: the rules by which a head stands out most, with its numbers."""
+    """Write out the main finding: the rule by which a head stands out most, with its numbers."""
     best = []
     for rule in RULES:
         figures = findings.tally.of(rule.name)
         if rule.name not in _NOT_SAID and (at := _strongest(figures)):
             best.append((float(figures.mean[at] - figures.baseline[at[0]]), at, figures))
-    best.sort(key=lambda each: -each[0])
-    parts = [
-        f"head **{layer + 1}-{head + 1}** "
-        f"{does(figures.rule, f'**{written(figures.rule, figures.mean[layer, head])}**')} "
-        f"(even attention would: {written(figures.rule, figures.baseline[layer])})"
-        for _, (layer, head), figures in best[:_TOLD]
-    ]
-    anecdote = "" if findings.many else f" One sentence is an anecdote: choose *{MANY}* to see more."
-    if parts:
-        st.markdown(f"{findings.where}, {'; '.join(parts)}.{anecdote}")
+    if not best:
+        return
+    _, (layer, head), figures = max(best, key=lambda each: each[0])
+    score = f"**{written(figures.rule, figures.mean[layer, head])}**"
+    st.markdown(
+        f"{findings.where}, head **{head_name(layer, head)}** (layer {layer + 1}, head {head + 1}) "
+        f"{does(figures.rule, score, findings.special.markdown)}. A head that shares its attention evenly "
+        f"would give it {written(figures.rule, figures.baseline[layer])}.{_anecdote(findings)}"
+    )
+
+
+def _anecdote(findings: Findings) -> str:
+    if findings.many:
+        return ""
+    remedy = f"choose *{MANY}*" if findings.text is not None else "give more lines"
+    return f" One sentence is an anecdote: {remedy}."
 
 
 def draw(findings: Findings, chosen: Chosen) -> None:
@@ -53,23 +60,25 @@ def _map(findings: Findings, chosen: Chosen) -> None:
     entry = caches.entry(findings.model)
     whose = f"{first_kind(entry)} heads" if len(entry.kinds) > 1 else "heads"
     st.header(f"All {figures.mean.size} {whose} by one rule", anchor=False)
-    st.markdown(f":small[{_rule(findings, figures)}]")
+    st.markdown(_rule(findings, figures))
     highest = float(np.nanmax(figures.mean, initial=0.0))
     top = rule.most if highest == 0 else highest
     head_map(
         "heads by rule",
         title=f"{rule.name}: mean over the sentences" if findings.many else rule.name,
         values=figures.mean.astype(np.float32),
-        texts=[_told(figures, *at) for at in np.ndindex(figures.mean.shape)],
+        texts=[_told(findings, figures, *at) for at in np.ndindex(figures.mean.shape)],
         printed=[_printed(rule, score) for score in figures.mean.ravel()],
         low=(0.0, written(rule, 0.0)),
         high=(top, written(rule, top)),
         selected=(chosen.layer + 1, chosen.head + 1),
         on_pick=lambda layer, head: choosing.open_head(layer - 1, head - 1),
     )
-    st.markdown(f":small[{_compared(figures)}]")
-    if findings.text is not None:
-        _by_filter(findings, findings.text, rule)
+    st.markdown(_compared(figures))
+    with st.expander("How this is counted", icon=":material/calculate:"):
+        st.markdown(_counted(findings, figures))
+        if findings.text is not None:
+            _by_filter(findings, findings.text, rule)
 
 
 def _by_filter(findings: Findings, text: str, rule: Rule) -> None:
@@ -77,35 +86,40 @@ def _by_filter(findings: Findings, text: str, rule: Rule) -> None:
     kind = first_kind(caches.entry(findings.model))
     for found in caches.found(findings.model, Given(text), kind, False):
         if found.name == rule.name:
-            names = [f"{layer + 1}-{head + 1}" for layer, head in zip(*np.nonzero(found.found), strict=True)]
+            names = [head_name(layer, head) for layer, head in zip(*np.nonzero(found.found), strict=True)]
             listed = f": {', '.join(names)}" if names else ""
             st.markdown(
-                f":small[**Explore’s filter “{rule.name}” finds {len(names)} of {found.found.size} "
-                f"heads{listed}.** {markdown.plain(found.rule)}]"
+                f"**Explore’s filter “{rule.name}” finds {len(names)} of "
+                f"{plural(found.found.size, 'head')}{listed}.** {markdown.plain(found.rule)}"
             )
 
 
 def _rule(findings: Findings, figures: Figures) -> str:
-    """The rule in words, and what it was counted on."""
-    rule, most = figures.rule, int(figures.count.max())
-    counted = f"**{rule.name}:** on average a token {markdown.plain(rule.words)}."
-    if not most:
-        return f"{counted} It means something only in {rule.meaning}, and there is none here."
-    if rule.name in _RESTING:
-        counted += " Such a token is often a place to rest: a look at it may do little (Clark et al. 2019)."
-    elif findings.tally.of("separator").count.any():
-        counted += " How much a head gives to special tokens is told by the rules first and separator."
+    """The rule in words."""
+    rule = figures.rule
+    unit = "this share" if rule.unit == "share" else "this many tokens"
+    told = f"**{rule.name}:** on average a token {does(rule, unit, findings.special.markdown)}."
+    if figures.count.any():
+        return told
+    return f"{told} It means something only in {rule.meaning}, and there is none here."
+
+
+def _counted(findings: Findings, figures: Figures) -> str:
+    """On what it was counted, and how it is coloured."""
+    counted = in_full(figures.rule, findings.special)
     if findings.many:
-        counted += f" Counted: {rule.meaning}, {most:,} of {int(findings.tally.sentences):,}."
-    return counted
+        sentences = int(findings.tally.sentences)
+        counted += f"Counted: {figures.rule.meaning}, {int(figures.count.max()):,} of {sentences:,}. "
+    return f"{counted}The colours run from 0 to the strongest head of this rule, for all heads alike."
 
 
-def _told(figures: Figures, layer: int, head: int) -> str:
+def _told(findings: Findings, figures: Figures, layer: int, head: int) -> str:
     score = figures.mean[layer, head]
     if np.isnan(score):
         return "this rule means nothing here"
     even = written(figures.rule, figures.baseline[layer])
-    return f"{does(figures.rule, written(figures.rule, score))}; even attention would: {even}"
+    told = does(figures.rule, written(figures.rule, score), findings.special)
+    return f"{told}; even attention would: {even}"
 
 
 def _printed(rule: Rule, score: float) -> str:
@@ -127,17 +141,18 @@ def _compared(figures: Figures) -> str:
     at = _strongest(figures)
     if at is None:
         return "Hatched: no value."
-    last = np.unravel_index(int(np.nanargmin(figures.mean)), figures.mean.shape)
-    rule, even = figures.rule, figures.baseline
-    first_name, last_name = (f"**{layer + 1}-{head + 1}**" for layer, head in (at, last))
+    layer, head = np.unravel_index(int(np.nanargmin(figures.mean)), figures.mean.shape)
+    rule, even, heads = figures.rule, figures.baseline, figures.mean.size
     said = (
-        f"Most: head {first_name}, {written(rule, figures.mean[at])}; least: {last_name}, "
-        f"{written(rule, figures.mean[last])}; even attention: {written(rule, float(np.nanmean(even)))}."
+        f"Most: head **{head_name(*at)}**, {written(rule, figures.mean[at])}; least: "
+        f"**{head_name(int(layer), int(head))}**, {written(rule, figures.mean[layer, head])}; "
+        f"even attention: {written(rule, float(np.nanmean(even)))}."
     )
-    if rule.name not in ("broad", "distance", "relative distance"):
-        twice = int((figures.mean >= 2 * even[:, None]).sum())
-        said += f" {twice} of {figures.mean.size} heads reach twice the even share."
-    return f"{said} The colours run from 0 to the strongest head of this rule, for all heads alike."
+    if rule.name in ("broad", "distance", "relative distance"):
+        return said
+    twice = int((figures.mean >= 2 * even[:, None]).sum())
+    reach = "reaches" if twice == 1 else "reach"
+    return f"{said} {twice} of {plural(heads, 'head')} {reach} twice the even share."
 
 
 def _details(findings: Findings, chosen: Chosen) -> None:
@@ -151,6 +166,7 @@ def _details(findings: Findings, chosen: Chosen) -> None:
             rows.append(
                 Measured(
                     name=rule.name,
+                    words=in_short(rule, findings.special),
                     mean=mean / rule.most,
                     baseline=even / rule.most,
                     heights=figures.distribution[layer, head].round(4).tolist() if findings.many else [],
@@ -160,6 +176,7 @@ def _details(findings: Findings, chosen: Chosen) -> None:
                     chosen=rule is chosen.rule,
                 )
             )
+    st.markdown("On average, a token gives this much of its attention to:")
     bars = (
         "Bars: how many of the sentences score about so much. ± is their standard deviation. "
         if findings.many
@@ -169,8 +186,8 @@ def _details(findings: Findings, chosen: Chosen) -> None:
         "rules of head",
         rows,
         heading="How its sentences score" if findings.many else "On its scale",
-        caption=f"{bars}Solid mark: this head’s mean. Dashed: a head that shares its attention evenly, on "
-        "the same sentences.",
+        caption=f"{bars}Solid mark: this head’s mean. Even, and dashed: a head that shares its attention "
+        "evenly, on the same sentences.",
     )
     along = [(key, value) for key, values in links.given(["model", "text"]).items() for value in values]
     along += [("layer", str(layer + 1)), ("head", str(head + 1))]

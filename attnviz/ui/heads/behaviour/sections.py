@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.capture.catalogue import Entry
+from attnviz.commands.columns import plural
 from attnviz.heads import behaviour
 from attnviz.heads.corpus import Corpus, Found, over
 from attnviz.heads.progress import Progress
@@ -52,15 +53,16 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
         elif progress.finished:
             st.info(_NOTHING_READ, icon=":material/edit:")
 
-    working(work, "Reading the sentences", "lines", draw, key="behaviour")
+    unit = "line" if corpus.lines == 1 else "lines"
+    working(work, "Reading the sentences", unit, draw, key="behaviour")
 
 
 def _draw(findings: Findings, chosen: Chosen) -> None:
     rules.draw(findings, chosen)
     table.draw(findings)
-    if findings.alike.sentences:  # of a long text, only some lines are compared
-        alike.draw(findings, chosen)
     shapes.draw(findings, chosen)
+    if findings.alike.sentences and len(findings.names) > 1:  # of a long text, only some lines are compared
+        alike.draw(findings, chosen)
 
 
 def _skipped(found: Found) -> None:
@@ -68,7 +70,7 @@ def _skipped(found: Found) -> None:
     if not found.skipped:
         return
     with st.expander(
-        f"{found.skipped:,} line{'s' * (found.skipped > 1)} could not be read",
+        f"{plural(found.skipped, 'line')} could not be read",
         icon=":material/warning:",
     ):
         st.markdown("\n".join(f"- line {each.line:,}: {markdown.plain(each.why)}" for each in found.named))

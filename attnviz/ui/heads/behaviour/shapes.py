@@ -1,4 +1,4 @@
-"""Which of Kovaleva's five shapes each head's weights have."""
+"""Which of Kovaleva's five shapes each head's weights have, in words first and by rule for who asks."""
 
 from __future__ import annotations
 
@@ -6,50 +6,90 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
-from attnviz.analysis.shapes import MEASURE, SHAPES, ShapeSums
+from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
+from attnviz.commands.columns import plural
 from attnviz.ui import caches
+from attnviz.ui.heads.behaviour import opening
 from attnviz.ui.heads.behaviour.choices import Chosen
-from attnviz.ui.heads.behaviour.findings import Findings, listed, shapes_of_pair
+from attnviz.ui.heads.behaviour.findings import Findings, shapes_of_pair
 
 PARAMETERS = ("pair",)
 
+_WORDS = (
+    "much of the attention goes to the same one or two tokens",
+    "much of a token’s attention goes to itself and its neighbours",
+    "some goes to the same one or two tokens, and some to neighbours",
+    "of two sentences, a token looks much at its own",
+    "none of these shapes stands out",
+)
+"""The shapes in words, in the order of `SHAPES`."""
+
+_ONLY_A_PAIR = "blocks are what a pair of sentences shows, and this is read one sentence at a time"
+
 
 def draw(findings: Findings, chosen: Chosen) -> None:
-    """Draw how many heads have each shape, which, and by what rule.
+    """Draw how many heads have each shape, which, and behind a click by what rule.
 
     Raises:
         AttnvizError: the model cannot read the second sentence that was typed.
     """
-    st.header("Five shapes", anchor=False)
-    sums, where = _read(findings)
-    found = sums.shapes
-    counts = np.bincount(found.ravel(), minlength=len(SHAPES))
-    largest = int(counts.argmax())
-    here = chosen.layer, chosen.head
-    columns, diagonals, blocks = sums.beyond_even[:, *here]
-    in_blocks = "" if np.isnan(blocks) else f", its own sentence {_percent(blocks)}"
-    st.markdown(
-        f"{where}, **{counts[largest]} of {found.size} heads are {SHAPES[largest].name}**. Head "
-        f"**{chosen.name}** is **{SHAPES[found[here]].name}**: columns {_percent(columns)}, diagonals "
-        f"{_percent(diagonals)}{in_blocks} of the way from even attention to nothing else."
-    )
-    names = np.array(findings.names)
+    st.header("Five shapes of attention", anchor=False)
+    first = st.container()
     left, right = st.columns([7, 5], gap="large")
-    with left:
-        for number, shape in enumerate(SHAPES):
-            which = names[found.ravel() == number]
-            size = f"{len(which)} head{'s' * (len(which) != 1)}"
-            st.markdown(f"**{shape.name}**, {size}: {shape.rule}.\n\n:small[{listed(which.tolist())}]")
-    no_pairs = (
-        " **No head can be called block here:** blocks are what a pair of sentences shows, and this is read "
-        "one sentence at a time."
-        if np.isnan(blocks)
-        else ""
+    with right:
+        of_head = st.container()
+        sums, where = _read(findings)
+    found = sums.shapes.ravel()
+    counts = np.bincount(found, minlength=len(SHAPES))
+    largest = int(counts.argmax())
+    here = chosen.layer * findings.tally.shape[1] + chosen.head
+    pair = bool(sums.whole[-1].any())
+    first.markdown(
+        f"{where}, the commonest shape is **{SHAPES[largest].name}** ({counts[largest]:,} of "
+        f"{plural(found.size, 'head')}): {_WORDS[largest]}."
     )
-    right.markdown(
-        f":small[{MEASURE}. The shapes are those of Kovaleva et al. 2019, “Revealing the Dark Secrets of "
-        "BERT”. They trained a network on pictures that people had labelled; ours are the rules beside this, "
-        f"so counts are not comparable with theirs.{no_pairs}]"
+    of_head.markdown(f"Head **{chosen.name}** is **{SHAPES[found[here]].name}**{_of_head(sums, chosen)}")
+    with left:
+        for number, (shape, words) in enumerate(zip(SHAPES, _WORDS, strict=True)):
+            which = np.flatnonzero(found == number).tolist()
+            needs = "; needs a pair of sentences" if shape.name == "block" and not pair else ""
+            with st.container(
+                horizontal=True,
+                horizontal_alignment="distribute",
+                vertical_alignment="center",
+                wrap=False,
+            ):
+                st.markdown(f"**{shape.name}**, {plural(len(which), 'head')}: {words}{needs}.")
+                if which:
+                    opening.offer(f"heads that are {shape.name}", which, findings, chosen)
+    with st.expander("The exact rules, and the paper that they are from", icon=":material/calculate:"):
+        _explain(sums, chosen)
+
+
+def _of_head(sums: ShapeSums, chosen: Chosen) -> str:
+    """What the open head gives to columns and to diagonals, as the end of a sentence."""
+    here = np.s_[:, chosen.layer, chosen.head]
+    columns, near, _ = (sums.given[here] / np.maximum(sums.whole[:, chosen.layer], 1)).tolist()
+    even_columns, even_near, _ = (sums.even / np.maximum(sums.whole, 1))[:, chosen.layer].tolist()
+    return (
+        f": the {STRONGEST} tokens that it looks at most receive {percent(columns)} of its attention (even "
+        f"attention: {percent(even_columns)}), a token itself and its two neighbours {percent(near)} (even "
+        f"attention: {percent(even_near)})."
+    )
+
+
+def _explain(sums: ShapeSums, chosen: Chosen) -> None:
+    """Write out the rules, what the open head reaches by them, and where they are from."""
+    columns, diagonals, blocks = sums.beyond_even[:, chosen.layer, chosen.head]
+    in_blocks = "" if np.isnan(blocks) else f", its own sentence {_percent(blocks)}"
+    rules = "\n".join(f"- **{shape.name}:** {shape.rule}." for shape in SHAPES)
+    no_pairs = f" **No head can be called block here:** {_ONLY_A_PAIR}." if np.isnan(blocks) else ""
+    st.markdown(
+        f"{rules}\n\n{MEASURE}. Head **{chosen.name}**: columns {_percent(columns)}, diagonals "
+        f"{_percent(diagonals)}{in_blocks} of the way from even attention to nothing else.{no_pairs}\n\n"
+        "The shapes are those of Kovaleva et al. 2019, “Revealing the Dark Secrets of BERT”. They trained a "
+        "network on pictures that people had labelled; ours are the rules above, so counts are not "
+        "comparable with theirs."
     )
 
 

@@ -11,10 +11,12 @@ import streamlit as st
 
 from attnviz.analysis.shapes import SHAPES
 from attnviz.analysis.tally import RULES
+from attnviz.analysis.tally_rows import rows
 from attnviz.ui import caches
 from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.heads.behaviour.alike import LETTERS
-from attnviz.ui.heads.behaviour.findings import Findings
+from attnviz.ui.heads.behaviour.findings import Findings, written
+from attnviz.ui.heads.behaviour.words import in_short
 
 
 def draw(findings: Findings) -> None:
@@ -29,7 +31,7 @@ def draw(findings: Findings) -> None:
             even = float(np.nanmean(figures.baseline))
             looks[rule.name] = st.column_config.ProgressColumn(
                 rule.name,
-                help=f"Even attention: {even:.0%}" if share else f"Even attention: {even:.1f} tokens",
+                help=f"{in_short(rule, findings.special.markdown)}. Even attention: {written(rule, even)}",
                 format="%.0f %%" if share else "%.1f",
                 min_value=0.0,
                 max_value=100.0 if share else float(np.nanmax(figures.mean)) or 1.0,
@@ -51,8 +53,8 @@ def draw(findings: Findings) -> None:
 def csv_of(findings: Findings) -> str:
     """One row for each head and rule: its mean, standard deviation, and what even attention gives."""
     file = io.StringIO()
-    comments = csv.writer(file, lineterminator="\n")
-    comments.writerows(
+    table = csv.writer(file, lineterminator="\n")
+    table.writerows(
         [
             ("# model", findings.model),
             ("# sentences", int(findings.tally.sentences)),
@@ -63,12 +65,8 @@ def csv_of(findings: Findings) -> str:
             ),
         ]
     )
-    table = csv.writer(file, lineterminator="\n")
     table.writerow(["layer", "head", "rule", "sentences", "mean", "standard deviation", "even attention"])
-    for rule in RULES:
-        figures = findings.tally.of(rule.name)
-        for layer, head in np.ndindex(figures.mean.shape):
-            numbers = figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer]
-            cells = ["" if np.isnan(number) else f"{number:.9g}" for number in numbers]
-            table.writerow([layer + 1, head + 1, rule.name, int(figures.count[layer]), *cells])
+    for layer, head, rule, sentences, *numbers in rows(findings.tally):
+        cells = ["" if np.isnan(number) else f"{number:.9g}" for number in numbers]
+        table.writerow([layer, head, rule.name, sentences, *cells])
     return "\ufeff" + file.getvalue()

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.capture.catalogue import Entry
+from attnviz.commands.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.heads import behaviour
 from attnviz.heads.corpus import Corpus
@@ -106,11 +107,11 @@ def _uploaded() -> Corpus | None:
         max_upload_size=_MOST_MEGABYTES,
         on_change=_forget,
     )
-    if file:
+    if file and _KEPT not in st.session_state:  # once for each file: it is read to its end, and hashed
         st.session_state[_KEPT] = Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES)
     kept: Corpus | None = st.session_state.get(_KEPT)
     if kept and not file:  # the box forgets its file when another source, or page, is looked at
-        st.markdown(f"Still here: {markdown.code(kept.name)}, {kept.lines:,} lines.")
+        st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
     st.markdown(_NOT_IN_THE_LINK)
     return kept
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import by_chance
+from attnviz.analysis.rank_correlation import Chance, by_chance
 from attnviz.heads.beyond_weights import (
     HEAD_WEIGHTS,
     LAYER_NORMS,
@@ -17,14 +17,12 @@ from attnviz.heads.beyond_weights import (
     Found,
     agreements,
 )
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Floats, Mask, head_name
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.beyond_weights.choices import ENOUGH, Chosen
+from attnviz.ui.heads.beyond_weights.choices import Chosen
 from attnviz.ui.heads.beyond_weights.comparison import work_of
-
-_CHANCE = 0.05  # how often chance alone goes as far as `by_chance`
 
 _LINES = {
     LAYER_WEIGHTS: Line("mean weights", (), (), marker="circle", colour="weights"),
@@ -46,33 +44,38 @@ def layers(chosen: Chosen) -> None:
     with st.container(border=True, height="stretch"):
         st.subheader("Would another layer?", anchor=False)
         if known := _known(chosen):
-            _layers(*known)
+            found, counted, _ = known
+            _layers(found, counted)
 
 
-def _known(chosen: Chosen) -> tuple[Found, Mask] | None:
-    """What was found and which tokens are ranked, or a word why there is nothing to draw."""
+def _known(chosen: Chosen) -> tuple[Found, Mask, Chance] | None:
+    """What was found, which tokens are ranked, and how far chance goes; or a word why nothing is drawn."""
     latest = work_of(chosen).latest
     if latest is None or not (OCCLUSION in latest.found.values or latest.finished):
         st.markdown("This is drawn when words have been left out.")
     elif OCCLUSION not in latest.found.values:
         st.markdown("In this model no word can be left out, so there is nothing to agree with.")
-    elif chosen.counted(latest.found).sum() < ENOUGH:
-        st.markdown("Too few tokens are ranked: they have too few orders.")
+    elif (chance := by_chance(int(chosen.counted(latest.found).sum()))) is None:
+        st.markdown("Too few tokens are ranked: chance alone gives even their very order too often.")
     elif np.isnan(agreements(latest.found, HEAD_WEIGHTS, chosen.counted(latest.found))).all():
         st.markdown("Here the ranked tokens have no order: one is like the other.")
     else:
-        return latest.found, chosen.counted(latest.found)
+        return latest.found, chosen.counted(latest.found), chance
     return None
 
 
-def _heads(chosen: Chosen, found: Found, counted: Mask) -> None:
+def _heads(chosen: Chosen, found: Found, counted: Mask, chance: Chance) -> None:
     heads, count = agreements(found, HEAD_WEIGHTS, counted), int(counted.sum())
     layer, head = np.unravel_index(int(np.nanargmax(heads)), heads.shape)
-    far = int((np.abs(heads) >= by_chance(count)).sum())
+    far = int(chance.reached(heads).sum())
+    by_luck = f"But {heads.size} heads have {heads.size} chances: ±{chance.bound:.2f} is reached by {far} of "
+    by_luck += (
+        f"them, and by {chance.frequency * heads.size:.1f} on average where there is nothing but chance."
+    )
     st.markdown(
-        f"Of {heads.size} heads, the weights of **{layer + 1}-{head + 1}** order the {count} tokens most "
-        f"like leaving them out does (ρ = {heads[layer, head]:.2f}). But so many heads have many chances: "
-        f"{far} of them reach ±{by_chance(count):.2f}, and {_CHANCE * heads.size:.0f} would by chance alone."
+        f"Of {heads.size} heads, the weights of **{head_name(int(layer), int(head))}** order the {count} "
+        f"tokens most like leaving them out does (ρ = {_signed(heads[layer, head])}). "
+        + (by_luck if far else f"No head beats chance, for which it would take ±{chance.bound:.2f}.")
     )
     head_map(
         "agreement of heads",

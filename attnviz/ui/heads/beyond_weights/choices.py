@@ -7,20 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import by_chance
+from attnviz.analysis.rank_correlation import Chance
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
 from attnviz.heads.beyond_weights import Found
-from attnviz.trace import Kind, Mask
+from attnviz.trace import Kind, Mask, head_name
 from attnviz.ui import markdown
 from attnviz.ui.heads import choosing
 
 PARAMETERS = (*choosing.HERE, "measure", "special", "itself")
-
-ENOUGH = 4
-"""Fewer tokens have too few orders for their agreement to say anything."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Chosen:
     @property
     def head_name(self) -> str:
         """The head’s name as in Clark et al. 2019: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
     @property
     def token(self) -> str:
@@ -109,9 +106,9 @@ def choose() -> Chosen:
     return Chosen(entry, text, kind, layer, head, groups, place, special, itself)
 
 
-def chance(count: int) -> str:
+def in_words(chance: Chance, count: int) -> str:
     """How far two orders of so many tokens agree by chance, as Markdown."""
     return (
-        f"Two orders of {count} tokens that know nothing of each other reach ρ = {by_chance(count):.2f}, or "
-        "its negative, once in twenty times."
+        f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.bound:.2f}, or its "
+        f"negative, in about 1 of {1 / chance.frequency:.0f} cases."
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.rank_correlation import by_chance
 from attnviz.analysis.sentence import percent
 from attnviz.heads import beyond_weights
 from attnviz.heads.beyond_weights import (
@@ -23,7 +24,7 @@ from attnviz.trace import Mask
 from attnviz.ui import markdown, warm_up
 from attnviz.ui.components.measures import Column, Line, Standing, measures
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.beyond_weights.choices import ENOUGH, Chosen, chance
+from attnviz.ui.heads.beyond_weights.choices import Chosen, in_words
 from attnviz.ui.heads.beyond_weights.explained import name_here
 from attnviz.ui.heads.working import working
 from attnviz.ui.work import SERVER, Work
@@ -51,15 +52,14 @@ def work_of(chosen: Chosen) -> Work[Found]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
-    stamp = getattr(entry.origin, "stamp", "")
-    return SERVER.find(("beyond weights", entry.name, stamp, text, kind, place), steps)
+    return SERVER.find(("beyond weights", entry.name, entry.stamp, text, kind, place), steps)
 
 
 def _draw(chosen: Chosen, progress: Progress[Found]) -> None:
     found = progress.found
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
-    st.markdown(_finding(chosen, found, rows, counted))
+    st.markdown(_finding(chosen, progress, rows, counted))
     measures(
         "measures",
         [_line(chosen, row) for row in rows],
@@ -75,14 +75,15 @@ def _draw(chosen: Chosen, progress: Progress[Found]) -> None:
         st.info(f"**{measure}** is not here. {markdown.plain(reason)}", icon=":material/block:")
 
 
-def _finding(chosen: Chosen, found: Found, rows: Sequence[Row], counted: Mask) -> str:
+def _finding(chosen: Chosen, progress: Progress[Found], rows: Sequence[Row], counted: Mask) -> str:
     """The picture in words."""
+    found = progress.found
     yardstick = next((row for row in rows if row.measure == OCCLUSION), None)
     if yardstick is None:
         return "" if found.missing else "Now each word is left out in turn …"
     if not counted.any():
         return f"{chosen.token} sees no other token that could be ranked."
-    agree = _agree(chosen, rows, yardstick, int(counted.sum()))
+    agree = _agree(chosen, rows, yardstick, int(counted.sum()), "" if progress.finished else " so far")
     return f"{_moves_most(chosen, found, yardstick)} {agree}"
 
 
@@ -110,23 +111,41 @@ def _moves_most(chosen: Chosen, found: Found, yardstick: Row) -> str:
     )
 
 
-def _agree(chosen: Chosen, rows: Sequence[Row], yardstick: Row, count: int) -> str:
-    """Which measures order the words as leaving them out does."""
+def _agree(chosen: Chosen, rows: Sequence[Row], yardstick: Row, count: int, so_far: str) -> str:
+    """Which measures order the words as leaving them out does, and whether chance could have done that."""
     others = [row for row in rows if row is not yardstick and not np.isnan(row.agreement)]
-    if count < ENOUGH or not others:
+    chance = by_chance(count)
+    if chance is None or not others:
         return f"With {count} {'token' if count == 1 else 'tokens'} to rank, agreement would say nothing."
-    best, worst = others[0], others[-1]
     most = int(np.argmax(np.where(yardstick.ranks > 0, yardstick.values, -1)))
-    first = [row for row in others if row.ranks[most] == 1]
+    first = sum(row.ranks[most] == 1 for row in others)
+    told = (
+        f"Of {len(others)} measures{so_far}, {first or 'none'} put{'s' if first == 1 else ''} it first.\n\n"
+    )
+
+    far = chance.reached(np.array([row.agreement for row in others]))
+    beating = [row for row, reached in zip(others, far, strict=True) if reached and row.agreement > 0]
+    reverse = [row for row, reached in zip(others, far, strict=True) if reached and row.agreement < 0]
+    shown = beating or others[:1]
+    if beating:
+        told += (
+            f"**{len(beating)} of {len(others)} measures{so_far} beat{'s' * (len(beating) == 1)} chance:** "
+        )
+    else:
+        told += f"**No measure beats chance here{so_far}.** Nearest to the order of leaving words out comes "
+    told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
-    told = ""
-    if head not in (best, worst):
-        told = f"; the weights of head {chosen.head_name} have ρ = {_signed(head.agreement)}"
-    return (
-        f"Of {len(others)} measures, {len(first) or 'none'} put{'s' if len(first) == 1 else ''} it first.\n\n"
-        f"**{name_here(best.measure, chosen.head_name)}** orders the {count} tokens most as leaving them out "
-        f"does (ρ = {_signed(best.agreement)}), **{name_here(worst.measure, chosen.head_name)}** least "
-        f"(ρ = {_signed(worst.agreement)}){told}. {chance(count)} One sentence is an anecdote."
+    if head in others and head not in [*shown, *reverse]:
+        told += f" The weights of head {chosen.head_name} have ρ = {_signed(head.agreement)}."
+    if reverse:
+        told += f" Nearer to the reverse order than chance: {_listed(chosen, reverse)}."
+    return f"{told} {in_words(chance, count)} One sentence is an anecdote."
+
+
+def _listed(chosen: Chosen, rows: Sequence[Row]) -> str:
+    """Measures by name, with their ρ, as Markdown."""
+    return ", ".join(
+        f"**{name_here(row.measure, chosen.head_name)}** (ρ = {_signed(row.agreement)})" for row in rows
     )
 
 
@@ -138,11 +157,11 @@ def _how_to_read(found: Found, count: int) -> str:
     if found.followed is not None:
         followed = "the logarithm of that probability"
     return (
-        "Each row has its own scale, from 0 to its largest value among the tokens that are ranked; the "
-        f"numbers in the cells are ranks. ρ is Spearman’s rank correlation over the {count} that are ranked: "
-        f"1 is the same order, −1 the reverse, 0 none. To leave a word out, its vector is replaced by "
-        f"{stand_in}. The gradients are those of {followed}. Rollout and flow use the mean over heads, as in "
-        "their paper."
+        "Each row has its own scale of colours. Where a row is dark all over, all its values are nearly as "
+        "large as the largest, and its ranks rest on small differences. ρ is Spearman’s rank correlation "
+        f"over the {count} tokens that are ranked: 1 is the same order, −1 the reverse, 0 none. To leave a "
+        f"word out, its vector is replaced by {stand_in}. The gradients are those of {followed}. Rollout and "
+        "flow use the mean over heads, as in their paper."
     )
 
 
@@ -172,7 +191,10 @@ def _column(chosen: Chosen, found: Found, counted: Mask, place: int) -> Column:
 
 
 def _number(measure: str, value: float) -> str:
-    return f"{100 * value:.1f} %" if measure in _SHARES else f"{value:.3g}"
+    """With three digits; a share as a percentage, which never reads as 0 where it is not."""
+    if measure not in _SHARES:
+        return f"{value:.3g}"
+    return "<0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
 
 
 def _probability(share: float) -> str:

@@ -49,14 +49,14 @@ class Explained:
 EXPLAINED = {
     OCCLUSION: Explained(
         "Each word in turn is replaced by a blank one, and the model is run again. How far does the chosen "
-        "token’s output turn, or, where the model predicts, the expected token’s log-probability move?",
+        "token’s output turn, or, where the model predicts, the expected token’s log-probability move? This "
+        "asks the model itself, so the other measures are compared with it.",
         (
             r"1-\cos\left(y_i,\;y_i^{\text{without }j}\right)",
             r"\text{or}\quad\left|\log p-\log p^{\text{without }j}\right|",
         ),
-        "It is the yardstick here because it asks the model itself. But it shows the model a sentence that "
-        "it would rarely meet; two words that say the same stand in for each other, and neither seems to "
-        "matter.",
+        "It shows the model a sentence that it would rarely meet. And two words that say the same stand in "
+        "for each other, so that neither seems to matter.",
         "Zeiler & Fergus 2014; Li, Monroe & Jurafsky 2016",
     ),
     HEAD_WEIGHTS: Explained(
@@ -178,5 +178,5 @@ def draw() -> None:
         st.markdown(explained.what)
         for formula in explained.formulas:
             st.latex(formula)
-        st.markdown(f"**It misleads.** {explained.misleads}")
+        st.markdown(f"**Where it can mislead.** {explained.misleads}")
         st.caption(explained.paper)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.table import numbered
 from attnviz.heads import beyond_weights
-from attnviz.heads.beyond_weights import Found
+from attnviz.heads.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
 from attnviz.ui import caches
 from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.heads.beyond_weights.choices import Chosen
 from attnviz.ui.heads.beyond_weights.comparison import work_of
 from attnviz.ui.heads.beyond_weights.explained import name_here
+
+_THREE_DIGITS = "%.3g"
+_POWERS = 1e-6  # a smaller number is written with a power of ten, by JavaScript
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(chosen: Chosen) -> None:
@@ -26,8 +31,17 @@ def draw(chosen: Chosen) -> None:
         if latest is None:
             st.markdown("They come in one by one.")
             return
-        table = columns(chosen, latest.found)
-        st.dataframe(table, hide_index=True, height=300, placeholder="–")
+        table = columns(chosen, latest.found, _beside(st.session_state.get("measure", OCCLUSION)))
+        st.dataframe(
+            table,
+            hide_index=True,
+            height=300,
+            placeholder="–",
+            column_config={
+                name: st.column_config.NumberColumn(format=_THREE_DIGITS) for name in table if name != "token"
+            },
+        )
+        st.caption(_told(table))
         st.download_button(
             "CSV",
             lambda: csv_of(chosen, latest.found),
@@ -38,10 +52,28 @@ def draw(chosen: Chosen) -> None:
         )
 
 
-def columns(chosen: Chosen, found: Found) -> dict[str, list[str] | list[float]]:
-    """The tokens, and the values of each measure, by what the column is called."""
+def _beside(measure: str) -> tuple[str, ...]:
+    """Leaving words out, and the measure that is explained: more columns would be cut off."""
+    return (OCCLUSION, HEAD_WEIGHTS if measure == OCCLUSION else measure)
+
+
+def _told(table: Mapping[str, list[str] | list[float]]) -> str:
+    """What the columns are, and how numbers of next to nothing are written."""
+    told = "Choose another measure to see its numbers here. All of them are in the file."
+    numbers = [value for name, column in table.items() if name != "token" for value in column]
+    small = min((float(value) for value in numbers if 0 < float(value) < _POWERS), default=None)
+    if small is None:
+        return told
+    digits, power = f"{small:.2e}".split("e")
+    return f"{told} {small:.3g} is {digits} × 10{str(int(power)).translate(_RAISED)}: next to nothing."
+
+
+def columns(
+    chosen: Chosen, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
+) -> dict[str, list[str] | list[float]]:
+    """The tokens, and the values of each measure that is there, by what the column is called."""
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.groups]}
-    for measure in beyond_weights.MEASURES:
+    for measure in measures:
         values = found.of(measure, chosen.layer, chosen.head)
         if values is not None:
             table[name_here(measure, chosen.head_name)] = values.tolist()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.capture import allowed, loading
-from attnviz.capture.catalogue import Entry, Folder
+from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.trace import Kind
@@ -20,6 +21,7 @@ from attnviz.ui.explore import attention
 from attnviz.ui.explore.sentences import ONE_CHANGED
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.compare.compared import MEASURES, Compared, How, Read
+from attnviz.ui.heads.compare.remarks import remark_on
 from attnviz.ui.models.known import usable
 
 SENTENCES, MODELS = "Two sentences", "Two models"
@@ -33,10 +35,18 @@ PARAMETERS = (
 
 _EDIT = ":material/edit:"
 _BEGAN = "the second model that this page began with"
+_EMPTIED = "the visitor emptied the second sentence"
+_LONGEST_SAID = 60  # characters of what a link asks for
 _NAMED = 4  # unknown words, in a message that is to stay short
 _SAME_WEIGHTS = (
     "Both are the same network with the same weights, run by two programs: nothing may differ. Compare with "
     "another network on the example “{}”, or with a model of your own."
+)
+
+_EXPLAINED = (
+    ":small[**Total variation**: the share of a word’s attention that lies elsewhere, 0 to 100 %.  \n"
+    "**Jensen–Shannon**: how well it can be told from that on the other side, 0 to 1 bit; small weights "
+    "count more.]"
 )
 
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
@@ -50,15 +60,17 @@ def choose() -> Compared | None:
     """
     with st.container(horizontal=True, vertical_alignment="center"):
         what = one_of("Compare", (SENTENCES, MODELS), SENTENCES, "compare")
-        pills = st.container(width="content")
-    return _two_sentences(pills) if what == SENTENCES else _two_models(pills)
+        beside = st.container(width="content"), st.container(width="content")
+    return _two_sentences(*beside) if what == SENTENCES else _two_models(*beside)
 
 
 def how(compared: Compared) -> tuple[Compared, How]:
-    """Draw what is measured, and of which weights; return what is compared, and how."""
+    """Draw what is measured, what that means, and of which weights; return what is compared, and how."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        name = one_of("Measure", list(MEASURES), next(iter(MEASURES)), "distance")
-        over = one_of("Over", (EVERY_WORD, ONE_WORD), EVERY_WORD, "rows")
+        with st.popover("How it is measured", icon=":material/straighten:"):
+            name = one_of("Measure", list(MEASURES), next(iter(MEASURES)), "distance")
+            st.markdown(_EXPLAINED)
+            over = one_of("Over", (EVERY_WORD, ONE_WORD), EVERY_WORD, "rows")
         rescale = st.toggle(
             "Rescale to the shared words",
             key="rescale",
@@ -77,10 +89,11 @@ def how(compared: Compared) -> tuple[Compared, How]:
     return replace(compared, hide=hide), How(name, over == ONE_WORD, rescale)
 
 
-def _two_sentences(pills: DeltaGenerator) -> Compared | None:
+def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
     first, second, beside = st.columns([5, 5, 2])
     with beside:
         entry = choosing.model()
+    impossible = _impossible(entry)
     offered = [example for example in examples_of(entry.name, together=False) if example.other]
     _begin_with_an_example(offered)
     with second:
@@ -89,42 +102,51 @@ def _two_sentences(pills: DeltaGenerator) -> Compared | None:
             key="other",
             bind="query-params",
             placeholder=ONE_CHANGED,
+            on_change=_edited,
         )
     current = example_of(entry.name, _said("text"), _said("other"))
+    with swap:
+        _offer_swap(_swap)
     with pills:
-        _examples(offered, current, _swap)
+        _examples(offered, current)
     with first:
         text = choosing.sentence(entry, "First sentence")
+    if _partner(offered):
+        # The way back in the browser empties a box of which the address says nothing, whatever stood there.
+        st.rerun()
     if not other.strip():
-        st.info("Type a second sentence to compare with the first, or choose an example.", icon=_EDIT)
+        _wait("Type a second sentence to compare with the first, or choose an example.", impossible)
         return None
     _check(entry, other, "The second sentence")
     if current:
-        st.markdown(f":small[{current.remark}]")
+        st.markdown(f":small[{remark_on(current)}]")
     kind = attention.choose(entry.name)
     if other == text:
-        st.info("Nothing changes: the two are the same. Change a word in one of them.", icon=_EDIT)
+        _wait("Nothing changes: the two are the same. Change a word in one of them.", impossible)
         return None
     return Compared(_read(entry, text, kind), _read(entry, other, kind))
 
 
-def _two_models(pills: DeltaGenerator) -> Compared | None:
+def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
     sentence, first, second = st.columns([6, 3, 3])
     with first:
         entry = choosing.model()
     with second:
         against = _against(entry, _said("text"))
+    impossible = _impossible(entry)
     offered = examples_of(entry.name, together=False)
     if against:
+        with swap:
+            _offer_swap(_swap_models)
         offered = tuple(example for example in offered if _can_read(against, example.text)) or offered
     _begin_with_an_example(offered)
     with pills:
         current = next((example for example in offered if example.text == _said("text")), None)
-        _examples(offered, current, _swap_models if against else None)
+        _examples(offered, current)
     with sentence:
         text = choosing.sentence(entry)
     if against is None:
-        st.info("This server has one model that reads texts. Compare two sentences.", icon=_EDIT)
+        _wait("This server has one model that reads texts. Compare two sentences.", impossible)
         return None
     if against.origin == entry.origin:
         st.info(_SAME_WEIGHTS.format(offered[0].name), icon=":material/drag_handle:")
@@ -132,6 +154,34 @@ def _two_models(pills: DeltaGenerator) -> Compared | None:
         _offer(against, offered[0])
         return None
     return Compared(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
+
+
+def _impossible(entry: Entry) -> list[str]:
+    """Take a layer or a head that the model does not have out of the address; return what to say of it.
+
+    Where there is nothing to compare, no widget is drawn that would mend it.
+    """
+    most = {"layer": max(entry.layers_of(kind) for kind in entry.kinds), "head": entry.heads}
+    sentences = []
+    for key, last in most.items():
+        said = st.query_params.get(key)
+        if said is None or key in st.session_state:
+            continue
+        with suppress(ValueError):
+            if float(said) in range(1, last + 1):
+                continue
+        links.drop_unused([key])
+        asked = markdown.code(said[:_LONGEST_SAID])
+        sentences.append(f"The link asks for {key} {asked}, but this model has {key}s 1 to {last}.")
+    return sentences
+
+
+def _wait(missing: str, impossible: Sequence[str]) -> None:
+    """Say what is missing before anything can be compared, and what of the link can never be had."""
+    st.info(missing, icon=_EDIT)
+    if impossible:
+        st.warning(" ".join(impossible), icon=":material/link_off:")
+    links.postpone(PARAMETERS)
 
 
 def _against(entry: Entry, text: str) -> Entry | None:
@@ -186,8 +236,7 @@ def _offer(against: Entry, example: Example) -> None:
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> Read:
-    stamp = entry.origin.stamp if isinstance(entry.origin, Folder) else ""
-    return Read(entry.name, Given(text), kind, stamp)
+    return Read(entry.name, Given(text), kind, entry.stamp)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:
@@ -218,29 +267,43 @@ def _begin_with_an_example(offered: Sequence[Example]) -> None:
     state = st.session_state
     if not any(key in state or links.named(key) for key in ("text", "other")):
         state["text"] = offered[0].text
-    if "other" not in state and not links.named("other"):
-        said = _said("text")
-        like = next((example for example in offered if said in (example.text, example.other)), None)
-        if like:
-            state["other"] = like.other if said == like.text else like.text
+    if partner := _partner(offered):
+        state["other"] = partner
 
 
-def _examples(offered: Sequence[Example], current: Example | None, swap: Callable[[], None] | None) -> None:
-    """Draw the examples as buttons, and one that exchanges the two sides."""
+def _partner(offered: Sequence[Example]) -> str:
+    """What the first sentence's example compares it with, where nobody said which is the second; else ""."""
+    state = st.session_state
+    named = "other" not in state and links.named("other")
+    if state.get("other") or named or state.get(_EMPTIED):
+        return ""
+    said = _said("text")
+    pairs = {example.text: example.other for example in offered if example.other}
+    return ({second: first for first, second in pairs.items()} | pairs).get(said, "")
+
+
+def _edited() -> None:
+    st.session_state[_EMPTIED] = not st.session_state["other"]
+
+
+def _examples(offered: Sequence[Example], current: Example | None) -> None:
+    """Draw the examples as buttons."""
     names = [example.name for example in offered]
     st.session_state["example"] = current.name if current and current.name in names else None
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.pills(
-            "Examples",
-            names,
-            key="example",
-            on_change=_open_example,
-            args=(tuple(offered),),
-            label_visibility="collapsed",
-            width="content",
-        )
-        if swap:
-            st.button("Swap the two", on_click=swap, icon=":material/swap_horiz:", type="tertiary")
+    st.pills(
+        "Examples",
+        names,
+        key="example",
+        on_change=_open_example,
+        args=(tuple(offered),),
+        label_visibility="collapsed",
+        width="content",
+    )
+
+
+def _offer_swap(swap: Callable[[], None]) -> None:
+    """Draw the button that exchanges the two sides."""
+    st.button("Swap the two", on_click=swap, icon=":material/swap_horiz:", type="tertiary")
 
 
 def _open_example(offered: tuple[Example, ...]) -> None:
@@ -251,6 +314,7 @@ def _open_example(offered: tuple[Example, ...]) -> None:
 
 def _open(example: Example) -> None:
     st.session_state["text"], st.session_state["other"] = example.text, example.other
+    _edited()
 
 
 def _swap() -> None:

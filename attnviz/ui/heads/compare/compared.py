@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.aligned import (
+    Overlap,
     Place,
     Side,
     aligned_sentences,
@@ -16,6 +17,7 @@ from attnviz.analysis.aligned import (
     in_common_words,
     named,
     on_places,
+    overlap,
     to_shared,
 )
 from attnviz.analysis.distance import (
@@ -107,12 +109,14 @@ class Aligned:
     Attributes:
         rows, columns: the places of queries and keys.
         queries, keys: what they are called: "dog", "tired → narrow", "+ very".
+        overlap: how many words of what is looked at the two have in common.
     """
 
     rows: tuple[Place, ...]
     columns: tuple[Place, ...]
     queries: tuple[Group, ...]
     keys: tuple[Group, ...]
+    overlap: Overlap
 
     @property
     def shared(self) -> list[int]:
@@ -130,7 +134,7 @@ def aligned(compared: Compared) -> Aligned:
     """The words of both sides, on one grid.
 
     Raises:
-        AttnvizError: a text cannot be read, the two share no word, or together they are too long.
+        AttnvizError: a text cannot be read, the two share too few words, or together they are too long.
     """
     first, second = (_shown(compared, side) for side in ("first", "second"))
     align = aligned_tokenizers if compared.two_models else aligned_sentences
@@ -147,7 +151,7 @@ def aligned(compared: Compared) -> Aligned:
             f"Side by side, the two have {len(rows)} × {len(columns)} words in {heads * layers} heads: "
             f"{cells:,} weights, more than this page can show ({caches.MOST_WEIGHTS:,}). Shorten them."
         )
-    return Aligned(rows, columns, queries, keys)
+    return Aligned(rows, columns, queries, keys, overlap(columns, first[-1].groups, second[-1].groups))
 
 
 def weights(compared: Compared, side: Side) -> Floats:

@@ -11,7 +11,9 @@ _SENTENCES = (
     "possible, in order (the longest common subsequence; of several, the one that keeps most neighbours"
     " together, so that a word that occurs twice goes with its neighbours). Capital letters do not "
     "matter. Between two shared words, equally many other words stand for each other (*tired → "
-    "narrow*); of unequal numbers nothing is claimed, and each stands alone (*− big*, *+ very*)."
+    "narrow*); of unequal numbers nothing is claimed, and each stands alone (*− big*, *+ very*). At least "
+    "half of the words of the shorter sentence must be the same in both, punctuation aside: else nothing is "
+    "compared. Where fewer than half of the longer one’s words have a place in the other, a note says so."
 )
 _MODELS = (
     "**Which word stands where.** Each model splits the text in its own way. Tokens that share a letter"

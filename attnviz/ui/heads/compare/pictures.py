@@ -11,19 +11,21 @@ from attnviz.analysis.aligned import Place
 from attnviz.analysis.picture import HIGHEST, MASKED, ZERO, Levels, sequential
 from attnviz.analysis.shown import Group
 from attnviz.trace import Floats
+from attnviz.ui import caches
 from attnviz.ui.components import store
 from attnviz.ui.components.aligned_matrices import Row, aligned_matrices
+from attnviz.ui.explore.file_names import file_name_of
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.compare.compared import Aligned
+from attnviz.ui.heads.compare.compared import Aligned, Compared
 from attnviz.widgets.tokens import shown_tokens
 
 SIGNS = (
     "Colours follow the square root, so that small numbers show: half the colour is a quarter of the number. "
     "− and +: a word that only the first or only the second has; hatched: nothing to compare, or masked. "
-    "pp: percentage points."
+    "pp: percentage points. The pieces of a word are shown as one."
 )
 
-
+_CAPTION = 300  # characters of a sentence that a caption has room for
 _LEAST_SEEN = 5e-4  # a smaller change reads "0.0 pp"
 
 
@@ -36,6 +38,7 @@ def draw(
     high: float,
     row: int,
     note: str,
+    compared: Compared,
 ) -> None:
     """Draw the three matrices; a click on a row chooses its word.
 
@@ -47,6 +50,7 @@ def draw(
         high: where the colours of the difference end.
         row: the chosen one of the rows.
         note: what the colours mean.
+        compared: what is compared, for the saved files.
     """
     difference = np.subtract(second, first, dtype=np.float32)
     if high < _LEAST_SEEN:
@@ -71,8 +75,26 @@ def draw(
         columns=_named(grid.keys, grid.columns),
         row=row,
         note=note,
+        caption=_caption(compared),
+        filename=_filename(compared),
         on_pick=choose,
     )
+
+
+def _caption(compared: Compared) -> str:
+    """What pictures that leave the page must say about themselves."""
+    first, second = (
+        f"“{text if len(text) <= _CAPTION else text[:_CAPTION] + '…'}”"
+        for text in (compared.first.given.text, compared.second.given.text)
+    )
+    return first if compared.two_models else f"{first} → {second} · {caches.called(compared.first.model)}"
+
+
+def _filename(compared: Compared) -> str:
+    begin = file_name_of(compared.first.model)
+    if not compared.two_models:
+        return f"{begin}-two-sentences"
+    return f"{begin}-and-{file_name_of(compared.second.model).removeprefix('attnviz-')}"
 
 
 def _weights(side: Floats) -> Levels:

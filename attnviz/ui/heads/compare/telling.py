@@ -15,11 +15,6 @@ _NAMED = 5  # words that only one side has
 _SIDES: tuple[tuple[Side, str], ...] = (("first", "gave"), ("second", "gives"))
 
 
-def head_name(head: tuple[int, int]) -> str:
-    """A head (from 0) as Clark et al. 2019 name it: "4-2"."""
-    return f"{head[0] + 1}-{head[1] + 1}"
-
-
 def written(distance: float, how: How) -> str:
     """A distance as a person reads it: "18 %", or "0.065 bits"."""
     return percent(distance) if how.measure == "total variation" else f"{distance:.3f} bits"

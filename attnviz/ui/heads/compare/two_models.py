@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.distance import ranked
 from attnviz.capture.catalogue import Entry
-from attnviz.trace import Floats
+from attnviz.trace import Floats, head_name
 from attnviz.ui import caches, markdown
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.compare import pictures
+from attnviz.ui.heads.compare import choices, pictures
 from attnviz.ui.heads.compare.compared import Compared, How, aligned, away_from, placed, twins
-from attnviz.ui.heads.compare.telling import head_name, ordinal, row_moves, written
+from attnviz.ui.heads.compare.telling import ordinal, row_moves, written
 from attnviz.ui.heads.compare.words import choose_word
 
 _LISTED = 6
@@ -24,23 +23,33 @@ _LISTED = 6
 Head = tuple[int, int]
 
 
-def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
+def draw(compared: Compared) -> tuple[Compared, How]:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
 
     Args:
         compared: two models on one text.
-        how: what is measured.
-        finding: where it is told which heads are most alike.
+
+    Returns:
+        What was compared, and how, as the visitor chose it here.
 
     Raises:
         AttnvizError: the two have no word in common, or the text is too long.
     """
-    grid = aligned(compared)
-    entries = [caches.entry(read.model) for read in (compared.first, compared.second)]
+    aligned(compared)  # what cannot be compared is told before anything is drawn
+    reads = compared.first, compared.second
+    entries = [caches.entry(read.model) for read in reads]
     names = [caches.called(entry.name) for entry in entries]
     codes = [markdown.code(name) for name in names]
+    finding = st.container()
+    _one_kind(compared, entries)
     left, right = st.columns(2, gap="medium")
-    with left:
+    chosen = [side.container() for side in (left, right)]
+    maps = [side.container() for side in (left, right)]
+    layers = [entry.layers_of(read.kind) for entry, read in zip(entries, reads, strict=True)]
+    with left if layers[0] < layers[1] else right:  # under the smaller map, where there is room
+        compared, how = choices.how(compared)
+    grid = aligned(compared)
+    with chosen[0]:
         st.markdown(f"**First model**: {codes[0]}")
         numbers, words = st.columns([2, 1])
         with numbers:
@@ -48,7 +57,7 @@ def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
         with words:
             word = choose_word(compared, grid)
     there = away_from(compared, "first", head, how, word)
-    with right:
+    with chosen[1]:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Second model**: {codes[1]}", width="content")
             follows = st.toggle(
@@ -61,18 +70,20 @@ def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
         nearest = ranked(there, largest_first=False)[0]
         other = _choose_other(entries[1], compared, nearest if follows else None)
     here = away_from(compared, "second", other, how, word)
-    there_told = _told(there, other, f"{head_name(head)} of {codes[0]}", codes[1], how)
-    here_told = _told(here, head, f"{head_name(other)} of {codes[1]}", codes[0], how)
+    there_told = _told(there, other, f"{head_name(*head)} of {codes[0]}", codes[1], how)
+    here_told = _told(here, head, f"{head_name(*other)} of {codes[1]}", codes[0], how)
     finding.markdown(f"{there_told} The other way round: {here_told[0].lower()}{here_told[1:]}")
-    with left:
-        _map("first heads", here, how, head, f"Distance from {head_name(other)} of {names[1]}", _open_first)
-    with right:
-        _map("second heads", there, how, other, f"Distance from {head_name(head)} of {names[0]}", _open_other)
+    with maps[0]:
+        _map("first heads", here, how, head, f"Distance from {head_name(*other)} of {names[1]}", _open_first)
+    with maps[1]:
+        _map(
+            "second heads", there, how, other, f"Distance from {head_name(*head)} of {names[0]}", _open_other
+        )
     _pairs(compared, how, word)
     first = placed(compared, "first", *head, how.rescale)
     second = placed(compared, "second", *other, how.rescale)
     st.markdown(
-        f"From **{head_name(head)}** of {codes[0]} to **{head_name(other)}** of {codes[1]}, "
+        f"From **{head_name(*head)}** of {codes[0]} to **{head_name(*other)}** of {codes[1]}, "
         f"{row_moves(grid, first, second, grid.shared[word])}"
     )
     difference = np.abs(second - first)
@@ -80,13 +91,26 @@ def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
         grid,
         first,
         second,
-        titles=[f"{names[0]}, {head_name(head)}", f"{names[1]}, {head_name(other)}", "second − first"],
+        titles=[f"{names[0]}, {head_name(*head)}", f"{names[1]}, {head_name(*other)}", "second − first"],
         sides=("first model", "second model"),
         high=float(np.nanmax(difference)) if np.isfinite(difference).any() else 1.0,
         row=grid.shared[word],
         note="Weights of both models have one colour scale, 0 to 100 %. The scale of the difference ends at "
         f"the largest one in this picture. {pictures.SIGNS}",
+        compared=compared,
     )
+    return compared, how
+
+
+def _one_kind(compared: Compared, entries: Sequence[Entry]) -> None:
+    """Say which attention is compared of a model that has several kinds."""
+    for read, entry in zip((compared.first, compared.second), entries, strict=True):
+        if len(entry.kinds) > 1:
+            name = markdown.code(caches.called(entry.name))
+            st.markdown(
+                f":small[Of {name}, the *{read.kind}* attention is compared: the only one of its "
+                f"{len(entry.kinds)} kinds in which this text alone is read.]"
+            )
 
 
 def _choose_other(entry: Entry, compared: Compared, most_alike: Head | None) -> Head:
@@ -94,7 +118,7 @@ def _choose_other(entry: Entry, compared: Compared, most_alike: Head | None) -> 
     layers = entry.layers_of(compared.second.kind)
     if most_alike is not None:
         st.session_state["against_layer"], st.session_state["against_head"] = (at + 1 for at in most_alike)
-    columns = st.columns(2)
+    columns = st.columns(2, wrap=False)
     numbers = []
     for column, label, key, most in (
         (columns[0], "Its layer", "against_layer", layers),
@@ -135,11 +159,11 @@ def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> 
     order = ranked(distances, largest_first=False)
     nearest, middle = (written(float(value), how) for value in (distances[order[0]], np.median(distances)))
     said = (
-        f"Most alike to {asked} is **{head_name(order[0])}** of {there} ({nearest} apart; "
+        f"Most alike to {asked} is **{head_name(*order[0])}** of {there} ({nearest} apart; "
         f"the median head {middle})."
     )
     if order[0] != opened:
-        said += f" The open head {head_name(opened)} is the {ordinal(order.index(opened) + 1)}nearest."
+        said += f" The open head {head_name(*opened)} is the {ordinal(order.index(opened) + 1)}nearest."
     return said
 
 
@@ -171,7 +195,7 @@ def _pairs(compared: Compared, how: How, word: int) -> None:
     offered = {}
     for head in ranked(nearest.min(axis=-1), largest_first=False)[:_LISTED]:
         twin = divmod(int(nearest[head].argmin()), between.shape[3])
-        label = f"{head_name(head)} ↔ {head_name(twin)} · {written(float(nearest[head].min()), how)}"
+        label = f"{head_name(*head)} ↔ {head_name(*twin)} · {written(float(nearest[head].min()), how)}"
         offered[label] = head, twin
     st.session_state["pairs alike"] = None
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.analysis.aligned import Overlap
 from attnviz.analysis.distance import ranked
 from attnviz.analysis.sentence import name_of
-from attnviz.trace import Floats
+from attnviz.trace import Floats, head_name
 from attnviz.ui import caches, markdown
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.compare import pictures
+from attnviz.ui.heads.compare import choices, pictures
 from attnviz.ui.heads.compare.compared import Aligned, Compared, How, aligned, largest, moved, placed
-from attnviz.ui.heads.compare.telling import head_name, ordinal, row_moves, written
+from attnviz.ui.heads.compare.telling import ordinal, row_moves, written
 from attnviz.ui.heads.compare.words import choose_word
 
 _LISTED = 8
@@ -26,20 +26,26 @@ _LEAST_SEEN = 5e-4  # below, every change reads 0
 Head = tuple[int, int]
 
 
-def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
+def draw(compared: Compared) -> tuple[Compared, How]:
     """Draw the ranking of all heads, and the open one in both sentences.
 
     Args:
         compared: two sentences that one model reads.
-        how: what is measured.
-        finding: where it is told what changes.
+
+    Returns:
+        What was compared, and how, as the visitor chose it here.
 
     Raises:
-        AttnvizError: the two share no word, or are too long.
+        AttnvizError: the two share too few words, or are too long.
     """
-    grid = aligned(compared)
+    _caution(aligned(compared).overlap)
+    finding = st.container()
     overview, beside = st.columns([5, 7], gap="medium")
     with beside:
+        chosen, listed = st.container(), st.container()
+        compared, how = choices.how(compared)
+    grid = aligned(compared)
+    with chosen:
         numbers, words = st.columns([2, 1])
         with numbers:
             head = choosing.head(caches.entry(compared.first.model), compared.first.kind)
@@ -55,9 +61,21 @@ def draw(compared: Compared, how: How, finding: DeltaGenerator) -> None:
         f"{_place(values, order, head, how)} {row_moves(grid, first, second, grid.shared[word])}"
         f"{_most_moved(grid, rows[head], word, how)}"
     )
-    with beside:
+    with listed:
         _list(values, order, how)
     _differences(compared, grid, head, how, grid.shared[word], first, second)
+    return compared, how
+
+
+def _caution(overlap: Overlap) -> None:
+    """Say so where most of what a head does cannot be compared."""
+    if overlap.little:
+        longer = max(overlap.first, overlap.second)
+        st.warning(
+            f"**{overlap.aligned} of {longer} words aligned.** Most words of the longer sentence have no "
+            "place in the other, so what follows says little.",
+            icon=":material/rule:",
+        )
 
 
 def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
@@ -69,7 +87,7 @@ def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
     apart = "of its weight lies elsewhere" if how.measure == "total variation" else "apart"
     whose = " for the chosen word" if how.one_word else ""
     return (
-        f"Of {values.size} heads, **{head_name(head)}** changes **{place}**{whose}: {number} {apart} "
+        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{whose}: {number} {apart} "
         f"({middle} in the median head)."
     )
 
@@ -102,7 +120,7 @@ def _map(values: Floats, how: How, head: Head) -> None:
 
 def _list(values: Floats, order: Sequence[Head], how: How) -> None:
     """The heads that change most, as buttons that open them."""
-    offered = {f"{head_name(head)} · {written(float(values[head]), how)}": head for head in order[:_LISTED]}
+    offered = {f"{head_name(*head)} · {written(float(values[head]), how)}": head for head in order[:_LISTED]}
     st.session_state["most changed"] = None
 
     def open_it() -> None:
@@ -124,7 +142,7 @@ def _differences(
     )
     own = np.nan_to_num(np.abs(second - first))
     ends = "at this head's largest change" if per_head else "for all heads at the largest change of any"
-    name = f"Head {head_name(head)}"
+    name = f"Head {head_name(*head)}"
     pictures.draw(
         grid,
         first,
@@ -135,4 +153,5 @@ def _differences(
         row=row,
         note="Weights of both sentences have one colour scale, 0 to 100 %. The scale of the difference ends "
         f"{ends}. {pictures.SIGNS}",
+        compared=compared,
     )

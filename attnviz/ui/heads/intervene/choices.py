@@ -7,26 +7,35 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
-from attnviz.capture.catalogue import Entry, Folder
+from attnviz.capture.catalogue import Entry
 from attnviz.capture.families import ONLY_SILENCED
 from attnviz.capture.given import Given
 from attnviz.errors import InvalidEdit
-from attnviz.trace import Block, Kind
+from attnviz.trace import Block, Kind, head_name
 from attnviz.translation.edit import Edit, by_place, refuse_misfits
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.examples import introduction
 from attnviz.ui.explore import attention
 from attnviz.ui.heads import choosing
+from attnviz.ui.heads.intervene import mending
+from attnviz.ui.heads.intervene.mending import EDITS, MOST_EDITS
 from attnviz.ui.heads.intervene.without_effect import exceptions, replaces, without_effect
 
-EDITS = "edits"
 PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
-MOST_EDITS = 200
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")
+
+# What the changes do stands beside the buttons; where there is one column, a screen further down. There a
+# sentence right below the buttons says it first.
+_STYLE = """
+<style>
+@media (min-width: 641px) { .stMain :has(> .st-key-in_short) { display: none; } }
+</style>
+"""
 
 _BEGUN = "changes were chosen"
 _HELP = (
@@ -65,11 +74,6 @@ class Chosen:
         return tuple(str(edit) for edit in self.edits)
 
     @property
-    def stamp(self) -> str:
-        """Another one as soon as the model's files have changed."""
-        return self.entry.origin.stamp if isinstance(self.entry.origin, Folder) else ""
-
-    @property
     def block(self) -> Block:
         """The unchanged attention of the layer that is looked at."""
         return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
@@ -77,7 +81,7 @@ class Chosen:
     @property
     def name(self) -> str:
         """The head that is looked at, "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
     @property
     def token(self) -> str:
@@ -85,9 +89,14 @@ class Chosen:
         return word(self.queries, self.query)
 
 
-def choose(entry: Entry, given: Given) -> Chosen:
-    """Draw the choice of a head, a token, and changes."""
+def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
+    """Draw the choice of a head, a token, and changes.
+
+    Returns:
+        What is chosen, and the place right below the buttons that silence; only narrow windows show it.
+    """
     _preset(entry)
+    mending.follow_words(entry, given)
     st.header("Change a head", anchor=False)
     place = st.container()
     edits = _edits(entry, given)  # first: the buttons above say what is changed already
@@ -95,11 +104,16 @@ def choose(entry: Entry, given: Given) -> Chosen:
         kind = attention.choose(entry.name)
         queries, keys = choosing.groups(entry, given, kind)
         layer, head = choosing.head(entry, kind)
+        st.markdown(
+            f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
+        )
         query = choosing.word(queries, given, "Token that looks")
         chosen = Chosen(entry, given, kind, layer, head, query, queries, keys, edits)
         _silence(chosen)
+        st.html(_STYLE)
+        below = st.container(key="in_short")
         _point(chosen)
-    return chosen
+    return chosen, below
 
 
 def _silence(chosen: Chosen) -> None:
@@ -204,8 +218,9 @@ def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
         placeholder="Nothing yet: choose a head to silence",
         help=_HELP,
     )
+    mending.drop_the_links(made)
     found: dict[str, Edit] = {}
-    problems: list[str] = []
+    problems = mending.notice(made)
     for written in made[:MOST_EDITS]:
         try:
             found[written] = _fitting(written.strip(), entry, given)
@@ -221,8 +236,11 @@ def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
         void = [f"{markdown.code(str(edit))} has no effect: {reason}" for edit, reason in idle.items()]
         st.markdown(f":small[{' '.join(_sentence(some) for some in (told, void) if some)}]")
     if problems:
-        listed = "  \n".join(markdown.plain(problem) for problem in dict.fromkeys(problems))
-        st.warning(f"Not all of this can be changed here.  \n{listed}", icon=":material/link_off:")
+        told = list(dict.fromkeys(problems))
+        more = [f"And {len(told) - _MOST_TOLD} more."] if len(told) > _MOST_TOLD else []
+        listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MOST_TOLD], *more])
+        st.warning(f"Not all changes are as they were asked for.  \n{listed}", icon=":material/link_off:")
+    if set(made) - set(found):
         st.button("Take away what does not fit", on_click=_keep, args=(list(found),), icon=":material/mop:")
     return effective
 
@@ -238,7 +256,7 @@ def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: Given) -> 
     """What one of the edits does beside the others, in Markdown."""
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
-    head = f"{part}head {edit.layer + 1}-{edit.head + 1}"
+    head = f"{part}head {head_name(edit.layer, edit.head)}"
     rows = ", ".join(word(queries, row) for row in exceptions(edit, edits))
     but = f" but for {rows}" if rows else ""
     who = f"every token{but}" if edit.query is None else word(queries, edit.query)

@@ -13,7 +13,7 @@ def draw() -> None:
 - **What the model would be without the head.** While it learned, no head was ever silent. The layers behind
   it now read vectors that they have never met, and part of what moves comes from that alone. Putting the
   head's average output in its place, instead of nothing, is gentler and often moves less.
-- **That a turned output is a worse one.** 1 − cosine says how far a vector turns, not whether what reads it
+- **That a turned output is a worse one.** An angle says how far a vector turns, not whether what reads it
   can still use it. Where the model expects words, look at those.
 - **That early layers are better or worse than late ones.** What a late head adds reaches the output at once;
   what an early one adds passes through all other layers, which can hide it or enlarge it.

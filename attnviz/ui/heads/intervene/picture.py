@@ -35,16 +35,19 @@ def draw(chosen: Chosen) -> None:
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
+    if not after.any():
+        st.markdown(
+            "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token."
+        )
+        _picture("before", chosen, before, f"Head {name}, unchanged")
+        return
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Unchanged**")
         _picture("before", chosen, before, f"Head {name}, unchanged")
     with right:
         st.markdown("**With the changes**")
-        if after.any():
-            _picture("after", chosen, after, f"Head {name}, with the changes")
-        else:
-            st.markdown("The head is silent: all its weights are 0, and it adds nothing to any token.")
+        _picture("after", chosen, after, f"Head {name}, with the changes")
 
 
 def _told(chosen: Chosen, weights: Floats) -> str:

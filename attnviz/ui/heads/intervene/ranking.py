@@ -10,12 +10,13 @@ import streamlit as st
 from attnviz.analysis.sentence import percent
 from attnviz.heads.ablation import Ablation, Moved, Numbers, ablate, angles
 from attnviz.heads.progress import Progress
+from attnviz.trace import Kind, head_name
 from attnviz.translation.edit import Edit
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.controls import one_of
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.intervene.choices import Chosen
-from attnviz.ui.heads.intervene.written import angle
+from attnviz.ui.heads.intervene.written import angle, average
 from attnviz.ui.heads.working import working
 from attnviz.ui.work import SERVER, Work
 
@@ -52,7 +53,9 @@ def draw(chosen: Chosen, place: int | None) -> str:
 def work(chosen: Chosen, place: int | None) -> Work[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
-    return SERVER.find(("ablation", name, chosen.stamp, given, place), lambda: ablate(name, given, place))
+    return SERVER.find(
+        ("ablation", name, chosen.entry.stamp, given, place), lambda: ablate(name, given, place)
+    )
 
 
 def sizes(chosen: Chosen, moved: Moved, by: str) -> Numbers:
@@ -66,19 +69,32 @@ def sizes(chosen: Chosen, moved: Moved, by: str) -> Numbers:
         return turned[:, chosen.query]
     last = chosen.queries if chosen.kind != "encoder" or moved.source is None else None
     counted = slice(None) if last is None else [at for at, group in enumerate(last) if not group.special]
-    mean: Numbers = moved.turned[:, counted].mean(axis=1)
-    return mean
+    return average(moved.turned[:, counted])
+
+
+def each_alone(chosen: Chosen, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
+    """The heads that are ranked, as the edits that silence them, and [head], `sizes` of what each does alone.
+
+    An output of an encoder comes before all heads of a decoder: they are not ranked by what they do to it.
+    """
+    kinds = _kinds(chosen, by)
+    ranked = [at for at, (edit,) in enumerate(found.silenced) if edit.kind in kinds]
+    return [found.silenced[at][0] for at in ranked], sizes(chosen, found.moved, by)[ranked]
+
+
+def _kinds(chosen: Chosen, by: str) -> tuple[Kind, ...]:
+    """Of which kinds of attention the ranked heads are."""
+    return (chosen.kind,) if by == TOKEN and chosen.kind == "encoder" else chosen.entry.kinds
 
 
 def _ranked(chosen: Chosen, progress: Progress[Ablation], by: str) -> None:
-    silenced = [edits[0] for edits in progress.found.silenced]
-    size = sizes(chosen, progress.found.moved, by)
+    silenced, size = each_alone(chosen, progress.found, by)
     told = percent if by == EXPECTED else angle
     order = np.argsort(-size, kind="stable")
     here = Edit(chosen.kind, chosen.layer, chosen.head)
     what = {
         TOKEN: f"the output of {chosen.token}",
-        MEAN: "all outputs, on average",
+        MEAN: f"all outputs{' of the decoder' if len(chosen.entry.kinds) > 1 else ''}, on average",
         EXPECTED: "what is expected",
     }[by]
     first = ", ".join(f"{_name(chosen, silenced[at])} **{told(float(size[at]))}**" for at in order[:3])
@@ -88,13 +104,21 @@ def _ranked(chosen: Chosen, progress: Progress[Ablation], by: str) -> None:
         rank = int((size > size[at]).sum()) + 1
         so_far = "" if progress.finished else " tried so far"
         sentence += (
-            f" The open head, {_name(chosen, here)}, is **number {rank} of {len(silenced)}**{so_far}, "
-            f"with {told(float(size[at]))}."
+            f" The open head, {_name(chosen, here)}, is **number {rank} of "
+            f"{len(silenced)}**{_of_kinds(chosen, by)}{so_far}, with {told(float(size[at]))}."
         )
     st.markdown(sentence)
     _map(chosen, silenced, size, told, by)
     strongest = [at for at in order[:_SHOWN] if size[at] > 0]
     _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
+
+
+def _of_kinds(chosen: Chosen, by: str) -> str:
+    """Of which kinds the ranked heads are, where the model has several."""
+    if len(chosen.entry.kinds) == 1:
+        return ""
+    *others, last = _kinds(chosen, by)
+    return f" heads of {', '.join(others)} and {last}" if others else f" {last} heads"
 
 
 def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[float], str], by: str) -> None:
@@ -134,7 +158,7 @@ def _list(chosen: Chosen, heads: list[Edit], told: list[str]) -> None:
 
 def _name(chosen: Chosen, edit: Edit) -> str:
     of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
-    return f"{of_kind}{edit.layer + 1}-{edit.head + 1}"
+    return f"{of_kind}{head_name(edit.layer, edit.head)}"
 
 
 def _open_named(names: dict[str, Edit]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
 from attnviz.ui import markdown
 from attnviz.ui.heads.intervene import computed, ranking
@@ -13,16 +12,15 @@ from attnviz.ui.heads.intervene.written import angle
 _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
 
-def draw(chosen: Chosen, place: int | None) -> None:
-    """Say how far it turns without the word that matters most to it, and without the median head.
+def compared(chosen: Chosen, place: int | None) -> str:
+    """How far it turns without the word that matters most to it, and without the median head, in Markdown.
 
     Args:
         chosen: the output of its token is meant.
         place: where the model is asked what it expects; the heads' ranking is known by it.
     """
     told = "; ".join(filter(None, (_without_a_word(chosen), _median_head(chosen, place))))
-    if told:
-        st.markdown(f"To compare: {told}.")
+    return f"To compare: {told}." if told else ""
 
 
 def _without_a_word(chosen: Chosen) -> str:
@@ -44,7 +42,5 @@ def _median_head(chosen: Chosen, place: int | None) -> str:
     alone = ranking.work(chosen, place).latest
     if alone is None or not alone.finished:
         return ""
-    size = ranking.sizes(chosen, alone.found.moved, ranking.TOKEN)
-    if chosen.kind == "encoder":  # its outputs come before all heads of a decoder
-        size = size[[edit.kind == "encoder" for (edit,) in alone.found.silenced]]
+    _, size = ranking.each_alone(chosen, alone.found, ranking.TOKEN)
     return f"the median of {len(size)} heads, each silenced alone, turns it by **{angle(np.median(size))}**"

@@ -6,8 +6,9 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
-from attnviz.heads.ablation import Ablation, ablate_together, angles
+from attnviz.heads.ablation import Ablation, Numbers, ablate_together, angles
 from attnviz.heads.progress import Progress
+from attnviz.trace import head_name
 from attnviz.translation.edit import Edit
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.heads.intervene import ranking
@@ -28,12 +29,11 @@ def draw(chosen: Chosen, place: int | None, by: str) -> None:
         "Silence is not additive: heads stand in for each other. So they are silenced **together**, one more "
         "each time, in the order of the ranking above; from its end, and from its head."
     )
-    size = ranking.sizes(chosen, alone.found.moved, by)
+    heads, size = ranking.each_alone(chosen, alone.found, by)
     rising = np.argsort(size, kind="stable")
-    heads = [edits[0] for edits in alone.found.silenced]
     orders = [[heads[at] for at in order] for order in (rising, rising[::-1])]
     name, given = chosen.entry.name, chosen.given
-    key = ("together", name, chosen.stamp, given, place, by, chosen.kind, chosen.query)
+    key = ("together", name, chosen.entry.stamp, given, place, by, chosen.kind, chosen.query)
     working(
         SERVER.find(key, lambda: ablate_together(name, given, orders, place)),
         "Silencing heads together",
@@ -42,6 +42,24 @@ def draw(chosen: Chosen, place: int | None, by: str) -> None:
         start="Silence them one after the other",
         key="together",
     )
+
+
+def harmless(moved: Numbers, alone: float) -> int:
+    """How many heads can go together before that moves more than one head does alone.
+
+    Args:
+        moved: [count], what silencing the first head moves, the first two, the first three …
+        alone: what the one head moves.
+    """
+    return int(np.flatnonzero(np.append(moved, np.inf) > alone)[0])
+
+
+def in_words(few: int, heads: int, strongest: str) -> str:
+    """How many of all heads are harmless together, beside the strongest alone ("head 2-3"), in Markdown."""
+    if few == heads:
+        return f"Even all **{heads} heads** together move no more than {strongest} does alone"
+    them = "head** that matters least alone" if few == 1 else "heads** that matter least alone"
+    return f"The **{few} {them} can go together before that moves more than {strongest} does alone"
 
 
 def _curves(chosen: Chosen, progress: Progress[Ablation], by: str, strongest: Edit, alone: float) -> None:
@@ -60,10 +78,10 @@ def _curves(chosen: Chosen, progress: Progress[Ablation], by: str, strongest: Ed
         ),
     ]
     unit = "probability that moves (%)" if by == ranking.EXPECTED else "turns by (degrees)"
-    few = int(np.flatnonzero(np.append(found[:heads], np.inf) > alone)[0])
+    kind = f"{strongest.kind} " if len(chosen.entry.kinds) > 1 else ""
+    head = f"{kind}head {head_name(strongest.layer, strongest.head)}"
     sentence = (
-        f"The **{few} heads** that matter least alone can go together before that moves more than head "
-        f"{strongest.layer + 1}-{strongest.head + 1} does alone ({told(alone)})."
+        f"{in_words(harmless(found[:heads], alone), heads, head)} ({told(alone)})."
         if len(found) >= heads
         else ""
     )

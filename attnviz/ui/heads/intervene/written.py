@@ -1,6 +1,8 @@
-"""How the turn of an output is written."""
+"""How the turn of an output is written, and that of several on average."""
 
-from attnviz.heads.ablation import angles
+import numpy as np
+
+from attnviz.heads.ablation import Numbers, angles
 
 
 def angle(turned: float) -> str:
@@ -13,3 +15,17 @@ def cosine(turned: float) -> str:
     """1 − cosine itself: "0.0049"; what is not nothing never reads as 0."""
     told = f"{turned:.4f}"
     return "<0.0001" if told == "0.0000" and turned > 0 else told
+
+
+def average(turned: Numbers) -> Numbers:
+    """The mean of the angles, as 1 − cosine again: what is told in degrees is averaged in degrees.
+
+    Args:
+        turned: [… token], 1 − cosine.
+
+    Returns:
+        […].
+    """
+    half = np.radians(angles(turned).mean(axis=-1)) / 2
+    mean: Numbers = 2 * np.sin(half) ** 2  # 1 − cos, and small angles do not drown in rounding
+    return mean

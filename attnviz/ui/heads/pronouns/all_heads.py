@@ -10,20 +10,24 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.commands import pronouns as command
-from attnviz.commands.columns import csv_text
+from attnviz.commands.columns import csv_text, plural
 from attnviz.heads import pronouns
 from attnviz.heads.progress import Progress
 from attnviz.heads.pronouns import Baseline, Looks, Scores, Verdicts
+from attnviz.trace import head_name
 from attnviz.ui import markdown
 from attnviz.ui.components.curves import Axis, Line, curves
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.pronouns import headline
+from attnviz.ui.heads.pronouns.best import HARDLY, Best, alike, best
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import at_most, fine, interval, name_of, share, whom
+from attnviz.ui.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 
 _COIN = 1 / 4  # of the pairs, a coin for each sentence is right in both
 _MOST_LISTED = 8
+_MOST_OPENED = 4  # buttons
+_SENTENCES = "Sen\N{SOFT HYPHEN}tences"  # may be broken: four columns are to fit on a phone
 _MOST_NAMED = 30  # sentences that were left out
 
 
@@ -38,7 +42,7 @@ def introduce() -> None:
 
 
 def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
-    """Draw the map of all heads and the best of them.
+    """Draw how many pairs were read, which head is the best, and the map of all.
 
     Args:
         chosen: the open head is marked.
@@ -47,17 +51,22 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
         still: whether nothing is being computed, so that heads can be picked.
     """
     found = progress.found
+    for paragraph in headline.read(found, finished=progress.finished):
+        st.markdown(paragraph)
+    if still:
+        _left_out(found)
     if not found.pairs:
         return
     scores = found.scores(looks)
     nearest, _, coin = pronouns.baselines(found.pairs)
     for paragraph in headline.paragraphs(scores, looks, nearest, coin, finished=progress.finished):
         st.markdown(paragraph)
-    others = [each for each in headline.best(scores) if still and each != (chosen.layer, chosen.head)]
-    if others:
+    first = best(scores)
+    named = [each for each in (*first.heads, *first.others) if each != (chosen.layer, chosen.head)]
+    if still and named:
         with st.container(horizontal=True):
-            for each in others:
-                st.button(f"Open head {name_of(each)}", on_click=choosing.open_head, args=each)
+            for each in named[:_MOST_OPENED]:
+                st.button(f"Open head {head_name(*each)}", on_click=choosing.open_head, args=each)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(chosen, scores, looks, still)
@@ -65,12 +74,11 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
         _chart(chosen, scores, nearest, coin)
 
 
-def left_out(found: Verdicts) -> None:
+def _left_out(found: Verdicts) -> None:
     """Say which sentences the model could not read, and why."""
     if not found.unread:
         return
-    pairs = len(found.unread) // 2
-    with st.expander(f"{pairs} pair{'s' * (pairs > 1)} left out, {len(found.pairs)} read"):
+    with st.expander(f"{plural(len(found.unread) // 2, 'pair')} left out, {len(found.pairs)} read"):
         lines = [f"- {markdown.code(each.text)} {markdown.plain(each.why)}" for each in found.unread]
         st.markdown("\n".join(lines[:_MOST_NAMED]))
         if len(lines) > _MOST_NAMED:
@@ -79,19 +87,22 @@ def left_out(found: Verdicts) -> None:
 
 def _map(chosen: Chosen, scores: Scores, looks: Looks, still: bool) -> None:
     total = scores.total
-    best = int(scores.pairs.max()) / total
+    most = int(scores.pairs.max()) / total or 1.0
     head_map(
         "pronoun map",
-        title="Pairs resolved, on one scale for all heads",
+        title=f"Pairs resolved{of_few(total)}; one scale for all heads",
         values=(scores.pairs / total).astype(np.float32),
         texts=[
-            f"{pairs} of {total} pairs resolved ({share(pairs, total)}), {fine(given)} of its weight on "
+            f"{pairs} of {plural(total, 'pair')} resolved"
+            f"{'' if few(total) else f' ({share(pairs, total)})'}, {fine(given)} of its weight on "
             f"{whom(looks)}"
             for pairs, given in zip(scores.pairs.ravel().tolist(), scores.given.ravel(), strict=True)
         ],
-        low=(0.0, "0 %"),
-        high=(best or 1.0, share(best or 1.0, 1)),
-        printed=[f"{100 * pairs / total:.0f}" for pairs in scores.pairs.ravel()],
+        low=(0.0, short(0, total)),
+        high=(most, short(most * total, total)),
+        printed=[
+            str(pairs) if few(total) else f"{100 * pairs / total:.0f}" for pairs in scores.pairs.ravel()
+        ],
         selected=(chosen.layer + 1, chosen.head + 1),
         on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
     )
@@ -102,7 +113,7 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
     pairs = [int(scores.pairs[each]) for each in ranking]
     bounds = np.array([wilson(right, total) for right in pairs])
     places = np.arange(1, len(ranking) + 1)
-    names = [name_of(each) for each in ranking]
+    called = [head_name(*each) for each in ranking]
     ends = [1, len(ranking)]
     open_at = ranking.index((chosen.layer, chosen.head)) + 1
     curves(
@@ -116,7 +127,7 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
                 high=100 * bounds[:, 1],
                 dash=None,
                 marker="circle",
-                names=names,
+                names=called,
             ),
             Line(
                 "a coin for each sentence",
@@ -135,15 +146,15 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
                 points=[],
             ),
         ],
-        title="All heads by the share of pairs that they resolve",
-        across=Axis("heads, best first"),
-        up=Axis(f"pairs resolved, % (bars: {100 * CONFIDENCE:g} % interval)", zero=True),
+        title=f"All heads by the share of pairs that they resolve{of_few(total)}",
+        across=Axis("heads, most pairs first"),
+        up=Axis(f"pairs resolved, %{of_few(total)} (bars: {100 * CONFIDENCE:g} % interval)", zero=True),
         at="head {x}",
         digits=1,
         marked=open_at,
         alt=(
-            f"{len(ranking)} heads from the best, {names[0]} with {share(pairs[0], total)}, to the last with "
-            f"{share(pairs[-1], total)}. Head {chosen.name} is number {open_at}."
+            f"{len(ranking)} heads, from {called[0]}, which resolves {pairs[0]} of {plural(total, 'pair')}, "
+            f"to the last, which resolves {pairs[-1]}. Head {chosen.name} is number {open_at}."
         ),
         filename=f"pronouns-{_filename_of(chosen)}",
     )
@@ -151,12 +162,16 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
 
 
 def table(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
-    """Draw the best heads as a table, all of them on demand, and a way to save them."""
+    """Draw those heads as a table that resolve most, all of them on demand, and a way to save them."""
     scores, baselines = found.scores(looks), pronouns.baselines(found.pairs)
     rows = scores.ranking
     st.markdown(_lines(scores, looks, rows[:_MOST_LISTED], baselines))
+    st.markdown(
+        f":small[Most pairs first{_shown(len(found.pairs))}. A head with a weight of less than "
+        f"{share(HARDLY, 1)} hardly looks there, and is not called the best.]"
+    )
     with st.expander(f"All {len(rows)} heads"):
-        st.markdown(_lines(scores, looks, rows, baselines))
+        st.markdown(_lines(scores, looks, rows))
         st.download_button(
             "Save all figures (CSV)",
             csv_text(command.HEADER, command.rows(scores)),
@@ -173,42 +188,66 @@ def _filename_of(chosen: Chosen) -> str:
 
 
 def _lines(
-    scores: Scores, looks: Looks, heads: Sequence[tuple[int, int]], baselines: Sequence[Baseline]
+    scores: Scores, looks: Looks, heads: Sequence[tuple[int, int]], baselines: Sequence[Baseline] = ()
 ) -> str:
-    total = scores.total
-    lines = [f"| Head | Pairs resolved | Sentences right | Weight on {whom(looks)} |", "|---|---|---|---|"]
+    total, first = scores.total, best(scores)
+    lines = [
+        f"| Head | Pairs resolved{of_few(total)} | {_SENTENCES} right | Weight on {whom(looks)} |",
+        "|---|---|---|---|",
+    ]
     for each in heads:
-        pairs, sentences = int(scores.pairs[each]), int(scores.sentences[each])
-        lines.append(
-            f"| {name_of(each)} | **{share(pairs, total)}** ({interval(pairs, total)}) "
-            f"| {share(sentences, 2 * total)} ({interval(sentences, 2 * total)}) "
-            f"| {fine(float(scores.given[each]))} |"
-        )
+        # The sentences have no interval: the two of a pair are not independent, and a phone is narrow.
+        sentences = int(scores.sentences[each])
+        right = f"{sentences} of {2 * total}" if few(total) else share(sentences, 2 * total)
+        pairs, given = rate(int(scores.pairs[each]), total), float(scores.given[each])
+        bold = "**" if each in first.heads and not few(total) else ""
+        lines.append(f"| {bold}{head_name(*each)}{bold} | {pairs} | {right} | {fine(given)} |")
     lines += [
         f"| *{each.name}* | {share(each.pairs, 1)} | {share(each.sentences, 1)} | – |" for each in baselines
     ]
     return "\n".join(lines)
 
 
+def _shown(total: int) -> str:
+    """What else the table shows of many pairs."""
+    if few(total):
+        return ""
+    return f", in brackets the {100 * CONFIDENCE:g} % interval in percent; in bold letters, the best"
+
+
 def by_chance(scores: Scores, looks: Looks) -> None:
-    """Say what the best head owes to being the best of many."""
-    heads = scores.pairs.size
+    """Say what the best heads owe to being the best of many."""
+    heads, first = scores.pairs.size, best(scores)
+    if not first.heads:
+        return
     coins = expected_best([scores.total] * heads, _COIN)
-    best = scores.ranking[0]
-    luck = at_most(scores.by_chance(*best))
     with st.expander("Is the best head only lucky?"):
         st.markdown(
-            f"The best of {heads} is best partly by luck. If {heads} people tossed a coin for each sentence, "
-            f"the luckiest would resolve {share(coins, scores.total)} of these pairs on average. But heads "
-            "are no coins: most prefer the same noun in both sentences, and resolve almost nothing.\n\n"
+            f"{_caution(scores)}The best of {heads} is best partly by luck. If {heads} people tossed a coin "
+            f"for each sentence, the luckiest would resolve {coins:.1f} of {plural(scores.total, 'pair')} on "
+            "average. But heads are no coins: most prefer the same noun in both sentences, and resolve "
+            "almost nothing.\n\n"
             "So ask of the pairs in which a head changes sides: how often is that the right way? Blindly, it "
             "would be half. If every head here changed sides as often as it does, but blindly, the best "
-            f"would resolve {scores.best_by_chance:.1f} pairs on average. Head {name_of(best)} "
-            f"resolves {scores.pairs[best]}, and turns the wrong way in {scores.wrong[best]}: the "
-            f"probability that any of {heads} blind heads does so well is {luck} "
+            f"would resolve {scores.best_by_chance:.1f} pairs on average. {_turning(scores, first)} "
             "(exact sign test, Bonferroni’s correction).\n\n"
             "Intervals are Wilson’s (1927), each of one head; they know nothing of its being the best. "
             "For single sentences they take all sentences as independent, which the two of a pair are not."
             f"\n\n**Weight on {whom(looks)}**: how much of its weight the head gives {whom(looks)}, on "
             "average. A head may prefer the right one of two nouns that it hardly looks at."
         )
+
+
+def _caution(scores: Scores) -> str:
+    return f"There are only {plural(scores.total, 'pair')} here.\n\n" if few(scores.total) else ""
+
+
+def _turning(scores: Scores, first: Best) -> str:
+    """How the best heads turn, and how probable it is that blind ones do so well."""
+    return ". ".join(
+        f"{names(each).capitalize()} {'each resolve' if len(each) > 1 else 'resolves'} "
+        f"{scores.pairs[each[0]]}, and {'turn' if len(each) > 1 else 'turns'} the wrong way in "
+        f"{scores.wrong[each[0]]}: if all turned blindly, the probability that any did so well would be "
+        f"{at_most(scores.by_chance(*each[0]))}"
+        for each in alike(scores, first.heads)
+    )

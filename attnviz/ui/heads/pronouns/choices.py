@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.capture.catalogue import Entry
 from attnviz.heads import pronouns, relations
 from attnviz.heads.one_by_one import self_attention
-from attnviz.trace import Kind
+from attnviz.trace import Kind, head_name
 from attnviz.ui.controls import one_of
 from attnviz.ui.heads import choosing
 
@@ -58,7 +58,7 @@ class Chosen:
     @property
     def name(self) -> str:
         """The open head's, as in Clark et al. 2019: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
 
 def choose() -> Chosen:

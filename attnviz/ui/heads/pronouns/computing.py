@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attnviz.capture.catalogue import Folder
 from attnviz.heads import pronouns, relations
 from attnviz.heads.one_by_one import reader
 from attnviz.heads.pairs import Pair
@@ -50,5 +49,4 @@ def runs(work: Work[Any]) -> bool:
 
 def _model(chosen: Chosen) -> tuple[str, str]:
     """The model's name, and by what its files are known."""
-    origin = chosen.entry.origin
-    return chosen.entry.name, origin.stamp if isinstance(origin, Folder) else ""
+    return chosen.entry.name, chosen.entry.stamp

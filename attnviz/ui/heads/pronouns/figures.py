@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attnviz.analysis.intervals import wilson
-from attnviz.heads.pairs import Reading
+from attnviz.analysis.spans import Span
 from attnviz.heads.pronouns import Looks, Scores
+from attnviz.trace import head_name
 from attnviz.ui import markdown
 
-HARDLY = 0.05
-"""A head that gives less of its weight than this hardly looks there."""
+FEW = 30
+"""Of fewer, no share is told: a share of one half could then be anything from a third to two thirds."""
+
+MOST_NAMED = 3
+"""Of more heads, only so many are named."""
 
 _LUCKY = 0.05  # what is more probable than this is put down to luck
 
@@ -25,15 +31,48 @@ def fine(weight: float) -> str:
     return _percent(f"{100 * weight:.0f}" if weight >= 0.0995 else f"{100 * weight:.1f}")
 
 
+def few(total: int) -> bool:
+    """Whether a share of so many says little."""
+    return total < FEW
+
+
+def of_few(total: int) -> str:
+    """What a title adds where there are few: ", of only 8"."""
+    return f", of only {total}" if few(total) else ""
+
+
+def short(right: float, total: int) -> str:
+    """A share, "16 %"; of few, the count: "8 of 8"."""
+    return f"{right:.0f}\N{NO-BREAK SPACE}of\N{NO-BREAK SPACE}{total}" if few(total) else share(right, total)
+
+
 def interval(right: int, total: int) -> str:
-    """Wilson's interval: "12–23 %"."""
-    low, high = wilson(right, total)
-    return _percent(f"{100 * low:.0f}–{100 * high:.0f}")
+    """Wilson's interval: "12–23 %", on one line."""
+    return _percent(_ends(right, total))
 
 
-def name_of(place: tuple[int, int]) -> str:
-    """A head's name, as in Clark et al. 2019: "4-2"."""
-    return f"{place[0] + 1}-{place[1] + 1}"
+def rate(right: int, total: int) -> str:
+    """The same with its interval, on one short line, as phones need it: "16 % (12–23)"; of few, the count."""
+    beside = "" if few(total) else f"\N{NO-BREAK SPACE}({_ends(right, total)})"
+    return f"{short(right, total)}{beside}"
+
+
+def names(heads: Sequence[tuple[int, int]]) -> str:
+    """Some heads, the first of many: "head 4-2", "heads 4-2 and 4-4", "heads 1-1, 1-2, 1-3 and 5 more"."""
+    return f"{'head' if len(heads) == 1 else 'heads'} {numbers(heads)}"
+
+
+def numbers(heads: Sequence[tuple[int, int]]) -> str:
+    """The same without the word: "4-2 and 4-4"."""
+    named = [head_name(*each) for each in heads[:MOST_NAMED]]
+    more = len(heads) - len(named)
+    return joined([*named, *([f"{more} more"] if more else [])])
+
+
+def joined(parts: Sequence[str]) -> str:
+    """A list as a sentence has it: "a, b and c"."""
+    *before, last = parts
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def whom(looks: Looks) -> str:
@@ -50,22 +89,32 @@ def at_most(chance: float) -> str:
 
 def luck(scores: Scores, place: tuple[int, int]) -> str:
     """Whether luck explains how often the head turns the right way, with so many heads to choose from."""
+    if few(scores.total):
+        return "Of so few pairs, that says little."
     heads, chance = scores.pairs.size, scores.by_chance(*place)
     if chance > _LUCKY:
         return f"With {heads} heads to choose from, luck explains that."
-    return f"That any of {heads} blind heads does so well has a probability of {at_most(chance)} (sign test)."
+    return (
+        f"If all {heads} heads turned blindly, the probability that any did so well would be "
+        f"{at_most(chance)} (sign test)."
+    )
 
 
-def sentence(reading: Reading) -> str:
-    """The sentence as Markdown: the pronoun in italics, what decides in bold letters."""
-    marks = sorted([(reading.pronoun, "*"), (reading.deciding, "**")])
+def marked(text: str, marks: Sequence[tuple[Span, str]]) -> str:
+    """A sentence as Markdown, with signs around some of its words: "*" for italics, "**" for bold letters."""
     written, begin = "", 0
-    for span, sign in marks:
-        written += markdown.plain(reading.text[begin : span.start])
-        word = reading.word(span).strip()
+    for span, sign in sorted(marks):
+        written += markdown.plain(text[begin : span.start])
+        word = text[span.start : span.end].strip()
         written += f"{sign}{markdown.plain(word)}{sign}" if word else ""
         begin = span.end
-    return written + markdown.plain(reading.text[begin:])
+    return written + markdown.plain(text[begin:])
+
+
+def _ends(right: int, total: int) -> str:
+    """The ends of the interval, which no line break parts."""
+    low, high = wilson(right, total)
+    return f"{100 * low:.0f}–\N{WORD JOINER}{100 * high:.0f}"
 
 
 def _percent(number: str) -> str:

@@ -6,20 +6,22 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
+from attnviz.commands.columns import plural
 from attnviz.heads.progress import Progress
-from attnviz.heads.relations import CALLED, LOOKS, SORTS, Grammar, Looks
+from attnviz.heads.relations import CALLED, LOOKS, SORTS, Counts, Grammar, Looks
 from attnviz.ui import markdown
 from attnviz.ui.components.head_map import head_map
 from attnviz.ui.controls import one_of
 from attnviz.ui.heads import choosing
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import interval, share
+from attnviz.ui.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
 
 _CASES = {sort: sort.capitalize() for sort in SORTS}
 
 
 def introduce() -> None:
     """Say what is asked of every head."""
+    st.header("Which head knows the grammar?", anchor=False)
     st.markdown(
         "In *The old dog chased her cat*, *the* belongs to *dog*, *her* to *cat*, and *cat* is the object of "
         "*chased*. A head **finds** such a relation if, of all other words, it looks most at the right one, "
@@ -45,20 +47,32 @@ def draw(chosen: Chosen, progress: Progress[Grammar], looks: Looks, sort: int, *
         still: whether nothing is being computed, so that heads can be picked.
     """
     found = progress.found
+    _left_out(found)
     if not found.sentences:
         return
-    st.markdown(_table(chosen, found, looks))
-    st.markdown(
-        f":small[{found.sentences} sentences of our own, annotated by hand. In brackets: Wilson’s "
-        f"{100 * CONFIDENCE:g} % interval of each head by itself. The best head and the best offset are both "
-        "chosen by these very sentences.]"
-    )
-    _one(chosen, found, looks, sort, still)
-    if found.unread:
-        with st.expander(f"{len(found.unread)} sentences left out, {found.sentences} read"):
-            st.markdown(
-                "\n".join(f"- {markdown.code(each.text)} {markdown.plain(each.why)}" for each in found.unread)
-            )
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        st.markdown(_table(chosen, found, looks))
+        st.markdown(
+            f":small[{plural(found.sentences, 'sentence')} of our own, annotated by hand. In brackets: "
+            f"Wilson’s {100 * CONFIDENCE:g} % interval of each head by itself. The best head and the best "
+            "offset are both chosen by these very sentences.]"
+        )
+    with right:
+        _one(chosen, found, looks, sort, still)
+
+
+def _left_out(found: Grammar) -> None:
+    """Say how many sentences the model could not read, and why."""
+    if not found.unread:
+        return
+    total = found.sentences + len(found.unread)
+    read = f"Only {found.sentences}" if found.sentences else "None"
+    st.markdown(f"**{read} of {plural(total, 'sentence')} could be read.**")
+    with st.expander(f"{plural(len(found.unread), 'sentence')} left out"):
+        st.markdown(
+            "\n".join(f"- {markdown.code(each.text)} {markdown.plain(each.why)}" for each in found.unread)
+        )
 
 
 def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
@@ -71,14 +85,12 @@ def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
         if not total:
             continue
         hits = found.hits[LOOKS.index(looks), sort]
-        best = found.ranking(sort, looks)[0]
         offset, by_offset = found.best_offset(sort)
         lines.append(
             f"| {CALLED[name]} ({total}) "
-            f"| {best[0] + 1}-{best[1] + 1}: **{share(int(hits[best]), total)}** "
-            f"({interval(int(hits[best]), total)}) "
-            f"| {_offset(offset)}: {share(by_offset, total)} "
-            f"| {share(int(hits[chosen.layer, chosen.head]), total)} |"
+            f"| **{numbers(_best(hits))}**: {rate(int(hits.max()), total)} "
+            f"| {_offset(offset)}: {short(by_offset, total)} "
+            f"| {short(int(hits[chosen.layer, chosen.head]), total)} |"
         )
     return "\n".join(lines)
 
@@ -90,27 +102,43 @@ def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -
         st.markdown("None of the sentences that were read has this relation.")
         return
     hits = found.hits[LOOKS.index(looks), sort]
-    best = found.ranking(sort, looks)[0]
+    most = int(hits.max())
     offset, by_offset = found.best_offset(sort)
     better = int((hits > by_offset).sum())
+    best = _best(hits)
     st.markdown(
-        f"Head {best[0] + 1}-{best[1] + 1} finds **{int(hits[best])} of {total}, "
-        f"{share(int(hits[best]), total)}** ({interval(int(hits[best]), total)}); "
-        f"{_offset(offset)}, always: {share(by_offset, total)}. {better} of {hits.size} heads do better than "
-        f"that. Head {chosen.name}: {share(int(hits[chosen.layer, chosen.head]), total)}."
+        f"{names(best).capitalize()} {'each find' if len(best) > 1 else 'finds'} {_found(most, total)}; "
+        f"{_offset(offset)}, always: {short(by_offset, total)}. Of {hits.size} heads, {better or 'none'} "
+        f"{'do' if better > 1 else 'does'} better than that. "
+        f"Head {chosen.name}: {short(int(hits[chosen.layer, chosen.head]), total)}."
     )
     high = max(float(hits.max()) / total, by_offset / total)
     head_map(
         "grammar map",
-        title=f"{name.capitalize()}: found, on one scale for all heads",
+        title=f"Found{of_few(total)}; one scale for all heads",
         values=(hits / total).astype(np.float32),
-        texts=[f"{right} of {total} found ({share(right, total)})" for right in hits.ravel()],
-        low=(0.0, "0 %"),
-        high=(high, share(high, 1)),
-        printed=[f"{100 * right / total:.0f}" for right in hits.ravel()],
+        texts=[
+            f"{right} of {total} found{'' if few(total) else f' ({share(right, total)})'}"
+            for right in hits.ravel().tolist()
+        ],
+        low=(0.0, short(0, total)),
+        high=(high, short(high * total, total)),
+        printed=[str(right) if few(total) else f"{100 * right / total:.0f}" for right in hits.ravel()],
         selected=(chosen.layer + 1, chosen.head + 1),
         on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
     )
+
+
+def _best(hits: Counts) -> list[tuple[int, int]]:
+    """The heads that find most, as layer and head from 0."""
+    return [(int(layer), int(head)) for layer, head in np.argwhere(hits == hits.max())]
+
+
+def _found(right: int, total: int) -> str:
+    """How many, and their share; of few, no share and no bold letters."""
+    if few(total):
+        return f"{right} of only {total}"
+    return f"**{right} of {total}, {share(right, total)}** ({interval(right, total)})"
 
 
 def _offset(offset: int) -> str:

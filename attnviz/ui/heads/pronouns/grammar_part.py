@@ -1,10 +1,10 @@
-"""The grammar: the best head of each relation, and all heads for one."""
+"""The grammar: the best head of each relation, all heads for one, and on which words the open one fails."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.ui.heads.pronouns import choices, computing, grammar
+from attnviz.ui.heads.pronouns import choices, computing, grammar, grammar_cases, listing
 from attnviz.ui.heads.pronouns.choices import Chosen
 from attnviz.ui.heads.pronouns.computing import runs
 from attnviz.ui.heads.working import working
@@ -16,13 +16,28 @@ def draw(chosen: Chosen) -> None:
     with st.container(horizontal=True):
         looks = choices.which_way()
         sort = grammar.choose()
+    overview = st.container()
+    listed = st.container(border=True)
+    with listed:
+        which = listing.choose(chosen.name)
     work = computing.grammar(chosen)
-    working(
-        work,
-        "Reading the sentences",
-        "sentences",
-        lambda latest: grammar.draw(chosen, latest, looks, sort, still=False) if runs(work) else None,
-        key="grammar",
-    )
-    if not runs(work) and work.latest is not None:
-        grammar.draw(chosen, work.latest, looks, sort, still=True)
+    with overview:
+        working(
+            work,
+            "Reading the sentences",
+            "sentences",
+            lambda latest: grammar.draw(chosen, latest, looks, sort, still=False) if runs(work) else None,
+            key="grammar",
+        )
+    latest = None if runs(work) else work.latest
+    if latest is not None:
+        with overview:
+            grammar.draw(chosen, latest, looks, sort, still=True)
+    with listed:
+        if latest is not None and latest.found.totals[sort]:
+            grammar_cases.draw(chosen, latest.found, looks, sort, which)
+        else:
+            told = (
+                "This list comes when all sentences are read." if runs(work) else "There is nothing to list."
+            )
+            st.markdown(told)

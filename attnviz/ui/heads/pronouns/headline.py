@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attnviz.analysis.intervals import CONFIDENCE
-from attnviz.heads.pronouns import Baseline, Looks, Scores
-from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, luck, name_of, share, whom
+from attnviz.commands.columns import plural
+from attnviz.heads.pronouns import Baseline, Looks, Scores, Verdicts
+from attnviz.ui import markdown
+from attnviz.ui.heads.pronouns.best import HARDLY, Head, alike, best
+from attnviz.ui.heads.pronouns.figures import (
+    MOST_NAMED,
+    few,
+    fine,
+    interval,
+    joined,
+    luck,
+    names,
+    share,
+    whom,
+)
 
 
-def best(scores: Scores) -> tuple[tuple[int, int], ...]:
-    """The best of the heads that look there, and the best of all if it is another; layer and head from 0.
+def read(found: Verdicts, *, finished: bool) -> tuple[str, ...]:
+    """How many pairs stand behind what follows, in Markdown; nothing where all were read, and there are many.
 
-    Where no head looks there, the best of all is alone.
+    Args:
+        found: of one pair at least, read or left out.
+        finished: whether all pairs have been looked at.
     """
-    ranking = scores.ranking
-    looking = [each for each in ranking if scores.given[each] >= HARDLY]
-    return tuple(dict.fromkeys([*looking[:1], ranking[0]]))
+    pairs, left = len(found.pairs), len(found.unread) // 2
+    said = []
+    if left == 1 and not pairs and finished:
+        return (f"**The only pair was not read:** {markdown.plain(found.unread[0].why)}",)
+    if left:
+        few_read = ("Only " if few(pairs) else "") + str(pairs) if pairs else "None"
+        of_all = plural(pairs + left, "pair") if finished else f"first {plural(pairs + left, 'pair')}"
+        others = ("The other one is" if left == 1 else f"The other {left} are") if pairs else "All are"
+        first = "" if left == 1 else ", the first"
+        why = markdown.plain(found.unread[0].why)
+        said.append(
+            f"**{few_read} of the {of_all} {'was' if pairs == 1 else 'were'} read.** "
+            f"{others} left out{first} because: {why}"
+        )
+    elif few(pairs):
+        said.append(
+            f"**There {'is' if pairs == 1 else 'are'} only {plural(pairs, 'pair')}{_so_far(finished)}.**"
+        )
+    if pairs and few(pairs):
+        said.append("So few say little of a model: take what follows as an example, not as a measurement.")
+    return (" ".join(said),) if said else ()
 
 
 def paragraphs(
@@ -28,51 +63,96 @@ def paragraphs(
         nearest, coin: what they are compared with.
         finished: whether all pairs have been read.
     """
-    leader, *others = best(scores)
+    found = best(scores)
+    others = (_not_the_best(scores, found.others, looks, found.heads),) if found.others else ()
+    if not found.heads:
+        return (_none(scores, looks, finished), *others)
     return (
-        _leads(scores, leader, looks, nearest, "" if finished else " so far"),
-        _beside_a_coin(scores, leader, coin),
-        *(_resolves_most(scores, each, leader, looks) for each in others),
+        _lead(scores, found.heads, looks, nearest, finished),
+        _beside_a_coin(scores, found.heads, coin),
+        *others,
     )
 
 
-def _leads(scores: Scores, leader: tuple[int, int], looks: Looks, nearest: Baseline, so_far: str) -> str:
+def _none(scores: Scores, looks: Looks, finished: bool) -> str:
+    which = f"that gives {_enough(looks)} its weight " if (scores.given >= HARDLY).any() else ""
+    pairs = "the pair" if scores.total == 1 else f"any of the {scores.total} pairs"
+    return f"**No head {which}resolves {pairs}{_so_far(finished)}.**"
+
+
+def _lead(scores: Scores, heads: Sequence[Head], looks: Looks, nearest: Baseline, finished: bool) -> str:
+    several = len(heads) > 1
     looking = int((scores.given >= HARDLY).sum())
-    enough = f"{whom(looks)} {share(HARDLY, 1)} or more of"
+    given = [float(scores.given[each]) for each in heads]
+    gives = joined([fine(each) for each in given])
+    if len(heads) > MOST_NAMED:
+        gives = f"{fine(min(given))} to {fine(max(given))}"
+    this = f"{'they give' if several else 'it gives'} {gives}"
     if looking > 1:
-        among = f"the most of the {looking} heads that give {enough} their weight; this one gives"
+        among = f"the most of the {looking} heads that give {_enough(looks)} their weight; {this}"
     elif looking:
-        among = f"and is the only head that gives {enough} its weight:"
+        among = f"as the only head that gives {_enough(looks)} its weight; {this}"
     else:
-        among = f"the most of all; but no head gives {enough} its weight, this one"
-    pairs, total = int(scores.pairs[leader]), scores.total
+        among = f"the most of all, though no head gives {_enough(looks)} its weight; {this}"
+    pairs, total = int(scores.pairs[heads[0]]), scores.total
+    resolves = "each resolves" if several else "it resolves"
+    if few(total):
+        told = (
+            f"Here {names(heads)} {'resolve' if several else 'resolves'} {pairs} of only "
+            f"{plural(total, 'pair')}{_so_far(finished)} ("
+        )
+    else:
+        is_best = "are the best" if several else "is the best"
+        told = (
+            f"**{names(heads).capitalize()} {is_best}{_so_far(finished)}: {resolves} {pairs} of {total} "
+            f"pairs, {share(pairs, total)}** ("
+        )
     return (
-        f"**Head {name_of(leader)} resolves {pairs} of {total} pairs{so_far}, {share(pairs, total)}** "
-        f"({100 * CONFIDENCE:g} % interval {interval(pairs, total)}), {among} "
-        f"{fine(float(scores.given[leader]))}. Always the nearest noun: {share(nearest.pairs, 1)}."
+        f"{told}{100 * CONFIDENCE:g} % interval {interval(pairs, total)}), {among}. "
+        f"Always the nearest noun: {share(nearest.pairs, 1)}."
     )
 
 
-def _beside_a_coin(scores: Scores, leader: tuple[int, int], coin: Baseline) -> str:
-    right, turns, total = int(scores.pairs[leader]), int(scores.turns[leader]), scores.total
+def _beside_a_coin(scores: Scores, heads: Sequence[Head], coin: Baseline) -> str:
+    right, total = int(scores.pairs[heads[0]]), scores.total
     more = f"more, {share(coin.pairs, 1)}, only" if coin.pairs > right / total else share(coin.pairs, 1)
-    told = (
+    coins = (
         f"A coin for each sentence would resolve {more} because it changes sides in every second pair, half "
-        f"of the times the right way. Head {name_of(leader)} changes sides in "
+        "of the times the right way."
     )
-    if not turns:
-        return f"{told}none."
-    seldom = "only " if 2 * turns < total else ""
+    told, bold = [coins], "" if few(total) else "**"
+    for these in alike(scores, heads):
+        turns = int(scores.turns[these[0]])
+        seldom = "only " if 2 * turns < total else ""
+        change = "each change" if len(these) > 1 else "changes"
+        told.append(
+            f"{names(these).capitalize()} {change} sides in {seldom}{turns} of {total}, "
+            f"{bold}{plural(right, 'time')} the right way{bold}; blindly, it would be half. "
+            f"{luck(scores, these[0])}"
+        )
+    return " ".join(told)
+
+
+def _not_the_best(scores: Scores, others: Sequence[Head], looks: Looks, heads: Sequence[Head]) -> str:
+    """Why those that resolve as many pairs or more are not the best."""
+    most = int(scores.pairs[heads[0]]) if heads else 0
+    counts = [int(scores.pairs[each]) for each in others]
+    as_many = "as many" if max(counts) == most else "as many or more" if min(counts) == most else "more"
+    if len(others) > 1:
+        return (
+            f"{names(others).capitalize()} resolve {as_many}, but are not the best: none gives "
+            f"{_enough(looks)} its weight, so they hardly look there."
+        )
+    resolves = as_many if as_many == "as many" else str(counts[0])
     return (
-        f"{told}{seldom}{turns} of {total}, **{right} times the right way**; blindly, it would be half. "
-        f"{luck(scores, leader)}"
+        f"{names(others).capitalize()} resolves {resolves}, but is not the best: it gives {whom(looks)} only "
+        f"{fine(float(scores.given[others[0]]))} of its weight, so it hardly looks there."
     )
 
 
-def _resolves_most(scores: Scores, most: tuple[int, int], leader: tuple[int, int], looks: Looks) -> str:
-    resolved = int(scores.pairs[most])
-    told = "as many" if resolved == scores.pairs[leader] else f"{resolved}, the most of all"
-    return (
-        f"Head {name_of(most)} resolves {told}, but gives {whom(looks)} only "
-        f"{fine(float(scores.given[most]))} of its weight: it hardly looks there."
-    )
+def _enough(looks: Looks) -> str:
+    return f"{whom(looks)} {share(HARDLY, 1)} or more of"
+
+
+def _so_far(finished: bool) -> str:
+    return "" if finished else " so far"

@@ -6,11 +6,14 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.capture.catalogue import Trained
+from attnviz.commands.columns import plural
 from attnviz.heads import pronouns
 from attnviz.heads.pronouns import Looks, Verdicts
 from attnviz.translation.variants import VARIANTS
+from attnviz.ui.heads.pronouns import onward
+from attnviz.ui.heads.pronouns.best import HARDLY
 from attnviz.ui.heads.pronouns.choices import Chosen
-from attnviz.ui.heads.pronouns.figures import HARDLY, fine, interval, luck, share
+from attnviz.ui.heads.pronouns.figures import few, fine, interval, luck, share
 
 
 def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
@@ -25,18 +28,21 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
     turns = pairs + wrong
     st.header(f"Head {chosen.name}", anchor=False)
     st.markdown(
-        f"It resolves **{pairs} of {total} pairs, {share(pairs, total)}** ({100 * CONFIDENCE:g} % interval "
+        f"It resolves {_of_pairs(pairs, total)} ({100 * CONFIDENCE:g} % interval "
         f"{interval(pairs, total)}). Always the nearest noun: {share(nearest.pairs, 1)}; a coin for each "
-        f"sentence: {share(coin.pairs, 1)}. Sentence by sentence it is right in {sentences} of {2 * total}, "
-        f"**{share(sentences, 2 * total)}** ({interval(sentences, 2 * total)}); the nearest noun in "
+        f"sentence: {share(coin.pairs, 1)}. Sentence by sentence it is right in {sentences} of {2 * total}"
+        f"{_share_of_many(sentences, total, 2)}; the nearest noun in "
         f"{share(nearest.sentences, 1)}, a coin in {share(coin.sentences, 1)}."
     )
-    stays = f"In {total - turns} pairs it prefers the same noun, whatever the sentence says."
+    still = plural(total - turns, "pair") if total > turns else "no pair"
+    stays = f"In {still} it prefers the same noun, whatever the sentence says."
+    bold = "" if few(total) else "**"
     if turns:
         st.markdown(
-            f"{stays} In {turns} it changes sides: **{pairs} times the right way**, {wrong} times the wrong "
-            f"way; blindly, that would be half and half. {luck(scores, place)} It leans the right way in "
-            f"{leans} pairs, {share(leans, total)} ({interval(leans, total)}); moved at random, in half."
+            f"{stays} In {turns} it changes sides: {bold}{plural(pairs, 'time')} the right way{bold}, "
+            f"{wrong or 'never'} the wrong way; blindly, that would be half and half. "
+            f"{luck(scores, place)} It leans the right way in "
+            f"{plural(leans, 'pair')}{_share_of_many(leans, total)}; moved at random, in half."
         )
     else:
         st.markdown(stays)
@@ -50,20 +56,18 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
     st.markdown(
         ":small[A weight says what was read, not why. Whether this head matters, the next page tries out.]"
     )
-    _onward(chosen, found)
+    reading = found.pairs[0].readings[0]
+    onward.silence(chosen, reading.text, reading.pronoun, f"Silence head {chosen.name} and see what changes")
 
 
-def _onward(chosen: Chosen, found: Verdicts) -> None:
-    """The way to what the model does without this head, on the first pair's first sentence."""
-    st.page_link(
-        "pages/intervene.py",
-        label=f"Silence head {chosen.name} and see what changes",
-        icon=":material/volume_off:",
-        query_params={
-            "model": chosen.entry.name,
-            "text": found.pairs[0].readings[0].text,
-            "layer": str(chosen.layer + 1),
-            "head": str(chosen.head + 1),
-            "edits": f"{chosen.kind} {chosen.name}",
-        },
-    )
+def _of_pairs(right: int, total: int) -> str:
+    """How many pairs, and their share; of few, no share and no bold letters."""
+    if few(total):
+        return f"{right} of only {plural(total, 'pair')}"
+    return f"**{right} of {total} pairs, {share(right, total)}**"
+
+
+def _share_of_many(right: int, pairs: int, each: int = 1) -> str:
+    """The share of what each pair has so often, with its interval; of few pairs, nothing."""
+    total = pairs * each
+    return "" if few(pairs) else f", **{share(right, total)}** ({interval(right, total)})"

@@ -8,15 +8,16 @@ from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span
 from attnviz.capture import loading
 from attnviz.capture.given import Given
+from attnviz.commands.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.heads import pairs, pronouns
 from attnviz.heads.pairs import Pair
 from attnviz.heads.pronouns import Looks
-from attnviz.trace import Trace
+from attnviz.trace import Trace, head_name
 from attnviz.ui import caches, links, markdown
 from attnviz.ui.explore.sentences import ONE_CHANGED
 from attnviz.ui.heads import choosing
-from attnviz.ui.heads.pronouns import cases
+from attnviz.ui.heads.pronouns import onward
 from attnviz.ui.heads.pronouns.choices import Chosen
 from attnviz.ui.heads.pronouns.figures import fine, share
 
@@ -39,13 +40,15 @@ def draw(chosen: Chosen, looks: Looks) -> None:
 
 def _typed(chosen: Chosen) -> Pair:
     opening = pairs.bundled()[0].readings
-    if not (begun := _stands("text")):
+    if choosing.left_empty():
         st.session_state["text"], st.session_state["other"] = (reading.text for reading in opening)
     elif "other" not in st.session_state and not links.named("other"):
-        st.session_state["other"] = _partner(begun)
+        st.session_state["other"] = _partner(_stands("text"))
     one_column, other_column = st.columns(2)
     with one_column:
-        text = st.text_input("First sentence", key="text", bind="query-params")
+        text = st.text_input("First sentence", key="text", bind="query-params", on_change=choosing.edited)
+    if choosing.left_empty():
+        st.rerun()
     with other_column:
         other = st.text_input("Second sentence", key="other", bind="query-params", placeholder=ONE_CHANGED)
     if text.strip() and not other.strip():
@@ -133,11 +136,13 @@ def _verdict(chosen: Chosen, looks: Looks, pair: Pair) -> None:
             f"Meant is {meant}: {'right' if is_right else 'wrong'}."
         )
     verdict = "resolves this pair" if resolved[chosen.layer, chosen.head] else "does not resolve this pair"
-    heads = [f"{layer + 1}-{head + 1}" for layer, head in zip(*resolved.nonzero(), strict=True)]
+    heads = [head_name(layer, head) for layer, head in zip(*resolved.nonzero(), strict=True)]
     named = ", ".join(heads[:_MOST_NAMED]) + (" …" if len(heads) > _MOST_NAMED else "")
     st.markdown(
-        f"Head {chosen.name} **{verdict}**. {len(heads)} of {resolved.size} heads do"
-        f"{f': {named}' if heads else ''}. A coin for each sentence would resolve {share(1, 4)}: one pair "
-        "is an anecdote."
+        f"Head {chosen.name} **{verdict}**. Of {plural(resolved.size, 'head')}, {len(heads) or 'none'} "
+        f"{'do' if len(heads) > 1 else 'does'}{f': {named}' if heads else ''}. A coin for each sentence "
+        f"would resolve {share(1, 4)} of all pairs: one pair is an anecdote."
     )
-    cases.explore(chosen, pair, "Open your pair on Explore")
+    with st.container(horizontal=True):
+        fails = int(right[:, chosen.layer, chosen.head].argmin())
+        onward.pair(chosen, pair, pair.readings[fails], "Open your pair on Explore")

@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.heads.pairs import Pair
 from attnviz.heads.progress import Progress
 from attnviz.heads.pronouns import Looks, Verdicts
-from attnviz.ui.heads.pronouns import all_heads, asked, cases, choices, computing, one_head, own
+from attnviz.ui.heads.pronouns import all_heads, asked, cases, choices, computing, listing, one_head, own
 from attnviz.ui.heads.pronouns.choices import Chosen
 from attnviz.ui.heads.pronouns.computing import runs
 from attnviz.ui.heads.working import working
@@ -25,7 +25,7 @@ def draw(chosen: Chosen) -> None:
     overview = st.container()
     listed = st.container(border=True)
     with listed:
-        which = cases.choose()
+        which = listing.choose(chosen.name)
     latest = None
     if given:
         with overview:
@@ -61,5 +61,4 @@ def _read(chosen: Chosen, given: Sequence[Pair], looks: Looks) -> Progress[Verdi
         with right.container(border=True):
             one_head.draw(chosen, latest.found, looks)
         all_heads.by_chance(latest.found.scores(looks), looks)
-    all_heads.left_out(latest.found)
     return latest

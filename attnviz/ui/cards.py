@@ -1,0 +1,51 @@
+"""Cards side by side, each with a question and the way to the page that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+STYLE = """
+<style>
+[class*="st-key-cards-"] .stColumn { min-width: 17rem; }
+[class*="st-key-card-"] { position: relative; }
+[class*="st-key-card-"]:is(:hover, :focus-within) { border-color: rgb(99 102 241); }
+[class*="st-key-card-"] :is(a, :has(a)) { position: static; }
+[class*="st-key-card-"] a[data-testid]::after { content: ""; position: absolute; inset: 0; }
+[class*="st-key-card-"] a[data-testid] p { font-weight: 600; text-decoration: underline; }
+</style>
+"""
+"""A card is one large link; where there is less room, fewer stand in a row. The frame sends it."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One page, before it is opened.
+
+    Attributes:
+        name: of the page's file.
+        question: what the page answers.
+        summary: what one does there, in a sentence of Markdown.
+        label: what its link says.
+        icon: of its link.
+    """
+
+    name: str
+    question: str
+    summary: str
+    label: str
+    icon: str
+
+
+def draw(cards: Sequence[Card], in_a_row: int) -> None:
+    """Draw these cards, so many in a row where there is room."""
+    for row in range(0, len(cards), in_a_row):
+        shown = cards[row : row + in_a_row]
+        with st.container(key=f"cards-{shown[0].name}"):
+            for column, card in zip(st.columns(in_a_row), shown, strict=False):
+                with column.container(border=True, height="stretch", key=f"card-{card.name}"):
+                    st.subheader(card.question, anchor=False)
+                    st.markdown(card.summary)
+                    st.page_link(f"pages/{card.name}.py", label=card.label, icon=card.icon)

@@ -1,0 +1,36 @@
+/* browsing: the Back button and the links do what a visitor is used to, on every page. */
+
+(() => {
+  if (window.attnvizBrowsing) return;
+  window.attnvizBrowsing = true;
+
+  // Streamlit makes an entry in the browser's history for each parameter that the server adds to the address or
+  // takes out of it. What a visitor does is one entry: Back undoes one thing, and leaves a page at once.
+  let acted = false;
+  for (const act of ["pointerdown", "keydown", "click"]) {
+    window.addEventListener(act, () => (acted = true), { capture: true });
+  }
+  const push = history.pushState;
+  history.pushState = function (...entry) {
+    const add = acted ? push : history.replaceState;
+    acted = false;
+    return add.apply(this, entry);
+  };
+
+  // A link to the first page has an address that means the page on which it stands.
+  const mend = (event) => {
+    const link = event.target.closest?.("a[href]");
+    const address = link?.getAttribute("href");
+    if (address === "" || address?.startsWith("?")) link.setAttribute("href", `./${address}`);
+  };
+  for (const nearing of ["pointerover", "pointerdown", "focusin"]) {
+    window.addEventListener(nearing, mend, { capture: true });
+  }
+
+  // With one of these keys a link opens elsewhere, and this page stays.
+  const elsewhere = (event) => {
+    const held = event.ctrlKey || event.metaKey || event.shiftKey;
+    if (held && event.target.closest?.("a[href]")) event.stopPropagation();
+  };
+  window.addEventListener("click", elsewhere, { capture: true });
+})();
