@@ -71,6 +71,8 @@ def test_the_measures_of_a_token(page: Page, server: Server) -> None:
     most = int(np.argmax(others))
     told = f"moves it most: 1 − cosine of its output before and after is {others[most]:.2g}"
     expect(page.get_by_text(told)).to_be_visible()
+    expect(page.get_by_text("colour: how large, from 0 to the largest of its row")).to_be_visible()
+    expect(page.get_by_text("number: its rank, 1 is the largest")).to_be_visible()
     cell = cells(page, "Leaving it out").nth(most)
     expect(cell).to_have_text("1")
     cell.hover()

@@ -7,7 +7,8 @@ const LISTED = 6; // of what one looks at, by weight
 const LEAST = 0.005; // a weight below this has no line
 
 const FAR = [11, 21, 33]; // how far from it; a line leads to those that are not beside it
-const ROOM = 8; // pixels of the picture's width a point; with fewer, only what is told of has its name there
+const ROOM = 10; // pixels of the picture's width a point; with fewer, only what is told of has its name there,
+const MOST = 70; // and of more points than these
 const MARGIN = 18; // pixels between the frame and the outermost points, so that none lies on the frame
 const STRONG = 0.05; // a weight from which a key is told of by name
 const TOLD = 4; // at most so many of them
@@ -57,7 +58,8 @@ class PlaneDrawing extends Drawing {
   }
 
   get crowded() {
-    return this.data.lines.reduce((sum, { x }) => sum + x.length, 0) * ROOM > this.width;
+    const points = this.data.lines.reduce((sum, { x }) => sum + x.length, 0);
+    return points > Math.min(MOST, this.width / ROOM);
   }
 
   scales() {

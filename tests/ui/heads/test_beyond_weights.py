@@ -17,7 +17,7 @@ from attnviz.capture import catalogue, loading
 from attnviz.heads.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, rows
 from attnviz.ui.heads.beyond_weights.choices import Chosen
 from attnviz.ui.heads.beyond_weights.comparison import _finding, _number, work_of
-from attnviz.ui.heads.beyond_weights.explained import EXPLAINED
+from attnviz.ui.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.ui.heads.beyond_weights.numbers import csv_of
 from tests.ui.conftest import VisitPage
 from tests.ui.shown import charts, clean, sent, words
@@ -66,11 +66,12 @@ def test_the_picture_says_what_the_sentence_says(visit_page: VisitPage) -> None:
     for line, each in ((best, values[1]), (worst, values[2])):
         rho = f"{rank_correlation(each, values[0]):.2f}".replace("-", "−")
         assert line["agreement"] == rho
-    assert f"**{best['label']}** (ρ = {best['agreement']})" in told
+    assert f"{best['label']} (ρ = {best['agreement']})" in told
     assert "Two orders of 11 tokens that know nothing of each other reach ρ = 0.62, or its negative" in told
     assert "in about 1 of 21 cases" in told
     first = sum(line["ranks"][yardstick["ranks"].index(1)] == 1 for line in shown["lines"][1:])
     assert f"Of 10 measures, {first or 'none'} put" in told
+    assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
 
 
 @pytest.mark.parametrize("query", ["9 it", "2 dog", "3 did", "12 tired"])
@@ -82,18 +83,16 @@ def test_which_measures_beat_chance_is_said_in_plain_words(visit_page: VisitPage
     rhos = [rank_correlation(values, yardstick) for values in others]
     chance = by_chance(11)
     assert chance is not None
-    listed = [f"**{line['label']}** (ρ = {line['agreement']})" for line in shown["lines"][1:]]
+    listed = [f"{line['label']} (ρ = {line['agreement']})" for line in shown["lines"][1:]]
     beating = [name for name, rho in zip(listed, rhos, strict=True) if rho > chance.bound - 1e-6]
+    at_what = "chance at ordering the 11 tokens as leaving them out does"
     if beating:
         verb = "beats" if len(beating) == 1 else "beat"
-        assert f"**{len(beating)} of 10 measures {verb} chance:** {', '.join(beating)}." in told
+        assert f"**{len(beating)} of 10 measures {verb} {at_what}:** {', '.join(beating)}." in told
     else:
-        assert (
-            f"**No measure beats chance here.** Nearest to the order of leaving words out comes {listed[0]}."
-            in told
-        )
+        assert f"**No measure beats {at_what}.** Nearest comes {listed[0]}." in told
     reverse = [name for name, rho in zip(listed, rhos, strict=True) if rho < 1e-6 - chance.bound]
-    assert ("Nearer to the reverse order than chance" in told) == bool(reverse)
+    assert ("Beyond chance too, but towards the reverse order" in told) == bool(reverse)
     for name, line in zip(listed, shown["lines"][1:], strict=True):
         if line["key"] == HEAD_WEIGHTS and name not in [*beating, *reverse, listed[0]]:
             assert f"The weights of head 1-1 have ρ = {line['agreement']}." in told
@@ -106,11 +105,36 @@ def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(visit_page: 
     counted = chosen().counted(latest.found)
     ranked = rows(latest.found, 0, 1, counted)
     partly = replace(latest, done=latest.total - 1)
+    said = _finding(chosen(), partly, ranked, counted)
+    assert "Of 10 measures so far, " in said
     assert re.search(
-        r"measures so far beats? chance:|No measure beats chance here so far\.",
-        _finding(chosen(), partly, ranked, counted),
+        r"\*\*\d+ of 10 measures so far beats? chance at|\*\*No measure so far beats chance at", said
     )
     assert "so far" not in _finding(chosen(), latest, ranked, counted)
+
+
+def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said(
+    visit_page: VisitPage,
+) -> None:
+    opened(visit_page)
+    latest = work_of(chosen()).latest
+    assert latest is not None
+    counted = chosen().counted(latest.found)
+    yardstick, best, *others, last = rows(latest.found, 0, 1, counted)
+
+    def said(*agreements: float) -> str:
+        changed = [replace(row, agreement=rho) for row, rho in zip((best, last), agreements, strict=True)]
+        middle = [replace(row, agreement=0.1) for row in others]
+        return _finding(chosen(), latest, [yardstick, changed[0], *middle, changed[1]], counted)
+
+    names = [name_here(row.measure, "1-2") for row in (best, last)]
+    at_what = "chance at ordering the 11 tokens as leaving them out does"
+    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.60)." in said(0.6, 0.0)
+    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.64)." in said(0.64, -0.6)
+    assert "reverse order" not in said(0.64, -0.6)
+    reverse = f"Beyond chance too, but towards the reverse order: {names[1]} (ρ = −0.64)."
+    assert reverse in said(0.6, -0.64)
+    assert f"**No measure beats {at_what}.**" in said(0.6, -0.64)
 
 
 def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for(visit_page: VisitPage) -> None:
@@ -127,6 +151,7 @@ def test_a_measure_is_explained(visit_page: VisitPage) -> None:
     assert f"**Where it can mislead.** {EXPLAINED[ROLLOUT].misleads}" in words(app)
     assert sent(app, "measures")["chosen"] == ROLLOUT
     assert set(EXPLAINED) == set(MEASURES)
+    assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
 
 
 def test_all_heads_and_layers(visit_page: VisitPage) -> None:

@@ -1,6 +1,7 @@
 """The page of the plane without a browser: points and numbers against an independent computation."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,12 @@ import pytest
 
 import attnviz
 from attnviz.analysis.sentence import percent
-from attnviz.capture import allowed, loading
+from attnviz.analysis.shown import Shown
+from attnviz.capture import allowed, catalogue, loading
+from attnviz.capture.given import Given
 from attnviz.trace import Block
 from attnviz.ui import caches
+from attnviz.ui.heads.plane import Chosen, _finding, find
 from tests.capture.tiny import tiny
 from tests.ui.conftest import VisitPage
 from tests.ui.shown import clean, sent, words
@@ -100,6 +104,16 @@ def test_of_every_query_it_is_said_whether_the_plane_misleads(
         assert ("here can mislead" in says) == (keeps == "distances" and not case[0])
         assert ("but the plane leaves something out" in says) == (keeps != "distances" and not case[0])
     assert len(told) > 1
+
+
+def test_a_query_that_looks_at_hidden_tokens_only_has_no_largest_weight() -> None:
+    groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
+    entry, given = catalogue.entry("minilm"), Given(TIRED)
+    chosen = Chosen(entry, given, "encoder", 3, 1, "distances", False, groups, groups, IT)
+    found = find(chosen)
+    told = _finding(chosen, replace(found, allowed=np.zeros_like(found.allowed)))
+    assert told.startswith("`it` looks at hidden tokens only. The plane keeps **")
+    assert "largest weight" not in told
 
 
 def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitPage, block: Block) -> None:

@@ -127,25 +127,25 @@ def _agree(chosen: Chosen, rows: Sequence[Row], yardstick: Row, count: int, so_f
     beating = [row for row, reached in zip(others, far, strict=True) if reached and row.agreement > 0]
     reverse = [row for row, reached in zip(others, far, strict=True) if reached and row.agreement < 0]
     shown = beating or others[:1]
+    at_what = f"chance at ordering the {count} tokens as leaving them out does"
     if beating:
-        told += (
-            f"**{len(beating)} of {len(others)} measures{so_far} beat{'s' * (len(beating) == 1)} chance:** "
-        )
+        verb = "beats" if len(beating) == 1 else "beat"
+        told += f"**{len(beating)} of {len(others)} measures{so_far} {verb} {at_what}:** "
     else:
-        told += f"**No measure beats chance here{so_far}.** Nearest to the order of leaving words out comes "
+        told += f"**No measure{so_far} beats {at_what}.** Nearest comes "
     told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
     if head in others and head not in [*shown, *reverse]:
         told += f" The weights of head {chosen.head_name} have ρ = {_signed(head.agreement)}."
     if reverse:
-        told += f" Nearer to the reverse order than chance: {_listed(chosen, reverse)}."
+        told += f" Beyond chance too, but towards the reverse order: {_listed(chosen, reverse)}."
     return f"{told} {in_words(chance, count)} One sentence is an anecdote."
 
 
 def _listed(chosen: Chosen, rows: Sequence[Row]) -> str:
     """Measures by name, with their ρ, as Markdown."""
     return ", ".join(
-        f"**{name_here(row.measure, chosen.head_name)}** (ρ = {_signed(row.agreement)})" for row in rows
+        f"{name_here(row.measure, chosen.head_name)} (ρ = {_signed(row.agreement)})" for row in rows
     )
 
 
