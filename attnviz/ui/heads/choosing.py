@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -22,6 +24,10 @@ HERE = ("model", "kind", "text", "layer", "head", "query")
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 """A token of which one might ask, the first of these first."""
 
+STALE_SECONDS = 2.0
+"""For how long after a pick the boxes may still say what they said before it."""
+
+_PICKED = "the head that was picked"
 _EMPTIED = "the visitor emptied the sentence"
 _WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
@@ -70,6 +76,7 @@ def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
     opening = introduction(entry.name).head or (1, 1)
     layers = entry.layers_of(of_kind)
+    _keep_picked()
     layer_column, head_column = st.columns(2, wrap=False)
     with layer_column:
         layer = _number("Layer", "layer", layers, opening[0])
@@ -80,7 +87,32 @@ def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
 
 def open_head(layer: int, head: int) -> None:
     """Choose a head (from 0), from a picture or a button."""
+    before = _open()
     st.session_state["layer"], st.session_state["head"] = layer + 1, head + 1
+    st.session_state[_PICKED] = _Picked(before, _open(), time.monotonic())
+
+
+class _Picked(NamedTuple):
+    """A head that was picked, and the one that was open before it; both as layer and head, from 1."""
+
+    before: tuple[int | None, int | None]
+    now: tuple[int | None, int | None]
+    at: float
+
+
+def _open() -> tuple[int | None, int | None]:
+    return st.session_state.get("layer"), st.session_state.get("head")
+
+
+def _keep_picked() -> None:
+    """Pass over the values of a message that was on its way when a head was picked.
+
+    Where something is computed, the page asks for it every second, and sends with that all that its boxes
+    held: the head before, if it does not know of the pick yet.
+    """
+    picked: _Picked | None = st.session_state.get(_PICKED)
+    if picked and picked.before == _open() and time.monotonic() - picked.at < STALE_SECONDS:
+        st.session_state["layer"], st.session_state["head"] = picked.now
 
 
 def groups(entry: Entry, given: Given, of_kind: Kind) -> tuple[tuple[Group, ...], tuple[Group, ...]]:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attnviz.analysis.shown import Group, Shown
 from attnviz.capture import loading
 from attnviz.heads import pairs
 from attnviz.trace import Token
+from attnviz.ui.heads import choosing
 from attnviz.ui.heads.choosing import same_word
 from attnviz.ui.heads.pronouns import computing
 from attnviz.ui.work import Works
@@ -88,3 +90,35 @@ def test_another_text_begins_anew_with_its_pronoun(visit_page: VisitPage) -> Non
     assert app.session_state["query"] == "8 she"
     app.text_input(key="text").set_value("Cats like warm milk").run()
     assert app.session_state["query"] == "4 warm"
+
+
+def picking() -> None:
+    """A page with a picture of heads that one can pick."""
+    import streamlit as st
+
+    from attnviz.capture import catalogue
+    from attnviz.ui.heads import choosing
+
+    st.button("6-12", on_click=choosing.open_head, args=(5, 11))
+    st.write(choosing.head(catalogue.entry("minilm"), "encoder"))
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_a_message_from_before_a_pick_does_not_undo_it(monkeypatch: pytest.MonkeyPatch, stale: bool) -> None:
+    app = AppTest.from_function(picking).run()
+    before = [box.value for box in app.number_input]
+    app.button[0].click().run()
+    assert [box.value for box in app.number_input] == [6, 12]
+    if not stale:
+        monkeypatch.setattr(choosing, "STALE_SECONDS", 0.0)
+    for box, value in zip(app.number_input, before, strict=True):
+        box.set_value(value)
+    app.run()
+    assert [box.value for box in app.number_input] == ([6, 12] if stale else before)
+
+
+def test_after_a_pick_the_boxes_take_what_is_typed() -> None:
+    app = AppTest.from_function(picking).run()
+    app.button[0].click().run()
+    app.number_input[1].set_value(3).run()
+    assert [box.value for box in app.number_input] == [6, 3]
