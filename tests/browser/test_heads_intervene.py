@@ -87,6 +87,7 @@ def ranked(page: Page) -> None:
 
 def test_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/intervene")
+    expect(page).to_have_url(re.compile(r"text=The\+dog.*edits=encoder\+4-2"))  # all that a reload needs
     expected = turns(4, 2)
     bars = page.get_by_role("list", name="How far each token’s output turns").get_by_role("listitem")
     for bar, turned in zip(bars.all(), expected, strict=True):

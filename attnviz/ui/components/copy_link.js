@@ -29,7 +29,9 @@ class CopyLink {
     if (bare && data?.query) history.replaceState(history.state, "", `?${data.query}`);
     const [chosen, address] = [new URLSearchParams(data?.query), new URL(location.href)];
     const missing = (data?.always ?? []).filter((name) => chosen.has(name) && !address.searchParams.has(name));
-    missing.forEach((name) => address.searchParams.set(name, chosen.get(name)));
+    for (const name of missing) {
+      for (const value of chosen.getAll(name)) address.searchParams.append(name, value);
+    }
     if (missing.length) history.replaceState(history.state, "", address);
   }
 

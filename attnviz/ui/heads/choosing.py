@@ -54,10 +54,16 @@ def model() -> Entry:
     return caches.entry(choose_model())
 
 
-def sentence(entry: Entry, label: str = "Sentence") -> str:
+def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> str:
     """Draw the box for a sentence; return what stands in it, which the model can read.
 
     Where neither the visitor nor a link said anything, it is the model's first example.
+
+    Args:
+        entry: the model.
+        label: what the box is called.
+        alone: whether the page has no box for a second sentence. What stands in that box elsewhere then goes
+            when another first one is typed: it was no partner of that.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read it.
@@ -65,7 +71,8 @@ def sentence(entry: Entry, label: str = "Sentence") -> str:
     if left_empty():
         # Not as the widget's default: a default is left out of the link, and a sentence never should be.
         st.session_state["text"] = examples_of(entry.name, together=False)[0].text
-    text = st.text_input(label, key="text", bind="query-params", on_change=edited)
+    changed = _typed_alone if alone else edited
+    text = st.text_input(label, key="text", bind="query-params", on_change=changed)
     if left_empty():
         st.rerun()
     loading.tokens(entry.name, text)
@@ -206,3 +213,8 @@ def left_empty() -> bool:
 def edited() -> None:
     """Remember whether the visitor emptied the sentence's box: to be called when it was changed."""
     st.session_state[_EMPTIED] = not st.session_state["text"]
+
+
+def _typed_alone() -> None:
+    edited()
+    st.session_state.pop("other", None)

@@ -13,6 +13,9 @@ from attnviz.ui.components.copy_link import copy_link
 from attnviz.ui.explore.model_choice import offer_asked
 from attnviz.ui.heads.contents import TOOLS
 
+_ALWAYS = ("text", "other", "edits")
+"""What a page fills in where nobody said anything; once in the address, it is the same for all who open it."""
+
 
 @contextmanager
 def tool(name: str, parameters: Sequence[str]) -> Iterator[None]:
@@ -39,7 +42,7 @@ def tool(name: str, parameters: Sequence[str]) -> Iterator[None]:
         st.error(markdown.plain(str(error)), icon=":material/edit:")
     given = links.given(parameters)
     with link:
-        copy_link("link", given)
+        copy_link("link", given, always=[name for name in _ALWAYS if given.get(name)])
     with notices:
         links.draw(given)
         offer_asked(given)

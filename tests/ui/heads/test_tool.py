@@ -1,10 +1,12 @@
 """What all pages about heads at work share: the model, the sentence, a link, and the way to each other."""
 
+from urllib.parse import parse_qs
+
 import pytest
 
 from attnviz.ui.heads.contents import TOOLS
 from tests.ui.conftest import VisitPage
-from tests.ui.shown import clean
+from tests.ui.shown import clean, sent
 
 NAMES = [tool.name for tool in TOOLS]
 
@@ -39,3 +41,34 @@ def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box(visit_page: V
     assert app.error[0].value
     assert app.text_input(key="text").value == text
     assert app.title[0].value
+
+
+@pytest.mark.parametrize(
+    ("page", "named"),
+    [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("plane", ["text"])],
+)
+def test_the_address_names_what_the_page_filled_in(
+    visit_page: VisitPage, page: str, named: list[str]
+) -> None:
+    app = visit_page(page)
+    clean(app)
+    link = sent(app, "copy_link")
+    assert link["always"] == named
+    assert set(named) <= set(parse_qs(link["query"]))
+
+
+def test_what_is_emptied_is_not_named(visit_page: VisitPage) -> None:
+    app = visit_page("intervene")
+    app.multiselect(key="edits").set_value([]).run()
+    assert sent(app, "copy_link")["always"] == ["text"]
+    again = visit_page("intervene", text=app.session_state["text"])
+    assert again.session_state["edits"] == []
+
+
+def test_an_own_sentence_does_not_meet_the_partner_of_another(visit_page: VisitPage) -> None:
+    app = visit_page("compare")
+    assert app.session_state["other"]
+    app.switch_page("pages/plane.py").run()
+    app.text_input(key="text").set_value("The old sailor slept.").run()
+    app.switch_page("pages/compare.py").run()
+    assert (app.session_state["text"], app.session_state["other"]) == ("The old sailor slept.", "")

@@ -110,7 +110,7 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | No
     with pills:
         _examples(offered, current)
     with first:
-        text = choosing.sentence(entry, "First sentence")
+        text = choosing.sentence(entry, "First sentence", alone=False)
     if _partner(offered):
         # The way back in the browser empties a box of which the address says nothing, whatever stood there.
         st.rerun()

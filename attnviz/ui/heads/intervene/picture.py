@@ -37,7 +37,8 @@ def draw(chosen: Chosen) -> None:
         return
     if not after.any():
         st.markdown(
-            "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token."
+            "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token. "
+            "The picture shows it unchanged."
         )
         _picture("before", chosen, before, f"Head {name}, unchanged")
         return

@@ -109,7 +109,7 @@ def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -
     st.markdown(
         f"{names(best).capitalize()} {'each find' if len(best) > 1 else 'finds'} {_found(most, total)}; "
         f"{_offset(offset)}, always: {short(by_offset, total)}. Of {hits.size} heads, {better or 'none'} "
-        f"{'do' if better > 1 else 'does'} better than that. "
+        f"{'do' if better > 1 else 'does'} better than always {_offset(offset)}. "
         f"Head {chosen.name}: {short(int(hits[chosen.layer, chosen.head]), total)}."
     )
     high = max(float(hits.max()) / total, by_offset / total)
