@@ -14,7 +14,7 @@ from attnviz.ui.explore.model_choice import offer_asked
 from attnviz.ui.heads.contents import TOOLS
 
 _ALWAYS = ("text", "other", "edits")
-"""What a page fills in where nobody said anything; once in the address, it is the same for all who open it."""
+"""What a page fills in where nobody said anything; in its address, it is the same for all who open that."""
 
 
 @contextmanager
