@@ -67,3 +67,8 @@ def share(part: float, total: int) -> str:
 def plural(number: int, thing: str) -> str:
     """So many of a thing: "1 line", "1,204 lines"."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """A list as a sentence has it: "a, b and c"; "" of nothing."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.analysis.tally import NAMES, RULES, Rule
 from attnviz.capture.catalogue import Entry
-from attnviz.trace import Kind
+from attnviz.trace import Kind, head_name
 from attnviz.ui.heads import choosing
 
 PARAMETERS = ("rule",)
@@ -33,17 +33,12 @@ class Chosen:
     @property
     def name(self) -> str:
         """The head's: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name(self.layer, self.head)
 
 
 def first_kind(entry: Entry) -> Kind:
     """The attention that is looked at: an encoder's, where there is one."""
     return entry.kinds[0]
-
-
-def stamp(entry: Entry) -> str:
-    """A part of what is computed's name: another one as soon as the model's files have changed."""
-    return entry.stamp
 
 
 def choose(entry: Entry) -> Chosen:

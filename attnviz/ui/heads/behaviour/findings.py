@@ -17,9 +17,10 @@ from attnviz.capture.catalogue import Entry
 from attnviz.capture.given import Given
 from attnviz.commands.columns import plural
 from attnviz.heads.corpus import Found
+from attnviz.trace import head_name
 from attnviz.ui import caches
 from attnviz.ui.examples import examples_of
-from attnviz.ui.heads.behaviour.choices import first_kind, stamp
+from attnviz.ui.heads.behaviour.choices import first_kind
 from attnviz.ui.heads.behaviour.words import Special
 
 GROUPS = 5
@@ -75,7 +76,7 @@ class Findings:
     @property
     def names(self) -> list[str]:
         """What the heads are called, layer by layer: "1-1", "1-2", and so on."""
-        return [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(self.tally.shape)]
+        return [head_name(layer, head) for layer, head in np.ndindex(self.tally.shape)]
 
 
 def of_sentence(entry: Entry, text: str) -> Findings:
@@ -84,7 +85,7 @@ def of_sentence(entry: Entry, text: str) -> Findings:
     Raises:
         AttnvizError: the model cannot read it.
     """
-    return _of_sentence(entry.name, stamp(entry), text)
+    return _of_sentence(entry.name, entry.stamp, text)
 
 
 def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
@@ -93,7 +94,7 @@ def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
     Raises:
         AttnvizError: the model cannot read them.
     """
-    return _shapes_of_pair(entry.name, stamp(entry), text, second)
+    return _shapes_of_pair(entry.name, entry.stamp, text, second)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

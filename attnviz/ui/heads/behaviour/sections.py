@@ -11,7 +11,7 @@ from attnviz.heads.corpus import Corpus, Found, over
 from attnviz.heads.progress import Progress
 from attnviz.ui import links, markdown
 from attnviz.ui.heads.behaviour import alike, choices, rules, shapes, table
-from attnviz.ui.heads.behaviour.choices import Chosen, first_kind, stamp
+from attnviz.ui.heads.behaviour.choices import Chosen, first_kind
 from attnviz.ui.heads.behaviour.findings import Findings, of_many, of_sentence
 from attnviz.ui.heads.choosing import HERE
 from attnviz.ui.heads.working import working
@@ -34,7 +34,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
-    key = "behaviour", name, stamp(entry), corpus.key
+    key = "behaviour", name, entry.stamp, corpus.key
     work = SERVER.find(key, lambda: over(corpus, name, measures))
     drawn: dict[str, object] = {}
 

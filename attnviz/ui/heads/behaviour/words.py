@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attnviz.analysis.tally import Rule
+from attnviz.commands.columns import joined
 from attnviz.trace import Token
 from attnviz.ui import markdown
 
@@ -84,23 +85,18 @@ def in_short(rule: Rule, special: Special) -> str:
 
 def in_full(rule: Rule, special: Special) -> str:
     """How the rule treats special tokens, and what else decides its numbers; as Markdown."""
-    names = _and([name for name in (special.markdown.first, *special.markdown.separators) if name])
+    names = joined([name for name in (special.markdown.first, *special.markdown.separators) if name])
     told = _IN_FULL.get(rule.name, "")
     if rule.name in _RESTING:
         told += "Such a token is often a place to rest: a look at it may do little (Clark et al. 2019). "
         return told + (f"Not counted: what is looked at by {names}. " if names else "")
     if not names:
         return told
-    telling = _and(["*first*"] * bool(special.first) + ["*separator*"] * bool(special.separators))
+    telling = joined(["*first*"] * bool(special.first) + ["*separator*"] * bool(special.separators))
     return (
         f"{told}Left out: {names}; the rest counts as 100 %. What a head gives there is told by {telling}. "
     )
 
 
 def _separators(special: Special) -> str:
-    return _and(special.separators) if special.separators else "special tokens behind the first"
-
-
-def _and(names: Sequence[str]) -> str:
-    """Names as a sentence has them: "a, b and c"; "" of none."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return joined(special.separators) if special.separators else "special tokens behind the first"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.spans import Span
+from attnviz.commands.columns import joined
 from attnviz.heads.pronouns import Looks, Scores
 from attnviz.trace import head_name
 from attnviz.ui import markdown
@@ -67,12 +68,6 @@ def numbers(heads: Sequence[tuple[int, int]]) -> str:
     named = [head_name(*each) for each in heads[:MOST_NAMED]]
     more = len(heads) - len(named)
     return joined([*named, *([f"{more} more"] if more else [])])
-
-
-def joined(parts: Sequence[str]) -> str:
-    """A list as a sentence has it: "a, b and c"."""
-    *before, last = parts
-    return f"{', '.join(before)} and {last}" if before else last
 
 
 def whom(looks: Looks) -> str:

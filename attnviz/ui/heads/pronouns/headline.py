@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.analysis.intervals import CONFIDENCE
-from attnviz.commands.columns import plural
+from attnviz.commands.columns import joined, plural
 from attnviz.heads.pronouns import Baseline, Looks, Scores, Verdicts
 from attnviz.ui import markdown
 from attnviz.ui.heads.pronouns.best import HARDLY, Head, alike, best
@@ -14,7 +14,6 @@ from attnviz.ui.heads.pronouns.figures import (
     few,
     fine,
     interval,
-    joined,
     luck,
     names,
     share,
