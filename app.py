@@ -1,6 +1,6 @@
 """The frame around every page: settings, navigation, and the model that loads behind the first picture."""
 
-from attnviz.ui import frame, warm_up
+from attnviz.app import frame, warm_up
 
 frame.configure()
 page = frame.navigation()

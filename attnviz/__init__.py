@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnviz.capture import catalogue, loading
+from attnviz.capture import loading
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.predictions import Candidate, Prediction
 from attnviz.errors import (
@@ -25,10 +25,11 @@ from attnviz.errors import (
     UnreadableText,
     WrongSetting,
 )
-from attnviz.report.notebook import Figure, show
-from attnviz.tables import links_table, tokens_table, weights_table
+from attnviz.export.report.notebook import Figure, show
+from attnviz.export.tables import links_table, tokens_table, weights_table
+from attnviz.interventions.edit import Edit
+from attnviz.models import catalogue
 from attnviz.trace import Block, Token, Trace
-from attnviz.translation.edit import Edit
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture

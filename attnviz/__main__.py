@@ -11,23 +11,23 @@ import sys
 from collections.abc import Sequence
 
 from attnviz.analysis.shown import visible_text
-from attnviz.capture import allowed
 from attnviz.errors import AttnvizError
+from attnviz.models import allowed
 
 # Each adds its commands by `add_command(commands)`, and imports what is slow to import only to run them.
 WITH_COMMANDS = (
-    "attnviz.commands.trace",
-    "attnviz.commands.report",
-    "attnviz.commands.models",
-    "attnviz.commands.heads",
-    "attnviz.commands.pronouns",
-    "attnviz.commands.relations",
-    "attnviz.commands.corpus",
-    "attnviz.commands.train",
-    "attnviz.commands.measure",
-    "attnviz.translation.live",
-    "attnviz.translation.learning",
-    "attnviz.translation.distance",
+    "attnviz.cli.trace",
+    "attnviz.cli.report",
+    "attnviz.cli.models",
+    "attnviz.cli.heads",
+    "attnviz.cli.pronouns",
+    "attnviz.cli.relations",
+    "attnviz.cli.corpus",
+    "attnviz.cli.train",
+    "attnviz.cli.measure",
+    "attnviz.trained.translator.live",
+    "attnviz.trained.translator.learning",
+    "attnviz.trained.translator.distance",
 )
 
 BROKEN_OFF = 130

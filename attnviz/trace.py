@@ -249,9 +249,9 @@ class Trace:
             InvalidTrace: the trace is too large for a file.
             OSError: the file cannot be written.
         """
-        from attnviz import trace_file
+        from attnviz import trace_io
 
-        trace_file.write(self, file)
+        trace_io.write(self, file)
 
     @staticmethod
     def load(file: str | PathLike[str] | IO[bytes]) -> Trace:
@@ -264,9 +264,9 @@ class Trace:
             InvalidTrace: it is no trace, of another version, damaged, or too large; the message says which.
             OSError: the file cannot be opened.
         """
-        from attnviz import trace_file
+        from attnviz import trace_io
 
-        return trace_file.read(file)
+        return trace_io.read(file)
 
 
 def _sizes(block: Block) -> str:

@@ -33,9 +33,9 @@ from playwright.sync_api import Route
 from playwright.sync_api import TimeoutError as TooSlow
 
 from attnviz.analysis.picture import sequential, thumbnails
+from attnviz.app.components import atlas, store
 from attnviz.capture import loading
 from attnviz.trace import Floats
-from attnviz.ui.components import atlas, store
 from attnviz.widgets import code
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from transformers import AutoModel, BertConfig, PreTrainedModel
 
-from attnviz.capture import catalogue
 from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
 from attnviz.capture.recorder import IMPLEMENTATION
+from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Token
 
 TARGET = 1.15

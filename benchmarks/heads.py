@@ -24,12 +24,13 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.analysis.tally import RULES, Tally, tally
-from attnviz.capture import catalogue, loading
-from attnviz.heads import behaviour
-from attnviz.heads.corpus import PART, Corpus, Engine, Found, Part, count, locally, over
-from attnviz.heads.on_ray import on_ray
-from attnviz.translation import splits
-from attnviz.translation.grammar import written
+from attnviz.capture import loading
+from attnviz.experiments import behaviour
+from attnviz.experiments.corpus import PART, Corpus, Engine, Found, Part, count, locally, over
+from attnviz.experiments.on_ray import on_ray
+from attnviz.models import catalogue
+from attnviz.trained.translator import splits
+from attnviz.trained.translator.grammar import written
 
 SENTENCES = 10_000
 MODEL = "minilm"

@@ -12,7 +12,7 @@ from functools import partial
 
 from playwright.sync_api import Browser, Page
 
-from attnviz.ui.learn.contents import LESSONS
+from attnviz.app.learn.contents import LESSONS
 from benchmarks.browser import launched, visitor
 from benchmarks.page import Visit, fresh_server, milliseconds
 from benchmarks.report import Report

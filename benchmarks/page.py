@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from attnviz.ui.examples import OPENING
+from attnviz.app.examples import OPENING
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report
 from benchmarks.texts import text_of

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from attnviz.capture import loading
-from attnviz.report import page
+from attnviz.export.report import page
 from benchmarks.all_heads import LONGEST_MS, ON_SCREEN, Rival, bertviz, draw, measure
 from benchmarks.report import Report
 from benchmarks.texts import text_of

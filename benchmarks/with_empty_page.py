@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.ui import frame, warm_up
+from attnviz.app import frame, warm_up
 
 ROOT = Path(__file__).parents[1]
 

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnviz.ui import frame
-from attnviz.ui.about import limits, models, reading_a_picture, what_a_weight_says
+from attnviz.app import frame
+from attnviz.app.about import limits, models, reading_a_picture, what_a_weight_says
 
 frame.require()
 with st.container(width=800):

@@ -1,9 +1,9 @@
 """What does each head do, on one sentence and on many?"""
 
-from attnviz.ui import frame
-from attnviz.ui.heads import choosing
-from attnviz.ui.heads.behaviour import choices, sections, shapes, texts
-from attnviz.ui.heads.tool import tool
+from attnviz.app import frame
+from attnviz.app.heads import choosing
+from attnviz.app.heads.behaviour import choices, sections, shapes, texts
+from attnviz.app.heads.tool import tool
 
 frame.require()
 with tool("behaviour", (*choosing.HERE, *texts.PARAMETERS, *choices.PARAMETERS, *shapes.PARAMETERS)):

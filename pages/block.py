@@ -1,24 +1,24 @@
 """What happens inside a block? One token's vector, from station to station and from layer to layer."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import block
-from attnviz.ui.learn.lesson import lesson
-from attnviz.ui.learn.sentence import sentence
+from attnviz.app import frame
+from attnviz.app.learn.block import sections
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.sentence import sentence
 
 frame.require()
-with lesson("block", block.PARAMETERS) as places:
+with lesson("block", sections.PARAMETERS) as places:
     with places.controls:
         text = sentence()
     with places.picture:
-        chosen = block.choose(text)
-        block.picture(chosen)
+        chosen = sections.choose(text)
+        sections.picture(chosen)
     with places.question:
-        block.question(chosen)
+        sections.question(chosen)
     with places.text:
-        block.text(chosen)
+        sections.text(chosen)
     with places.more:
-        block.more(chosen)
+        sections.more(chosen)
     with places.code:
-        block.code()
+        sections.code()
     with places.limits:
-        block.limits(chosen)
+        sections.limits(chosen)

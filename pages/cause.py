@@ -1,29 +1,29 @@
 """Is the picture the cause? One arrow is dragged elsewhere, and the model translates again."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import cause, cause_choices, causes_tried
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.cause import choices, sections, tried
+from attnviz.app.learn.lesson import lesson
 
 frame.require()
-with lesson("cause", cause_choices.PARAMETERS) as places:
+with lesson("cause", choices.PARAMETERS) as places:
     with places.controls:
-        sentence, model, beside = cause_choices.choose_sentence()
+        sentence, model, beside = choices.choose_sentence()
     with places.text:
         prose = places.text.container()
-        changes = cause_choices.choose_changes()
+        changes = choices.choose_changes()
     with beside:
-        chosen = cause_choices.choose(sentence, model, changes)
+        chosen = choices.choose(sentence, model, changes)
     with places.question:
-        cause.question(chosen)
+        sections.question(chosen)
     with places.picture:
-        cause.picture(chosen)
+        sections.picture(chosen)
     with prose:
-        cause.text(chosen)
+        sections.text(chosen)
     with places.more:
-        causes_tried.beside(chosen)
-        causes_tried.tried(chosen)
-        causes_tried.many()
+        tried.beside(chosen)
+        tried.tried(chosen)
+        tried.many()
     with places.code:
-        cause.code()
+        sections.code()
     with places.limits:
-        cause.limits()
+        sections.limits()

@@ -1,8 +1,8 @@
 """What changes between two sentences, or two models?"""
 
-from attnviz.ui import frame
-from attnviz.ui.heads.compare import choices, explained, two_models, two_sentences
-from attnviz.ui.heads.tool import tool
+from attnviz.app import frame
+from attnviz.app.heads.compare import choices, explained, two_models, two_sentences
+from attnviz.app.heads.tool import tool
 
 frame.require()
 with tool("compare", choices.PARAMETERS):

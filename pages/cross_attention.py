@@ -1,26 +1,26 @@
 """How does one sequence read another? Two texts of the visitor's, and who reads what in them."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import cross_attention
-from attnviz.ui.learn.lesson import lesson
-from attnviz.ui.learn.trained_cross_attention import trained
+from attnviz.app import frame
+from attnviz.app.learn.cross_attention import sections
+from attnviz.app.learn.cross_attention.trained import trained
+from attnviz.app.learn.lesson import lesson
 
 frame.require()
-with lesson("cross_attention", cross_attention.PARAMETERS) as places:
+with lesson("cross_attention", sections.PARAMETERS) as places:
     with places.controls:
-        texts = cross_attention.choose_texts()
+        texts = sections.choose_texts()
     with places.picture:
-        reading = cross_attention.choose(*texts)
+        reading = sections.choose(*texts)
     with places.question:
-        cross_attention.question(reading)
+        sections.question(reading)
     with places.picture:
-        cross_attention.picture(reading)
+        sections.picture(reading)
     with places.text:
-        cross_attention.text(reading)
+        sections.text(reading)
     with places.more:
-        cross_attention.more(reading)
+        sections.more(reading)
         trained()
     with places.code:
-        cross_attention.code()
+        sections.code()
     with places.limits:
-        cross_attention.limits()
+        sections.limits()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnviz.ui import frame, links
-from attnviz.ui.explore import (
+from attnviz.app import frame, links
+from attnviz.app.explore import (
     all_heads,
     attention,
     choices,

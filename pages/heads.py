@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnviz.ui import frame, links
-from attnviz.ui.heads import contents
+from attnviz.app import frame, links
+from attnviz.app.heads import contents
 
 frame.require()
 links.remember()

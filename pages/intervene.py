@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from attnviz.app import frame
+from attnviz.app.heads import choosing
+from attnviz.app.heads.intervene import choices, effect, limits, mending, outputs, picture, ranking, together
+from attnviz.app.heads.tool import tool
 from attnviz.capture.given import Given
-from attnviz.ui import frame
-from attnviz.ui.heads import choosing
-from attnviz.ui.heads.intervene import choices, effect, limits, mending, outputs, picture, ranking, together
-from attnviz.ui.heads.tool import tool
 
 frame.require()
 mending.drop_what_is_no_edit()

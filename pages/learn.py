@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnviz.ui import frame, links
-from attnviz.ui.learn.contents import about_attention, about_the_translator
+from attnviz.app import frame, links
+from attnviz.app.learn.contents import about_attention, about_the_translator
 
 frame.require()
 links.remember()

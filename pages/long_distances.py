@@ -1,23 +1,23 @@
 """Why attention, and not memory? Stretch a sentence, and see who loses it."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import long_distances
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.long_distances import sections
 
 frame.require()
-with lesson("long_distances", long_distances.PARAMETERS) as places:
+with lesson("long_distances", sections.PARAMETERS) as places:
     with places.more:
-        found = long_distances.measured()
-        long_distances.measures(found)
+        found = sections.measured()
+        sections.measures(found)
     with places.question:
-        long_distances.question(found)
+        sections.question(found)
     with places.text:
-        long_distances.text(found)
+        sections.text(found)
     with places.code:
-        long_distances.code()
+        sections.code()
     with places.limits:
-        long_distances.limits(found)
+        sections.limits(found)
     with places.controls:
-        text, seed = long_distances.choose()
+        text, seed = sections.choose()
     with places.picture:
-        long_distances.picture(long_distances.stretch(text, seed), found)
+        sections.picture(sections.stretch(text, seed), found)

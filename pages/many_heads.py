@@ -1,22 +1,22 @@
 """Why many heads? Each adds its own share to the output, and together they cost no more than one."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import many_heads
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.many_heads import sections
 
 frame.require()
-with lesson("many_heads", many_heads.PARAMETERS) as places:
+with lesson("many_heads", sections.PARAMETERS) as places:
     with places.controls:
-        chosen = many_heads.choose()
+        chosen = sections.choose()
     with places.question:
-        many_heads.question(chosen)
+        sections.question(chosen)
     with places.picture:
-        heads = many_heads.picture(chosen)
+        heads = sections.picture(chosen)
     with places.text:
-        many_heads.text(chosen, heads)
+        sections.text(chosen, heads)
     with places.more:
-        many_heads.more(chosen)
+        sections.more(chosen)
     with places.code:
-        many_heads.code()
+        sections.code()
     with places.limits:
-        many_heads.limits(chosen)
+        sections.limits(chosen)

@@ -1,25 +1,26 @@
 """Who may look at whom? A mask decides: here you draw it, and see those of your model."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import in_your_model, masks, own_masks, reach
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn import in_your_model
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.masks import own_masks, reach, sections
 
 frame.require()
-parameters = [*masks.PARAMETERS, *reach.PARAMETERS]
+parameters = [*sections.PARAMETERS, *reach.PARAMETERS]
 with lesson("masks", parameters) as places:
     with places.controls:
-        chosen = masks.choose()
+        chosen = sections.choose()
     with places.question:
-        masks.question(chosen)
+        sections.question(chosen)
     with places.text:
-        drawn_as_text = masks.text(chosen)
+        drawn_as_text = sections.text(chosen)
     with places.picture:
-        masks.picture(chosen, drawn_as_text)
+        sections.picture(chosen, drawn_as_text)
     with places.more:
         reach.draw(chosen.text)
         own_masks.draw(chosen.text)
         parameters += in_your_model.parameters()
     with places.code:
-        masks.code()
+        sections.code()
     with places.limits:
-        masks.limits()
+        sections.limits()

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from attnviz.capture import allowed
-from attnviz.ui import frame, links
-from attnviz.ui.models import families, here, own, running
+from attnviz.app import frame, links
+from attnviz.app.models import families, here, own, running
+from attnviz.models import allowed
 
 frame.require()
 links.remember()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnviz.ui import frame, links
-from attnviz.ui.pictures import choosing, looking, saving
+from attnviz.app import frame, links
+from attnviz.app.pictures import choosing, looking, saving
 
 frame.require()
 links.remember()

@@ -1,13 +1,13 @@
 """Where do a head's queries and keys meet?"""
 
-from attnviz.ui import frame
-from attnviz.ui.heads import plane
-from attnviz.ui.heads.tool import tool
+from attnviz.app import frame
+from attnviz.app.heads.plane import sections
+from attnviz.app.heads.tool import tool
 
 frame.require()
-with tool("plane", plane.PARAMETERS):
-    chosen = plane.choose()
-    found = plane.find(chosen)
-    plane.picture(chosen, found)
-    plane.trust(chosen, found)
-    plane.lost(chosen, found)
+with tool("plane", sections.PARAMETERS):
+    chosen = sections.choose()
+    found = sections.find(chosen)
+    sections.picture(chosen, found)
+    sections.trust(chosen, found)
+    sections.lost(chosen, found)

@@ -1,25 +1,26 @@
 """How does attention know the order? Shuffle the words; then four ways to tell it, and your model's own."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import in_your_model, own_positions, position_kinds, positions
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn import in_your_model
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.positions import own_positions, position_kinds, sections
 
 frame.require()
-parameters = [*positions.PARAMETERS, *position_kinds.PARAMETERS]
+parameters = [*sections.PARAMETERS, *position_kinds.PARAMETERS]
 with lesson("positions", parameters) as places:
     with places.controls:
-        chosen = positions.choose()
+        chosen = sections.choose()
     with places.question:
-        positions.question(chosen)
+        sections.question(chosen)
     with places.picture:
-        read = positions.picture(chosen)
+        read = sections.picture(chosen)
     with places.text:
-        positions.text(read)
+        sections.text(read)
     with places.more:
         position_kinds.draw(chosen.text, chosen.word)
         own_positions.draw(chosen.text)
         parameters += in_your_model.parameters()
     with places.code:
-        positions.code()
+        sections.code()
     with places.limits:
-        positions.limits()
+        sections.limits()

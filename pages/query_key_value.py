@@ -1,22 +1,22 @@
 """What are query, key and value? Six steps for one token, each with its real matrices."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import query_key_value
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.query_key_value import sections
 
 frame.require()
-with lesson("query_key_value", query_key_value.PARAMETERS) as places:
+with lesson("query_key_value", sections.PARAMETERS) as places:
     with places.controls:
-        chosen = query_key_value.choose()
+        chosen = sections.choose()
     with places.question:
-        query_key_value.question(chosen)
+        sections.question(chosen)
     with places.picture:
-        query_key_value.picture(chosen)
+        sections.picture(chosen)
     with places.text:
-        query_key_value.text(chosen)
+        sections.text(chosen)
     with places.more:
-        query_key_value.more(chosen)
+        sections.more(chosen)
     with places.code:
-        query_key_value.code(chosen)
+        sections.code(chosen)
     with places.limits:
-        query_key_value.limits(chosen)
+        sections.limits(chosen)

@@ -1,27 +1,27 @@
 """Why are the scores divided by √d? Random numbers show it, and a real head."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import scale
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.scale import sections
 
 frame.require()
-with lesson("scale", scale.PARAMETERS) as places:
+with lesson("scale", sections.PARAMETERS) as places:
     learning, real = places.more.container(), places.more.container()
     with real:
-        head = scale.choose()
+        head = sections.choose()
     with places.picture:
-        drawn = scale.draw()
+        drawn = sections.draw()
     with places.question:
-        scale.question()
+        sections.question()
     with places.picture:
-        scale.picture(drawn)
+        sections.picture(drawn)
     with places.text:
-        scale.text()
+        sections.text()
     with learning:
-        scale.learning(drawn)
+        sections.learning(drawn)
     with real:
-        scale.real(head)
+        sections.real(head)
     with places.code:
-        scale.code()
+        sections.code()
     with places.limits:
-        scale.limits()
+        sections.limits()

@@ -1,22 +1,22 @@
 """Where do the weights come from? From a training, to be watched step by step, and to be run here."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import train_it_live, watch_it_learn
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.watch_it_learn import sections, train_it_live
 
 frame.require()
-with lesson("watch_it_learn", (*watch_it_learn.PARAMETERS, *train_it_live.PARAMETERS)) as places:
+with lesson("watch_it_learn", (*sections.PARAMETERS, *train_it_live.PARAMETERS)) as places:
     with places.controls:
-        chosen = watch_it_learn.choose()
+        chosen = sections.choose()
     with places.question:
-        watch_it_learn.question(chosen)
+        sections.question(chosen)
     with places.picture:
-        watch_it_learn.picture(chosen)
+        sections.picture(chosen)
     with places.text:
-        watch_it_learn.text(chosen)
+        sections.text(chosen)
     with places.more:
         train_it_live.train(chosen.number, chosen.head)
     with places.code:
-        watch_it_learn.code()
+        sections.code()
     with places.limits:
-        watch_it_learn.limits(chosen)
+        sections.limits(chosen)

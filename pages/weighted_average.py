@@ -1,23 +1,23 @@
 """What is attention? A weighted average of the sentence: choose how it is weighed, and see the sum."""
 
-from attnviz.ui import frame
-from attnviz.ui.learn import weighted_average
-from attnviz.ui.learn.lesson import lesson
+from attnviz.app import frame
+from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.weighted_average import sections
 
 frame.require()
-with lesson("weighted_average", weighted_average.PARAMETERS) as places:
+with lesson("weighted_average", sections.PARAMETERS) as places:
     with places.controls:
-        chosen = weighted_average.choose()
+        chosen = sections.choose()
     with places.question:
-        weighted_average.question(chosen)
+        sections.question(chosen)
     with places.picture:
-        chosen = weighted_average.choose_average(chosen)
-        weighted_average.picture(chosen)
+        chosen = sections.choose_average(chosen)
+        sections.picture(chosen)
     with places.text:
-        weighted_average.text(chosen)
+        sections.text(chosen)
     with places.more:
-        weighted_average.more(chosen)
+        sections.more(chosen)
     with places.code:
-        weighted_average.code()
+        sections.code()
     with places.limits:
-        weighted_average.limits()
+        sections.limits()

@@ -19,14 +19,14 @@ from PIL import Image
 
 import attnviz
 from attnviz import __main__ as command_line
-from attnviz.capture import allowed, catalogue
-from attnviz.commands import measure as measuring
-from attnviz.commands.placing import in_units
-from attnviz.commands.trace import summary
-from attnviz.translation import measures, training
-from attnviz.translation.training import Settings
-from attnviz.translation.translator import Sizes, Translator
-from attnviz.translation.variants import VARIANTS
+from attnviz.cli import measure as measuring
+from attnviz.cli.placing import in_units
+from attnviz.cli.trace import summary
+from attnviz.models import allowed, catalogue
+from attnviz.trained.translator import measures, training
+from attnviz.trained.translator.training import Settings
+from attnviz.trained.translator.translator import Sizes, Translator
+from attnviz.trained.translator.variants import VARIANTS
 from tests.capture.tiny import SENTENCE, tiny
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +45,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(training.Settings, "of", shortly)
     monkeypatch.setattr(measures, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
     # Who learned for six steps never says [END], and would be asked for thirty words each time.
-    monkeypatch.setattr("attnviz.translation.translator.longest_translation", lambda _source: 3)
+    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
     yield
     torch.set_num_threads(threads)
 
@@ -111,7 +111,7 @@ def test_a_trace_is_written_even_if_nobody_reads_what_is_said(
     def gone(_: object) -> str:
         raise BrokenPipeError
 
-    monkeypatch.setattr("attnviz.commands.trace.summary", gone)
+    monkeypatch.setattr("attnviz.cli.trace.summary", gone)
     monkeypatch.setattr(os, "dup2", lambda *_: None)  # it would close this process's output
     command_line.main(["trace", "A dog.", "--out", str(tmp_path / "dog.npz")])
     assert attnviz.Trace.load(tmp_path / "dog.npz").text == "A dog."
@@ -331,7 +331,7 @@ def test_a_full_disk_behind_the_output_is_told_without_a_traceback(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("attnviz.commands.models.run_models", full)
+    monkeypatch.setattr("attnviz.cli.models.run_models", full)
     assert command_line.main(["models"]) == 2
     assert "What is printed here: No space left on device." in capsys.readouterr().err
 
@@ -342,7 +342,7 @@ def test_ctrl_c_ends_without_a_traceback(
     def broken_off(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("attnviz.commands.models.run_models", broken_off)
+    monkeypatch.setattr("attnviz.cli.models.run_models", broken_off)
     assert command_line.main(["models"]) == command_line.BROKEN_OFF
     assert capsys.readouterr().err == "\nBroken off.\n"
 

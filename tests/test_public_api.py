@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import attnviz
-from attnviz.capture import catalogue
+from attnviz.models import catalogue
 from tests.capture.tiny import SENTENCE, tiny
 
 HEAVY = ("torch", "transformers", "tokenizers", "streamlit", "plotly", "pandas")

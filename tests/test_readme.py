@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.capture import catalogue, config, given
-from attnviz.report.contents import MOST_WEIGHTS
+from attnviz.capture import given
+from attnviz.export.report.contents import MOST_WEIGHTS
+from attnviz.models import catalogue, config
 from tests.test_architecture import STEPS
 
 ROOT = Path(__file__).parents[1]

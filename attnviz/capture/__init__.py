@@ -1,1 +1,1 @@
-"""The one door from models to traces."""
+"""A model and an input in, a trace out: recording, families, generation, gradients."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from attnviz.capture.catalogue import Entry
 from attnviz.capture.loading import Model
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind, Mask, Token
 
 MOST_TOKENS = 1_024

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from attnviz.capture import own_attention
-from attnviz.capture.catalogue import Entry
 from attnviz.capture.projections import linear_layers, mixers, slices
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.roles import roles
 from attnviz.errors import ModelNotSupported
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
 TOLERANCE = 1e-5

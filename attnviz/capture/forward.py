@@ -11,13 +11,13 @@ from transformers import PreTrainedModel
 
 from attnviz.capture.arrays import owned
 from attnviz.capture.checks import Place, compare, run
-from attnviz.capture.edited import edited_attend
 from attnviz.capture.intervening import intervening
 from attnviz.capture.recorder import Record, attend, recording
 from attnviz.errors import ModelNotSupported
+from attnviz.interventions.edit import Edits
+from attnviz.interventions.edited import edited_attend
 from attnviz.trace import Block, Floats, Kind, Mask, Token
 from attnviz.trace import attend as attend_as_stated
-from attnviz.translation.edit import Edits
 
 
 def blocks(

@@ -16,7 +16,6 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import last_layer
 from attnviz.capture.abilities import refuse_place, understood
-from attnviz.capture.catalogue import Entry
 from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
 from attnviz.capture.given import Given, Writing
@@ -24,12 +23,13 @@ from attnviz.capture.intervening import intervening, prepare
 from attnviz.capture.network import expects, open_network
 from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction, masked_tokens, next_tokens
-from attnviz.capture.text import Reader
 from attnviz.capture.together import weights_together
 from attnviz.capture.writing import habits_of, write
 from attnviz.errors import ModelNotSupported, quoted
+from attnviz.interventions.edit import Edits, by_place, refuse_misfits
+from attnviz.models.catalogue import Entry
+from attnviz.models.text import Reader
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
-from attnviz.translation.edit import Edits, by_place, refuse_misfits
 
 LIKELIEST = Writing(tokens=40)
 """How an encoder–decoder writes when it is given no target."""

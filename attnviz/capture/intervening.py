@@ -11,10 +11,10 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from attnviz.capture import own_attention
-from attnviz.capture.changes import changing, edits_of
 from attnviz.capture.checks import Place
 from attnviz.errors import ModelNotSupported
-from attnviz.translation.edit import Edits, by_place
+from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.edit import Edits, by_place
 
 
 @contextmanager

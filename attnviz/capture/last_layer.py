@@ -17,7 +17,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.checks import Place, run
 from attnviz.capture.intervening import intervening
 from attnviz.capture.outcomes import Outcomes
-from attnviz.translation.edit import Edits
+from attnviz.interventions.edit import Edits
 
 # A context variable, because one model serves many threads: each call hears its own vectors.
 _heard: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_heard", default=None)

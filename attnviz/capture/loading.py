@@ -7,16 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attnviz.capture import allowed, catalogue, hub, importing, limits, models
 from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes
 from attnviz.capture.patches import patch_tokens
 from attnviz.capture.predictions import Prediction
-from attnviz.capture.text import Reader, reader
 from attnviz.errors import ModelNotSupported, quoted
+from attnviz.interventions.edit import Edits
+from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
+from attnviz.models.text import Reader, reader
 from attnviz.trace import Token, Trace
-from attnviz.translation import reading
-from attnviz.translation.edit import Edits
+from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
@@ -120,7 +120,7 @@ def load_translator(name: str) -> TranslatorModel:
         ModelNotSupported: the model of that name is no translator.
         ModelFilesDamaged: the files are missing or changed.
     """
-    if models.entry(name).engine != "translator":
+    if resolve.entry(name).engine != "translator":
         raise ModelNotSupported(f"{name} reads one text and does not translate it; “translator” does.")
     model = load(name)  # imports torch, if need be, in safety
     from attnviz.capture.translator import TranslatorModel
@@ -235,7 +235,7 @@ def _nobody(doing: str, done: float) -> None:
 
 def _here(name: str, tell: Tell) -> catalogue.Entry:
     """The entry of a model whose files are on this machine, downloaded if need be."""
-    entry = models.entry(name)
+    entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
         return entry
 
@@ -243,7 +243,7 @@ def _here(name: str, tell: Tell) -> catalogue.Entry:
         tell(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
 
     hub.download(allowed.target(name), name, told)
-    return models.entry(name)
+    return resolve.entry(name)
 
 
 def _find(entry: catalogue.Entry) -> Model | None:

@@ -25,10 +25,11 @@ from transformers.models.auto.modeling_auto import (
 )
 from transformers.utils import logging
 
-from attnviz.capture import families, own_attention
-from attnviz.capture.predictions import Expects
+from attnviz.capture import own_attention
 from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
+from attnviz.models import families
+from attnviz.models.catalogue import Expects
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES

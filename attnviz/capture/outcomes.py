@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats
-from attnviz.translation.edit import Edits
 
 AT_ONCE = 2**25
 """How many numbers one batch may need in memory: 128 MB."""

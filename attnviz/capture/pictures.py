@@ -14,7 +14,6 @@ from transformers import PreTrainedModel
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from attnviz.capture.abilities import understood
-from attnviz.capture.catalogue import Entry
 from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
 from attnviz.capture.given import Given
@@ -23,8 +22,9 @@ from attnviz.capture.outcomes import Outcomes
 from attnviz.capture.patches import FORMATS, patch_tokens
 from attnviz.capture.predictions import Prediction
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
+from attnviz.interventions.edit import Edits
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Token, Trace
-from attnviz.translation.edit import Edits
 
 MOST_BYTES = 20_000_000
 MOST_PIXELS = 40_000_000

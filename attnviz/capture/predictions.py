@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from attnviz.capture.given import Writing
+from attnviz.models.catalogue import Expects
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.capture.text import Reader
+    from attnviz.models.text import Reader
 
 MOST_CANDIDATES = 10
 """How many of the likeliest tokens are told."""
-
-Expects = Literal["next", "masked"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from attnviz.capture.changes import changed
 from attnviz.errors import ModelNotSupported
+from attnviz.interventions.changes import changed
 
 IMPLEMENTATION = "attnviz"
 """What a model is loaded with, `attn_implementation=IMPLEMENTATION`, so that it can be recorded."""

@@ -10,16 +10,16 @@ import torch
 
 from attnviz.capture.abilities import refuse_place, understood
 from attnviz.capture.arrays import owned
-from attnviz.capture.edited import edited_attend
 from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction
-from attnviz.capture.text import Reader
+from attnviz.interventions.edit import Edits, refuse_misfits
+from attnviz.interventions.edited import edited_attend
+from attnviz.interventions.editing import attention_at, edited, places
+from attnviz.models.text import Reader
 from attnviz.trace import Block, Floats, Mask, Token, Trace
 from attnviz.transformer.attention import attention_weights
 from attnviz.transformer.bert import Bert
-from attnviz.translation.edit import Edits, refuse_misfits
-from attnviz.translation.editing import attention_at, edited, places
 
 
 class ScratchModel:

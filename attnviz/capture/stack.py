@@ -12,11 +12,11 @@ from torch import Tensor
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.loading import Model
 from attnviz.capture.network import expects
-from attnviz.capture.predictions import Expects
 from attnviz.capture.scratch import ScratchModel
-from attnviz.capture.text import Reader
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
+from attnviz.models.catalogue import Expects
+from attnviz.models.text import Reader
 from attnviz.trace import Token
 
 TOLERANCE = 1e-5

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from attnviz.capture.abilities import understood
 from attnviz.capture.arrays import owned
-from attnviz.capture.edited import edited_attend
 from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction
 from attnviz.capture.scratch import attend_like_ours
+from attnviz.interventions.edit import Edits
+from attnviz.interventions.edited import edited_attend
+from attnviz.interventions.editing import attention_at, places
 from attnviz.trace import Block, Floats, Kind, Token, Trace
+from attnviz.trained.translator import reading
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.vocabulary import FRENCH, START
 from attnviz.transformer.masks import causal_mask, no_mask
 from attnviz.transformer.multi_head import MultiHeadSteps
-from attnviz.translation import reading
-from attnviz.translation.edit import Edits
-from attnviz.translation.editing import attention_at, places
-from attnviz.translation.grammar import written
-from attnviz.translation.translator import Translator
-from attnviz.translation.vocabulary import FRENCH, START
 
 
 class TranslatorModel:

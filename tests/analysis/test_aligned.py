@@ -22,9 +22,9 @@ from attnviz.analysis.aligned import (
 )
 from attnviz.analysis.change import change
 from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.app.examples import EXAMPLES, TRANSLATED, Example
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token
-from attnviz.ui.examples import EXAMPLES, TRANSLATED, Example
 
 
 def words(text: str) -> list[Word]:

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from attnviz.analysis.plane import (
-    Keeps,
-    agreement,
-    apart,
-    closest_keys,
-    distances,
-    faithfulness,
-    plane,
-)
+from attnviz.analysis.plane import Keeps, agreement, apart, closest_keys, distances, faithfulness, plane
 from attnviz.trace import Trace
 
 Array = NDArray[np.float64]

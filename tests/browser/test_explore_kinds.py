@@ -8,13 +8,13 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from attnviz.translation.translator import Translator, source_of, target_of
-from attnviz.translation.variants import VARIANTS
+from attnviz.trained.translator.translator import Translator, source_of, target_of
+from attnviz.trained.translator.variants import VARIANTS
 from tests.browser.explore import Explore, eventually, strongest, value
 from tests.browser.reference import Array, names
 from tests.browser.server import Server
 from tests.browser.test_explore_numbers import check_lines, check_ranking, check_sentence
-from tests.translation.test_parity import run_theirs
+from tests.trained.translator.test_parity import run_theirs
 
 TIRED = "The dog did not cross the road as it was too tired."
 ENGLISH = ["the", "dog", "did", "not", "cross", "the", "road", "as", "it", "was", "too", "tired"]

@@ -11,7 +11,7 @@ import torch
 from playwright.sync_api import Page, ViewportSize, expect
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
-from attnviz.capture import catalogue
+from attnviz.models import catalogue
 from tests.browser.explore import Explore, assert_printed, eventually, strongest
 from tests.browser.server import Server, running
 from tests.browser.test_explore_numbers import check_lines, check_ranking

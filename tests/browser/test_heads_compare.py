@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, Position, ViewportSize, expect
 
 import attnviz
+from attnviz.app.examples import OPENING
 from attnviz.trace import Floats
-from attnviz.ui.examples import OPENING
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
 

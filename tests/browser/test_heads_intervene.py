@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
-from attnviz.capture import catalogue
+from attnviz.models import catalogue
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, PHONE, axe, visit, wait_idle
 

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from attnviz.ui.learn.contents import LESSONS
-from attnviz.ui.learn.english import OPENING
+from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.english import OPENING
 from tests.browser.explore import eventually
 from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe, visit, wait_idle

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.app.learn.block_reference import Array, Blocks, blocks, cosine
 from tests.browser.server import Server
 from tests.browser.visit import axe, visit, wait_idle
-from tests.lessons.block_reference import Array, Blocks, blocks, cosine
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 9

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.app.learn.block_reference import Array, blocks
 from tests.browser.explore import Explore, value
 from tests.browser.server import Server
 from tests.browser.visit import visit, wait_idle
-from tests.lessons.block_reference import Array, blocks
 
 READER = "A hound was too tired to walk over the street."
 SOURCE = "The dog did not cross the road as it was too tired."

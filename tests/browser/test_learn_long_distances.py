@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from safetensors.numpy import load_file
 
-from attnviz.translation import distance
-from attnviz.translation.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.translator import distance
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from tests.browser.server import Server
 from tests.browser.visit import visit, wait_idle
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.app.learn.masks_reference import Mask, masked
 from tests.browser.reference import names
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, axe, visit, wait_idle
 from tests.browser.widgets import Widgets
-from tests.lessons.masks_reference import Mask, masked
 
 TIRED = "The dog did not cross the road as it was too tired."
 

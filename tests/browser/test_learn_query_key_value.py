@@ -9,10 +9,10 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from attnviz.app.examples import OPENING
+from attnviz.app.learn.english import OPENING as ENGLISH
 from attnviz.capture import loading
-from attnviz.capture.catalogue import TRANSLATOR
-from attnviz.ui.examples import OPENING
-from attnviz.ui.learn.english import OPENING as ENGLISH
+from attnviz.models.catalogue import TRANSLATOR
 from tests import reference_bert
 from tests.browser.reference import Array, forward
 from tests.browser.server import Server

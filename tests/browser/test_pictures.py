@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.app.pictures import seeing
 from attnviz.capture import loading
 from attnviz.trace import Trace
-from attnviz.ui.pictures import seeing
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, axe, visit, wait_idle
 from tests.capture.tiny import tiny

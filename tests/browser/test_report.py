@@ -11,12 +11,12 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.analysis.picture import sequential
 from attnviz.analysis.shown import Shown, left_share, shown_weights
-from attnviz.report.notebook import show
-from attnviz.report.page import Opening, report
+from attnviz.export.report.notebook import show
+from attnviz.export.report.page import Opening, report
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe
-from tests.report.held import facts_of, weights_in
-from tests.report.made import TARGET, TEXT, block, encoder, tokens, translator
+from tests.export.report.held import facts_of, weights_in
+from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
 
 FIRST = Opening(layer=1, head=2, query=2)
 Open = Callable[..., Page]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from attnviz.ui.components import arrow as module
-from attnviz.ui.components.arrow import NOTHING, Interference, arrow
+from attnviz.app.learn.cause import arrow as module
+from attnviz.app.learn.cause.arrow import NOTHING, Interference, arrow
 from tests.browser.visit import PHONE, axe
 from tests.browser.widgets import Widgets
 

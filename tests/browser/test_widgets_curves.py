@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from attnviz.ui.components import curves as module
-from attnviz.ui.components.curves import Axis, Line, curves
+from attnviz.app.components import curves as module
+from attnviz.app.components.curves import Axis, Line, curves
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 

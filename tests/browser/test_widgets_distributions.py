@@ -5,8 +5,8 @@ from unittest.mock import patch
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from attnviz.ui.components import distributions as module
-from attnviz.ui.components.distributions import Measured, distributions
+from attnviz.app.heads.behaviour import distributions as module
+from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.ui.components import effects as module
-from attnviz.ui.components.effects import effects
+from attnviz.app.learn.cause import effects as module
+from attnviz.app.learn.cause.effects import effects
 from tests.browser.visit import axe
 from tests.browser.widgets import Widgets
 

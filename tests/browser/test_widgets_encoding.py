@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.ui.components import encoding as module
-from attnviz.ui.components.encoding import encoding
+from attnviz.app.learn.positions import encoding as module
+from attnviz.app.learn.positions.encoding import encoding
 from tests.browser.visit import axe
 from tests.browser.widgets import Widgets
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from attnviz.ui.components import head_map as module
-from attnviz.ui.components.head_map import head_map
+from attnviz.app.components import head_map as module
+from attnviz.app.components.head_map import head_map
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from attnviz.ui.components import store
+from attnviz.app.components import store
 from tests.browser.widgets import Widgets, sent
 
 _READ = """

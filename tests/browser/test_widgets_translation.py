@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, ViewportSize, expect
 
-from attnviz.ui.components import translation as module
-from attnviz.ui.components.translation import Reading, Word, translation
+from attnviz.app.learn.translate import translation as module
+from attnviz.app.learn.translate.translation import Reading, Word, translation
 from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 

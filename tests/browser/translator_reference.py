@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from attnviz.translation.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 Array = NDArray[np.float64]
 WEIGHTS = Path(__file__).parents[2] / "attnviz" / "translation" / "weights"

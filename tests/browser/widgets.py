@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Page
 
-from attnviz.ui.components import store
-from attnviz.ui.components.component import PARTS, source, styles
+from attnviz.app.components import store
+from attnviz.app.components.component import PARTS, modules, source, styles
 
 WIDTH = {"head_view": 700}  # of other widgets 500
 
@@ -70,7 +70,7 @@ async ([script, style]) => {
 
 def code(widget: str) -> tuple[str, str]:
     """All the JS and all the CSS that a widget is made of."""
-    import_module(f"attnviz.ui.components.{widget}")
+    import_module(next(name for name in modules() if name.endswith(f".{widget}")))
     return source("js", *PARTS[widget]), styles(widget)
 
 

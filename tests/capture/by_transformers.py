@@ -12,7 +12,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel, PreT
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 import attnviz
-from attnviz.capture import models
+from attnviz.models import resolve
 from attnviz.trace import Floats, Kind, Trace
 from tests.capture.tiny import SENTENCE
 
@@ -79,7 +79,7 @@ def own_weights(folder: Path) -> dict[Kind, list[Floats]]:
     model = own_model(folder)
     with torch.inference_mode():
         output = model(**own_inputs(folder, model), output_attentions=True)
-    returned: dict[Kind, Any] = {models.entry(str(folder)).kinds[0]: getattr(output, "attentions", None)}
+    returned: dict[Kind, Any] = {resolve.entry(str(folder)).kinds[0]: getattr(output, "attentions", None)}
     if folder.name in PAIRED:
         returned = {
             "encoder": output.encoder_attentions,

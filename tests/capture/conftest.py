@@ -6,7 +6,8 @@ import pytest
 import torch
 from transformers import AutoModel, PreTrainedModel
 
-from attnviz.capture import catalogue, loading
+from attnviz.capture import loading
+from attnviz.models import catalogue
 from tests.capture.tiny import tiny
 
 

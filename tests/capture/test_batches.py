@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from attnviz.capture import batches as batching
-from attnviz.capture import loading, models
+from attnviz.capture import loading
 from attnviz.capture.batches import Batch, ReadsTogether, Refused, batches
 from attnviz.capture.given import Given
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.loading import Model
 from attnviz.capture.recorder import recording, watching
+from attnviz.models import resolve
 from attnviz.trace import Kind, Token
 from tests.capture.tiny import FAMILIES
 
@@ -30,12 +31,12 @@ SENTENCES = (
 
 
 def read(model: Model, name: str, lines: tuple[str, ...] = SENTENCES) -> list[Batch | Refused]:
-    return list(batches(model, models.entry(name), enumerate(lines)))
+    return list(batches(model, resolve.entry(name), enumerate(lines)))
 
 
 def apart(model: Model, name: str, found: Batch) -> float:
     """The largest difference between a weight in the batch and the same in a trace of the sentence alone."""
-    kinds: tuple[Kind, ...] = models.entry(name).kinds
+    kinds: tuple[Kind, ...] = resolve.entry(name).kinds
     target = "a" if len(kinds) > 1 else None  # so that an encoder–decoder need not write
     most = 0.0
     for number, text in enumerate(found.texts):

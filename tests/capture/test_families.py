@@ -20,12 +20,13 @@ from torch import Tensor
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
-from attnviz.capture import checks, families, loading, models, recorder
+from attnviz.capture import checks, loading, recorder
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.patches import grid
 from attnviz.capture.pictures import SeeingModel
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.models import families, resolve
 from attnviz.trace import Floats, Mask
 from attnviz.trace import attend as stated_attend
 from tests.capture.by_transformers import (
@@ -70,7 +71,7 @@ Folder = Callable[[str], Path]
 @pytest.mark.parametrize("family", FAMILIES)
 def test_all_weights_are_those_of_eager_to_the_bit(folder_of: Folder, family: str) -> None:
     found, expected = captured(folder_of(family)), own_weights(folder_of(family))
-    assert list(expected) == list(models.entry(str(folder_of(family))).kinds)
+    assert list(expected) == list(resolve.entry(str(folder_of(family))).kinds)
     assert len(found.blocks) == sum(len(layers) for layers in expected.values())
     for kind, layers in expected.items():
         assert [block.layer for block in found.of_kind(kind)] == list(range(len(layers)))
@@ -288,7 +289,7 @@ def test_a_patch_is_that_part_of_the_picture(folder_of: Folder) -> None:
 
 def load_again(folder: Path) -> None:
     """As if for the first time."""
-    loading._open(models.entry(str(folder)))
+    loading._open(resolve.entry(str(folder)))
 
 
 FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] = {
@@ -503,7 +504,7 @@ def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, 
 def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     shutil.copytree(folder_of("gpt2"), folder)
-    entry = replace(models.entry(str(folder)), name="ours")
+    entry = replace(resolve.entry(str(folder)), name="ours")
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelFilesDamaged, match="“ours”") as caught:
         loading._open(entry)
@@ -514,7 +515,7 @@ def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path:
 def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: Folder, family: str) -> None:
     gc.disable()  # as good as for a server, which freezes what it has loaded
     try:
-        model = loading._open(models.entry(str(folder_of(family))))
+        model = loading._open(resolve.entry(str(folder_of(family))))
         assert isinstance(model, HuggingFaceModel | SeeingModel)
         known = weakref.ref(model.network)
         if isinstance(model, HuggingFaceModel):

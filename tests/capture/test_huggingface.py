@@ -6,9 +6,10 @@ import pytest
 import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
-from attnviz.capture import catalogue, loading
+from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.loading import Model
+from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Trace
 from attnviz.trace import attend as numpy_attend
 from tests.capture.sentences import sentence

@@ -15,16 +15,17 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 import attnviz
-from attnviz.capture import catalogue, families, last_layer, loading, models, outcomes, own_attention
-from attnviz.capture.changes import changing, edits_of
+from attnviz.capture import last_layer, loading, outcomes, own_attention
 from attnviz.capture.given import Given, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
+from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.edit import Edit
+from attnviz.interventions.editing import attention_at, places
+from attnviz.models import catalogue, families, resolve
 from attnviz.trace import Floats, Kind
+from attnviz.trained.translator.translator import Translator
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
-from attnviz.translation.edit import Edit
-from attnviz.translation.editing import attention_at, places
-from attnviz.translation.translator import Translator
 from tests.capture.by_transformers import PAIRED, TARGET, own_inputs, own_model
 from tests.capture.tiny import SENTENCE
 
@@ -170,7 +171,7 @@ def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str
 @pytest.mark.parametrize("family", W_O)
 def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
-    entry, model, second = models.entry(str(folder)), loading.load(str(folder)), own_model(folder)
+    entry, model, second = resolve.entry(str(folder)), loading.load(str(folder)), own_model(folder)
     base: Any = second.model if family == "bart" else second
     edits = [
         Edit(kind, layer, head)
@@ -233,7 +234,7 @@ def write_over(weights: Tensor, edit: str) -> None:
 @pytest.mark.parametrize("family", POINTED)
 def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
-    entry, second = models.entry(str(folder)), own_model(folder)
+    entry, second = resolve.entry(str(folder)), own_model(folder)
     order = [("encoder", layer) for layer in range(entry.layers)]
     kinds = ("decoder", "cross") if family in PAIRED else ("decoder",)
     order += [(kind, layer) for layer in range(entry.decoder_layers) for kind in kinds]
@@ -334,7 +335,7 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
     folder = folder_of(family)
     model, asked = loading.load(str(folder)), given(folder)
     places = model.asked_at(asked)
-    kind = models.entry(str(folder)).kinds[-1]
+    kind = resolve.entry(str(folder)).kinds[-1]
     edits = [Edit(kind, 1, 2), Edit(kind, 0, 0, 3)]
     found = model.outcomes(asked, [(), edits], places[4]).probabilities
     assert found is not None
@@ -363,7 +364,7 @@ def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: Folder) -
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
 def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
-    entry, model = models.entry(str(folder)), loading.load(str(folder))
+    entry, model = resolve.entry(str(folder)), loading.load(str(folder))
     kind: Kind = "decoder"
     writes = Given(SENTENCE, writing=Writing(tokens=6))
     edits = [Edit(other, 0, head) for other in entry.kinds for head in range(3)]
@@ -395,7 +396,7 @@ def test_the_families_that_can_only_be_silenced_are_listed() -> None:
 @pytest.mark.parametrize("family", OWN)
 def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
-    kind = models.entry(str(folder)).kinds[0]
+    kind = resolve.entry(str(folder)).kinds[0]
     with pytest.raises(ModelNotSupported, match="can be silenced, but not pointed elsewhere"):
         attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-1 5 >2"])
     row = attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-2 5"])

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
-from attnviz.capture import catalogue, limits, loading
+from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.capture.predictions import Prediction
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
+from attnviz.models import catalogue, limits
 from attnviz.trace import Token, Trace
 from tests.capture.tiny import SENTENCE
 

@@ -11,8 +11,8 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelFo
 from attnviz.capture import loading
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.predictions import MOST_CANDIDATES, Prediction, masked_tokens, next_tokens
-from attnviz.capture.text import Reader
 from attnviz.capture.writing import write
+from attnviz.models.text import Reader
 from tests.capture.tiny import tiny
 
 HEADS: dict[str, Any] = {

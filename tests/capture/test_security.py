@@ -11,12 +11,13 @@ import pytest
 import torch
 
 import attnviz
-from attnviz.capture import allowed, folder, hub, loading, models
-from attnviz.capture.catalogue import MINILM
+from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, UnknownModel
-from tests.capture.fake_hub import go_online, serving
+from attnviz.models import allowed, folder, hub, resolve
+from attnviz.models.catalogue import MINILM
 from tests.capture.tiny import SENTENCE
+from tests.models.fake_hub import go_online, serving
 
 
 class Payload:
@@ -51,7 +52,7 @@ def a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_way(name: str) -> Iterator[Callable[[], object]]:
     """All doors through which a name reaches a model."""
-    yield lambda: models.entry(name)
+    yield lambda: resolve.entry(name)
     yield lambda: loading.open_model(name)
     yield lambda: loading.load(name)
     yield lambda: loading.tokens(name, SENTENCE)
@@ -198,7 +199,7 @@ def test_a_part_of_the_weights_does_not_lie_elsewhere(bert: Path, tmp_path: Path
     change(bert / "model.safetensors.index.json", weight_map={"a": "part.safetensors"})
     (bert / "part.safetensors").symlink_to(tmp_path / "part.safetensors")
     with pytest.raises(ModelFilesDamaged, match="leads out of the folder"):
-        models.entry(str(bert))
+        resolve.entry(str(bert))
 
 
 @pytest.mark.parametrize("claimed", [10**12, 2**63, 2**64 - 1])
@@ -214,7 +215,7 @@ def test_an_array_that_claims_terabytes_is_refused(bert: Path) -> None:
     header = json.dumps({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}}).encode()
     (bert / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     with pytest.raises(ModelFilesDamaged, match="damaged"):
-        models.entry(str(bert))
+        resolve.entry(str(bert))
 
 
 def test_a_pickle_on_the_hub_is_never_asked_for(
@@ -319,7 +320,7 @@ def test_what_exists_is_answered_like_what_does_not(
 
 
 def test_no_file_is_touched_before_the_list_is_asked(public: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, function in ((models, "kind_of_name"), (folder, "entry"), (hub, "entry")):
+    for module, function in ((resolve, "kind_of_name"), (folder, "entry"), (hub, "entry")):
         monkeypatch.setattr(module, function, lambda *_: pytest.fail("looked"))
     assert told(public) == told("no/such-model")
 
@@ -354,5 +355,5 @@ def test_a_models_name_is_quoted_short_and_whole(bert: Path) -> None:
     long = Path(shutil.move(bert, bert.with_name("<b>" + "x" * 200)))
     (long / "config.json").unlink()
     with pytest.raises(ModelFilesDamaged) as caught:
-        models.entry(str(long))
+        resolve.entry(str(long))
     assert len(str(caught.value)) < 300

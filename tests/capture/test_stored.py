@@ -57,9 +57,9 @@ def test_the_command_writes_the_same_traces(tmp_path_factory: pytest.TempPathFac
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored, "FOLDER", folder / "new")
         stored.store()
-    from attnviz import trace_file
+    from attnviz import trace_io
 
     for text, name in stored.FILES.items():
-        again, kept = trace_file.read(folder / "new" / name), stored.find("minilm", text)
+        again, kept = trace_io.read(folder / "new" / name), stored.find("minilm", text)
         assert kept is not None
         np.testing.assert_allclose(again.stack("encoder"), kept.stack("encoder"), atol=1e-6, rtol=0)

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from attnviz.capture.translator import TranslatorModel, spelled, words
 from attnviz.errors import EmptyText, InvalidEdit, ModelFilesDamaged, UnknownWords
+from attnviz.interventions.edit import Edit
 from attnviz.trace import Block, Kind, Trace
+from attnviz.trained.translator import grammar, reading, vocabulary
+from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
-from attnviz.translation import grammar, reading, vocabulary
-from attnviz.translation.edit import Edit
-from attnviz.translation.translator import Sizes, Translator, build
 
 TIRED = "The dog did not cross the road as it was too tired."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."

@@ -1,0 +1,93 @@
+"""The texts of the About page; every figure in them is asked of the program."""
+
+from math import isqrt
+
+import streamlit as st
+
+from attnviz.app.caches import MOST_WEIGHTS
+from attnviz.models import catalogue
+
+
+def reading_a_picture() -> None:
+    """How to read a head."""
+    st.markdown(
+        """
+A transformer reads a text as **tokens**: words, or pieces of them. In every **layer**, every **head**
+lets each token look at all the tokens and take something from each. *How much* it takes is the **weight**.
+
+- Every head makes two lists of numbers from every token: a :blue[query], what the token looks for, and a
+  :red[key], what it offers to be found by. The better they match, the larger the weight.
+- A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
+- [CLS] and [SEP] are added at the beginning and the end; many heads look there when they find nothing else.
+- The weights of one row are between 0 and 100 % and sum to 100 %.
+- A **translator** has three kinds of attention: in its *encoder* the English words look at each other, in its
+  *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With what a
+  French word has read, the next one is chosen. Its special tokens are [START] before the French and [END].
+- A **decoder** such as GPT-2 looks backwards only. What it expects next is computed from what its last token
+  has read: to see why a word was written, look at the token before it.
+- Of two sentences that are **read together**, ᴬ and ᴮ behind a token tell whose it is.
+- Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
+- A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
+  The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors; the
+  **Learn** pages explain every step.
+"""
+    )
+
+
+def what_a_weight_says() -> None:
+    """What a visitor should not conclude."""
+    st.header("What a weight says, and what it does not", anchor=False)
+    st.markdown(
+        """
+- A weight says **what was read**, not why the model decided (Jain & Wallace 2019; Serrano & Smith 2019; for
+  the other side, Wiegreffe & Pinter 2019).
+- [CLS] and [SEP] often receive most of the weight, as a **place to rest** when a head finds nothing to do
+  (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* takes them away and rescales the rest,
+  and says so.
+- In deep layers, attention to *dog* is attention to **a mixture** that has gathered at *dog*'s place
+  (Abnar & Zuidema 2020).
+- **Averaging heads** hides what each does (Voita et al. 2019). Where a measure is defined on the average, as
+  rollout and flow are, the page says so.
+- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of BERT that follows
+  the dog fails.
+- With more tokens than a head has dimensions, different weights can give the same output
+  (Brunner et al. 2020).
+"""
+    )
+    st.page_link(
+        "pages/beyond_weights.py",
+        label="Ask gradients, norms and left-out words beside the weights",
+        icon=":material/query_stats:",
+    )
+
+
+def models() -> None:
+    """The models of the catalogue, with their sizes."""
+    st.header("The models", anchor=False)
+    for name in catalogue.names():
+        entry = catalogue.entry(name)
+        decoder = f" (encoder), {entry.decoder_layers} (decoder)" if entry.decoder_layers else ""
+        st.markdown(
+            f"**{entry.title}** (`{name}`): {entry.description} "
+            f"{entry.layers}{decoder} layers × {entry.heads} heads, "
+            f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}, "
+            f"texts of up to {entry.token_limit} tokens."
+        )
+
+
+def limits() -> None:
+    """What happens to long and unusual texts."""
+    st.header("Limits", anchor=False)
+    st.markdown(
+        f"""
+- A text longer than the model can read is refused with its length; nothing is cut in silence.
+- Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
+  is asked.
+- Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
+- Letters that the model does not know become [UNK], with what was typed beside it; the bundled model
+  knows English.
+- Of a large model the page holds up to {MOST_WEIGHTS:,} weights of one text: with 12 × 12 heads
+  {isqrt(MOST_WEIGHTS // 12**2)} tokens.
+- No picture, font or script is fetched from outside, and no sentence is written to a log.
+"""
+    )

@@ -1,0 +1,1 @@
+"""The browser widgets that several pages mount."""

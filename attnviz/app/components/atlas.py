@@ -1,0 +1,78 @@
+"""All heads of a model at a glance: one small picture each, layers downwards, heads across."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+from attnviz.app.components.component import component, said
+from attnviz.widgets import code
+
+_mount = component("atlas", *code.ATLAS)
+
+
+class Selection(TypedDict):
+    """The heads that are shown, all of one layer; layer and heads count from 1."""
+
+    layer: int
+    heads: Sequence[int]
+
+
+def atlas(
+    key: str,
+    /,
+    *,
+    pixels: str,
+    layers: int,
+    heads: int,
+    selected: Selection,
+    facts: Sequence[str],
+    dim: Sequence[int] = (),
+    order: Sequence[int] = (),
+    kind: Literal["sequential", "diverging"] = "sequential",
+    on_pick: Callable[[int, int], None] | None = None,
+    on_tokens: Callable[[int | None, int | None], None] | None = None,
+) -> None:
+    """Draws the atlas; a click, Enter or Space on a head picks it.
+
+    The pick is drawn at once by every widget on the page; Python hears of it afterwards.
+
+    Args:
+        key: Streamlit's key of this widget.
+        pixels: what `store.publish` returned for the array `thumbnails`, uint8 [layer × head, t, t], or for
+            `pixels`, uint8 [head, query, key] with the fact `heads` (its [layer, head] pairs, from 1).
+        layers, heads: how many layers, and heads in each.
+        selected: the heads to ring.
+        facts: what each head does, layer by layer ("looks at dog (41 %)"); layers × heads of them.
+        dim: the heads to draw faintly because a filter left them out; numbered layer by layer from 0.
+        order: the heads as they are to stand, each with its name, numbered in the same way; none of them for
+            layers downwards and heads across.
+        kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
+        on_pick: called with layer and head, from 1.
+        on_tokens: called with query and key if a head view's pick of them is not answered yet: a message
+            comes together with older values of Streamlit's own controls, which would undo it.
+    """
+
+    def picked() -> None:
+        pick = said(key, "pick")
+        if not pick:
+            return
+        if on_tokens and (also := pick.get("also")):
+            on_tokens(also["query"], also["key"])
+        if on_pick:
+            on_pick(int(pick["layer"]), int(pick["head"]))
+
+    _mount(
+        key=key,
+        data={
+            "pixels": pixels,
+            "layers": layers,
+            "heads": heads,
+            "selected": {"layer": selected["layer"], "heads": list(selected["heads"])},
+            "facts": list(facts),
+            "dim": list(dim),
+            "order": list(order),
+            "kind": kind,
+        },
+        on_pick_change=picked,
+    )

@@ -1,0 +1,26 @@
+"""A button that copies the link to exactly this view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+from attnviz.app.components.component import component
+
+_mount = component("copy_link")
+
+
+def copy_link(key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = ()) -> None:
+    """Draws "Copy link": the browser's address, which holds every choice on the page, goes to the clipboard.
+
+    Works on plain http in a classroom's network too, where browsers keep the clipboard shut to pages: it then
+    copies from a text field, and where that is refused as well, leaves the field for copying by hand.
+
+    Args:
+        key: Streamlit's key of this widget.
+        given: every choice on the page, as a link writes it. The address lacks them all where a visitor has
+            come from another page of the app and has not changed anything yet.
+        always: choices that the address names even where the visitor left them as they were: elsewhere,
+            another may stand first.
+    """
+    _mount(key=key, data={"query": urlencode(given, doseq=True), "always": list(always)})

@@ -1,0 +1,138 @@
+"""Lines and points over an axis, read at any place by pointing or with the arrow keys, and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attnviz.app.components.component import component
+
+_mount = component("curves", "palette", "pens", "chart")
+
+Dash = Literal["solid", "dash", "dot", "dashdot"]
+Marker = Literal["circle", "ring", "square", "diamond", "cross"]
+Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series of points.
+
+    Attributes:
+        label: what it is called; "": a line to look at, not to read.
+        x, y: [point], of equal length.
+        low, high: [point], from where to where an error bar or a band goes; None for neither.
+        band: whether they are a band instead of bars.
+        dash: of the line that joins the points; None for none.
+        marker: at each point; None for none.
+        colour: a role's, the text's, or a muted one.
+        faint: whether it is one of many in the background.
+        points: which points have a marker and can be read, from 0; None for all.
+        names: [point], what a point is called in place of its x.
+        printed: [point], what stands beside each point, where there is room; None for nothing.
+    """
+
+    label: str
+    x: ArrayLike
+    y: ArrayLike
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+    band: bool = False
+    dash: Dash | None = "solid"
+    marker: Marker | None = None
+    colour: Colour = "weights"
+    faint: bool = False
+    points: Sequence[int] | None = None
+    names: Sequence[str] | None = None
+    printed: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What runs across, or up.
+
+    Attributes:
+        label: what it is, with its unit.
+        log: the base of a logarithmic scale, whose powers are marked; None for a linear scale.
+        zero: whether the scale has to begin at 0 or reach it.
+    """
+
+    label: str
+    log: int | None = None
+    zero: bool = False
+
+
+def curves(
+    name: str,
+    lines: Sequence[Line],
+    /,
+    *,
+    title: str,
+    across: Axis,
+    up: Axis,
+    at: str = "{x}",
+    digits: int = 2,
+    marked: float | None = None,
+    faint: str = "",
+    plane: bool = False,
+    crowded: bool = False,
+    height: int = 220,
+    alt: str,
+    caption: str = "",
+    filename: str,
+) -> None:
+    """Draws the lines over each other, the last on top.
+
+    Args:
+        name: Streamlit's key of this widget.
+        lines: those that are read first, then faint ones; in the order of the legend.
+        title: what the chart is called, for the saved files and for those who do not see it.
+        across, up: the axes.
+        at: how a place on the axis is read out; "{x}" stands for its number.
+        digits: decimals of the values that are read out.
+        marked: the x that a dotted line and larger points mark.
+        faint: what the faint lines are called together.
+        plane: whether both axes have one scale and points are read one by one, not by their x.
+        crowded: whether what is printed beside the points of a plane hides no point, and is left out where
+            there is no room; lines without a label, and the outermost points, come first.
+        height: of the drawing between the axes, in pixels.
+        alt: what one sees, with the numbers.
+        caption: what the chart shows, for the saved files.
+        filename: of the saved files, without ending.
+    """
+    _mount(
+        key=name,
+        data={
+            "lines": [_sent(line) for line in lines],
+            "title": title,
+            "across": vars(across),
+            "up": vars(up),
+            "at": at,
+            "digits": digits,
+            "marked": marked,
+            "faint": faint,
+            "plane": plane,
+            "crowded": crowded,
+            "height": height,
+            "alt": alt,
+            "caption": caption,
+            "filename": f"attnviz-{filename}",
+        },
+    )
+
+
+def _sent(line: Line) -> dict[str, Any]:
+    numbers = {name: _numbers(getattr(line, name)) for name in ("x", "y", "low", "high")}
+    places = None if line.points is None else [int(point) for point in line.points]
+    return vars(line) | numbers | {"points": places}
+
+
+def _numbers(values: ArrayLike | None) -> list[float] | None:
+    """As short as the picture allows: whole floats would double the message."""
+    if values is None:
+        return None
+    return [float(f"{value:.6g}") for value in np.asarray(values, dtype=float).tolist()]

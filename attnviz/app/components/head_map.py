@@ -1,0 +1,76 @@
+"""One number for every head: layers downwards, heads across, coloured on one scale whose bar is in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from attnviz.app.components.component import component, said
+from attnviz.trace import Floats
+
+_mount = component("head_map", "palette")
+
+End = tuple[float, str]
+"""Where a scale ends, and how that is written: (0.71, "71 %")."""
+
+
+def head_map(
+    key: str,
+    /,
+    *,
+    title: str,
+    values: Floats,
+    texts: Sequence[str],
+    low: End,
+    high: End,
+    kind: Literal["sequential", "diverging"] = "sequential",
+    printed: Sequence[str] | None = None,
+    selected: tuple[int, int] | None = None,
+    on_pick: Callable[[int, int], None] | None = None,
+) -> None:
+    """Draws the map; a click, Enter or Space on a head picks it.
+
+    Args:
+        key: Streamlit's key of this widget.
+        title: what the numbers are; it stands above the bar of the scale, and names the map for those who do
+            not see it.
+        values: [layer, head]; NaN where a head has no value.
+        texts: for each head, layer by layer, what is read out and shown on pointing at it: "66 %", which
+            becomes "Head 4-2: 66 %".
+        low, high: the ends of the scale. What lies beyond an end has its colour.
+        kind: "sequential" (from the background's colour at `low` to the strongest at `high`) or "diverging"
+            (0 has the background's colour; the end that is further from 0 has the strongest).
+        printed: for each head, a few signs that stand in its cell where there is room: "66".
+        selected: the layer and head to ring, from 1.
+        on_pick: called with layer and head, from 1.
+
+    Raises:
+        ValueError: a head lacks its text.
+    """
+    layers, heads = values.shape
+    for each in (texts, printed):
+        if each is not None and len(each) != layers * heads:
+            raise ValueError(f"{len(each)} texts for {layers} × {heads} heads.")
+
+    def picked() -> None:
+        pick = said(key, "pick")
+        if pick and on_pick:
+            on_pick(int(pick["layer"]), int(pick["head"]))
+
+    _mount(
+        key=key,
+        data={
+            "title": title,
+            "heads": heads,
+            "values": [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.ravel()],
+            "texts": list(texts),
+            "low": list(low),
+            "high": list(high),
+            "kind": kind,
+            "printed": None if printed is None else list(printed),
+            "selected": None if selected is None else list(selected),
+        },
+        on_pick_change=picked,
+    )

@@ -1,0 +1,107 @@
+"""One head, or several of a layer, as lines between tokens or as a matrix, with the numbers pointed at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from attnviz.app.components.component import component
+from attnviz.widgets import code
+from attnviz.widgets.tokens import ShownToken
+
+_mount = component("head_view", *code.HEAD_VIEW)
+
+
+def head_view(
+    name: str,
+    /,
+    *,
+    pixels: str,
+    exact: str | None,
+    view: Literal["lines", "matrix"],
+    layer: int,
+    heads: Sequence[int],
+    heads_total: int,
+    query_tokens: Sequence[ShownToken],
+    key_tokens: Sequence[ShownToken],
+    query: int | None,
+    key: int | None,
+    heading: str = "",
+    kind: Literal["sequential", "diverging"] = "sequential",
+    unit: Literal["percent", "score", "signed percent"] = "percent",
+    note: str = "",
+    caption: str = "",
+    filename: str = "attention",
+    on_pick: Callable[[int | None, int | None], None] | None = None,
+    on_heads: Callable[[int, list[int]], None] | None = None,
+) -> None:
+    """Draws the heads; the visitor points at tokens, pins a pair, changes the heads, saves the picture.
+
+    Colours and lines come from `pixels`, so that another head is drawn at once; every printed number
+    comes from `exact`, and stays blank until that has arrived.
+
+    Args:
+        name: Streamlit's key of this widget (`key` is the token's).
+        pixels: what `store.publish` returned for the array `pixels`, uint8 [head, query, key], with the fact
+            `heads` (its [layer, head] pairs, from 1) and, for the legend, `limits` (each head's values at the
+            lowest and highest level) and `curve` ("sqrt" or "linear").
+        exact: the same for the array `values`, float32 [head, query, key]; None while there are none.
+        view: "lines" or "matrix".
+        layer, heads, heads_total: which heads to show, from 1, and how many the layer has; 0: no choice.
+        query_tokens, key_tokens: the rows and columns, in order.
+        query, key: the pinned pair, as numbers into these tokens; None for none.
+        heading: what the picture is called; "" for "Layer 4 · Head 2".
+        kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
+        unit: how numbers are written: 0.664 as "66.4 %", "0.66" or "+66.4 %".
+        note: what the colours mean, below the picture.
+        caption: what the picture shows, for the saved files.
+        filename: of the saved files, without ending.
+        on_pick: called with query and key when the visitor pins a pair; query None: all lines.
+        on_heads: called with layer and heads, from 1.
+    """
+
+    # A message repeats what was chosen just before and is not answered yet ("also"): it comes together
+    # with older values of Streamlit's own controls, which would undo that choice.
+    def picked() -> None:
+        pick = st.session_state[name].get("pick")
+        if not pick:
+            return
+        if on_heads and (also := pick.get("also")):
+            on_heads(int(also["layer"]), [int(head) for head in also["heads"]])
+        if on_pick:
+            on_pick(pick["query"], pick["key"])
+
+    def chosen() -> None:
+        chosen = st.session_state[name].get("heads")
+        if not chosen:
+            return
+        if on_pick and (also := chosen.get("also")):
+            on_pick(also["query"], also["key"])
+        if on_heads:
+            on_heads(int(chosen["layer"]), [int(head) for head in chosen["heads"]])
+
+    _mount(
+        key=name,
+        data={
+            "pixels": pixels,
+            "exact": exact,
+            "view": view,
+            "layer": layer,
+            "heads": list(heads),
+            "heads_total": heads_total,
+            "query_tokens": list(query_tokens),
+            "key_tokens": list(key_tokens),
+            "query": query,
+            "key": key,
+            "heading": heading,
+            "kind": kind,
+            "unit": unit,
+            "note": note,
+            "caption": caption,
+            "filename": filename,
+        },
+        on_pick_change=picked,
+        on_heads_change=chosen,
+    )

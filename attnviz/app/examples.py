@@ -1,0 +1,241 @@
+"""Sentences to begin with; a pair differs in one word that turns the meaning of another."""
+
+from dataclasses import dataclass
+
+from attnviz.app import caches
+from attnviz.models import catalogue
+from attnviz.trace import head_name
+from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example.
+
+    Attributes:
+        name: what its button says.
+        text: the sentence.
+        other: the sentence to compare it with, or to read together with it; "" for none.
+        remark: what to look for, in Markdown.
+        query: the word whose attention is shown first; "" for the last one.
+    """
+
+    name: str
+    text: str
+    other: str
+    remark: str
+    query: str = "it"
+
+
+EXAMPLES = (
+    Example(
+        "dog / road",
+        "The dog did not cross the road as it was too tired.",
+        "The dog did not cross the road as it was too narrow.",
+        "One word at the end decides who *it* is. Follow *it* in head 4-2, then switch the word.",
+    ),
+    Example(
+        "animal / street",
+        "The animal didn't cross the street because it was too tired.",
+        "The animal didn't cross the street because it was too wide.",
+        "The sentence that made attention famous. Does head 4-2 do here what it did for the dog?",
+    ),
+    Example(
+        "trophy / suitcase",
+        "The trophy does not fit into the suitcase as it is too big.",
+        "The trophy does not fit into the suitcase as it is too small.",
+        "**Here head 4-2 fails:** its *it* does not change sides when *big* becomes *small*. "
+        "One pair of sentences that works is an anecdote, not a proof.",
+    ),
+    Example(
+        "bank",
+        "She went to the bank to fish.",
+        "She went to the bank to pay.",
+        "The same word, two meanings: which heads let *bank* look at the last word?",
+        "bank",
+    ),
+    Example(
+        "keys / cabinet",
+        "The keys to the old cabinet are on the table.",
+        "The keys to the old cabinets are on the table.",
+        "Which head ties *are* to *keys*, past the nearer *cabinet*?",
+        "are",
+    ),
+    Example(
+        "time flies",
+        "Time flies like an arrow but fruit flies like a banana.",
+        "",
+        "*flies like* stands here twice: each occurrence is a token of its own, and looks elsewhere.",
+        "flies",
+    ),
+)
+
+TRANSLATED = (
+    Example(
+        EXAMPLES[0].name,
+        EXAMPLES[0].text,
+        EXAMPLES[0].other,
+        "*il* is the dog, *elle* the road. Follow *it* in encoder head "
+        f"{head_name(TAUGHT_LAYER, TAUGHT_HEAD)}, then *car* in *cross*.",
+    ),
+    Example(
+        "trophy / suitcase",
+        "The trophy does not fit in the suitcase as it is too big.",
+        "The trophy does not fit in the suitcase as it is too small.",
+        "BERT's head 4-2 fails here. Does this one change sides?",
+    ),
+    Example(
+        "it first",
+        "As it was too tired, the dog did not cross the road.",
+        "As it was too narrow, the dog did not cross the road.",
+        "*it* comes before its noun here: the encoder must look ahead.",
+    ),
+    Example(
+        "word order",
+        "The black dog crossed the road.",
+        "The small dog crossed the road.",
+        "*noir* follows its noun, *petit* does not: see in *cross* how the lines cross.",
+        "black",
+    ),
+)
+
+
+TOGETHER = (
+    Example(
+        "It was too tired",
+        "The dog did not cross the road.",
+        "It was too tired.",
+        "Two sentences in one reading. Choose *B→A*: which heads let *it* look back at *dog*?",
+    ),
+    Example(
+        "question / answer",
+        "Where did she leave the keys?",
+        "She left them on the table.",
+        "Choose *A→B*: which heads let *keys* find what is said of them in the answer?",
+        "keys",
+    ),
+    Example(
+        "the same twice",
+        "Birds sing in the morning.",
+        "Birds sing in the morning.",
+        "Every word stands here twice. Which heads look from a word to the same word in the other sentence?",
+        "sing",
+    ),
+)
+
+NEUTRAL = tuple(
+    Example(example.name, example.text, example.other, remark, example.query)
+    for example, remark in zip(
+        EXAMPLES,
+        (
+            "One word at the end decides who *it* is. Is there a head that knows? Switch the word and look.",
+            "The sentence that made attention famous. Does any head follow *it*?",
+            "Does a head change sides when *big* becomes *small*?",
+            EXAMPLES[3].remark,
+            EXAMPLES[4].remark,
+            EXAMPLES[5].remark,
+        ),
+        strict=True,
+    )
+)
+
+UNFINISHED = (
+    Example(
+        "capital",
+        "The capital of France is",
+        "The capital of Italy is",
+        "What comes next? Which heads let the last word look at the country?",
+        "",
+    ),
+    Example(
+        "keys / cabinet",
+        "The keys to the old cabinet",
+        "The key to the old cabinet",
+        "*is* or *are*? Which heads let the last word look past it, at *keys*?",
+        "",
+    ),
+    Example(
+        "who gets it",
+        "When Mary and John went to the shop, John gave a drink to",
+        "When Mary and John went to the shop, Mary gave a drink to",
+        "Which heads look at the name that stands here only once?",
+        "",
+    ),
+    Example(
+        "again",
+        "red blue green seven red blue green",
+        "",
+        "A pattern that begins again. Which heads look from the last *green* to what followed the first?",
+        "",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What one family of models is shown with first.
+
+    Attributes:
+        head: the layer and the head that are open first, from 1, where one is known in which "it" looks at
+            the noun that it stands for; else None.
+        examples: sentences that these models can read, each by itself.
+        together: pairs that they can read in one go.
+    """
+
+    head: tuple[int, int] | None
+    examples: tuple[Example, ...]
+    together: tuple[Example, ...] = ()
+
+
+_BERT = Introduction((4, 2), EXAMPLES, TOGETHER)
+_TRANSLATOR = Introduction((TAUGHT_LAYER + 1, TAUGHT_HEAD + 1), TRANSLATED)
+_WRITER = Introduction(None, UNFINISHED)
+_READER = Introduction(None, NEUTRAL, TOGETHER)
+
+OPENING = EXAMPLES[0]
+
+
+def introduction(model: str) -> Introduction:
+    """What a model is shown with first."""
+    entry = caches.entry(model)
+    if isinstance(entry.origin, catalogue.Package):
+        return _BERT
+    if entry.engine == "translator":
+        return _TRANSLATOR
+    return _WRITER if entry.kinds == ("decoder",) else _READER
+
+
+def examples_of(model: str, together: bool) -> tuple[Example, ...]:
+    """What the model is shown with: sentences by themselves, or pairs that it reads together."""
+    first = introduction(model)
+    if together:
+        return first.together
+    mask = caches.mask_token(model)
+    return (*first.examples, *([_fill_in(mask)] if mask else []))
+
+
+def _fill_in(mask: str) -> Example:
+    return Example(
+        "fill in",
+        f"The capital of France is {mask}.",
+        f"The capital of Italy is {mask}.",
+        "What stands behind the mask, and which heads let it look at the country?",
+        mask,
+    )
+
+
+def example_of(model: str, text: str, other: str, together: bool = False) -> Example | None:
+    """The example that these texts are; None for the visitor's own.
+
+    Of two sentences to compare it does not matter which comes first.
+    """
+    for example in examples_of(model, together):
+        texts = (example.text, example.other)
+        if texts == (text, other) or (not together and texts == (other, text)):
+            return example
+    return None
+
+
+def example_named(model: str, name: str) -> Example:
+    """The model's example whose button says this."""
+    return next(example for example in introduction(model).examples if example.name == name)

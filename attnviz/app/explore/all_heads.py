@@ -1,0 +1,113 @@
+"""All heads at a glance: one small picture for each, and filters that find heads by what they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.analysis.behaviour import COUNTED, Behaviour
+from attnviz.analysis.sentence import percent
+from attnviz.app import caches, markdown
+from attnviz.app.caches import View
+from attnviz.app.components.atlas import atlas
+from attnviz.app.examples import Example
+from attnviz.app.explore import linking
+from attnviz.app.explore.choices import Heads, choose_heads, open_heads
+from attnviz.app.explore.linking import Tokens
+from attnviz.app.explore.published import Sent
+from attnviz.trace import head_name
+
+_NAMED = 3  # heads that the sentence about a sorted atlas names
+
+
+def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
+    """Draw the title, the filters and the choice of heads; return the heads and the atlas' place."""
+    layers, heads = caches.values(view).shape[:2]
+    st.subheader(f"All {layers * heads} heads at a glance", anchor=False)
+    names = [behaviour.name for behaviour in _behaviours(view)]
+    if st.session_state.get("find") not in [*names, None]:
+        # Another kind of attention may not have what was looked for.
+        st.session_state["find"] = None
+    if names:
+        found = st.pills("Find heads that look at …", names, key="find", bind="query-params")
+        if found:
+            st.toggle(
+                f"Sort by “{found}”",
+                key="sort",
+                bind="query-params",
+                help="The head with the highest score comes first, row by row; each bears its name.",
+            )
+    place = st.container()
+    return choose_heads(view, lambda: linking.clearest(view, example)), place
+
+
+def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
+    """Draw the rule of the chosen filter, and the atlas."""
+    layers, heads_total = caches.values(view).shape[:2]
+    facts = caches.facts(view)
+    dimmed: list[int] = []
+    order: list[int] = []
+    behaviour = _wanted(view)
+    if behaviour is not None:
+        dimmed = np.flatnonzero(~behaviour.found.ravel()).tolist()
+        facts = _with_scores(view, facts, behaviour)
+        if st.session_state.get("sort"):
+            order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
+        _explain(view, behaviour, order)
+    atlas(
+        "atlas",
+        pixels=sent.pixels,
+        layers=layers,
+        heads=heads_total,
+        selected={"layer": heads.layer, "heads": heads.all},
+        dim=dimmed,
+        order=order,
+        facts=facts,
+        kind=caches.drawn(view).kind,
+        on_pick=lambda layer, head: open_heads(layer, [head]),
+        on_tokens=tokens.choose,
+    )
+
+
+def _wanted(view: View) -> Behaviour | None:
+    """What the visitor looks for; None for nothing."""
+    for behaviour in _behaviours(view):
+        if behaviour.name == st.session_state.get("find"):
+            return behaviour
+    return None
+
+
+def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
+    """Say how many heads follow the rule, the rule, and which are first in the order."""
+    counted = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
+    # A rule names special tokens, and these are whatever somebody's tokenizer calls them.
+    rule = markdown.plain(behaviour.rule)
+    heads = behaviour.score.shape[1]
+    scores = behaviour.score.ravel()
+    first = [f"{head_name(*divmod(at, heads))} **{percent(float(scores[at]))}**" for at in order[:_NAMED]]
+    highest = f" Highest: {', '.join(first)}." if first else ""
+    st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour.name)}]")
+
+
+def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tuple[str, ...]:
+    """Each head's fact with what the rule measures of it: "on average looks at itself (61 %); next 3 %"."""
+    where = "" if view.changed is None else " in the first sentence"
+    return tuple(
+        f"{fact}; {behaviour.name} {percent(float(score))}{where}"
+        for fact, score in zip(facts, behaviour.score.ravel(), strict=True)
+    )
+
+
+def _note(view: View, name: str) -> str:
+    """What one must know to see in the picture what the filter found."""
+    notes = []
+    if view.changed is not None:
+        notes.append("This is about the first sentence.")
+    if not view.hide and name not in COUNTED:
+        notes.append("*Hide special tokens* shows it clearly.")
+    return " ".join(["", *notes])
+
+
+def _behaviours(view: View) -> tuple[Behaviour, ...]:
+    return caches.found(view.model, view.given, view.kind, view.merge)

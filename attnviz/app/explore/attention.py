@@ -1,0 +1,73 @@
+"""Which attention of an encoder–decoder is shown: a text in itself, the other in itself, or in the first."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.app import caches, markdown
+from attnviz.app.controls import one_of
+from attnviz.app.explore.reading import Reading
+from attnviz.app.learn.english import outside_note
+from attnviz.trace import Kind
+from attnviz.trained.translator.reading import outside
+
+_OWN_TRANSLATOR: dict[Kind, str] = {
+    "encoder": "**English reads English**: every word looks at the whole sentence.",
+    "decoder": "**French reads French**, backwards only: a word looks at itself and at the words before it.",
+    "cross": "**French reads English**: every word looks at the whole sentence; then the next one is chosen.",
+}
+_ENCODER_DECODER: dict[Kind, str] = {
+    "encoder": "**The text reads itself**: every token looks at the whole text.",
+    "decoder": "**The decoder reads its own text**, backwards only: a token looks at itself and before.",
+    "cross": "**The decoder reads the text**: its tokens look at all of it; then the next one is chosen.",
+}
+
+
+def choose(model: str) -> Kind:
+    """Draw the choice, where the model has more than one kind of attention; return the chosen kind."""
+    kinds = caches.entry(model).kinds
+    if len(kinds) == 1:
+        return kinds[0]
+    return one_of("Attention", kinds, kinds[0], "kind")
+
+
+def open_kind(model: str, kind: Kind) -> None:
+    """Choose a kind, from a button."""
+    if len(caches.entry(model).kinds) > 1:
+        st.session_state["kind"] = kind
+
+
+def of(model: str, kind: Kind) -> str:
+    """What comes before the word "head": "encoder ", or nothing where a model has one kind of attention."""
+    return f"{kind} " if len(caches.entry(model).kinds) > 1 else ""
+
+
+def draw(read: Reading) -> None:
+    """Write what the decoder reads, what its attention means, and which model it is; nothing for one text."""
+    if read.trace.target is None:
+        return
+    entry = caches.entry(read.model)
+    if entry.engine == "translator":
+        model = f"**{entry.title}.** {entry.description}"
+        st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]} {model}]")
+    else:
+        by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
+        nothing = "" if read.trace.target else " It is empty: the model ended it at once."
+        first = read.trace.of_kind("decoder")[0].query_tokens[0]
+        start = f" {markdown.code(first.text)} only starts it." if first.special else ""
+        st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
+
+
+def warn(read: Reading) -> None:
+    """Say that a sentence on show is unlike all that our translator has learned from, if it is."""
+    if caches.entry(read.model).engine != "translator":
+        return
+    for trace in filter(None, (read.trace, read.changed_trace)):
+        if trace.target is not None:
+            tokens = trace.of_kind("encoder")[0].query_tokens
+            outside_note(outside([token.text for token in tokens if not token.special]))
+
+
+def _targets(read: Reading) -> str:
+    traces = filter(None, (read.trace, read.changed_trace))
+    return " → ".join(f"**{markdown.plain(str(trace.target))}**" for trace in traces)

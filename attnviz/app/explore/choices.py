@@ -1,0 +1,263 @@
+"""The choices on the page; each is a widget whose value is also in the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.analysis.picture import Scale
+from attnviz.analysis.stages import stages
+from attnviz.app import caches, links, markdown
+from attnviz.app.about import reading_a_picture
+from attnviz.app.caches import BETWEEN, EVERYWHERE, WEIGHTS, View
+from attnviz.app.controls import one_of
+from attnviz.app.examples import introduction
+from attnviz.app.explore.reading import Reading
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block
+
+STYLES = ("Lines", "Matrix", "Heatmap")
+
+PARAMETERS = (
+    *(
+        "text",
+        "second",
+        "other",
+        "target",
+        "model",
+        "write",
+        "temperature",
+        "top_k",
+        "top_p",
+        "seed",
+        "kind",
+        "show",
+    ),
+    *(
+        "between",
+        "layer",
+        "head",
+        "also",
+        "query",
+        "key",
+        "view",
+        "stage",
+        "scale",
+        "hide",
+        "merge",
+        "find",
+        "sort",
+    ),
+)
+_WHOSE = "whose heads were chosen"
+_FOUND_IN_THE_TEXT = ("text", "model", "layer", "head", "query")
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The open heads, all of one layer; layer and heads count from 1, as on screen.
+
+    Attributes:
+        layer: the layer.
+        head: the head whose numbers are worked out.
+        also: other heads of the layer, drawn beside it.
+    """
+
+    layer: int
+    head: int
+    also: tuple[int, ...]
+
+    @property
+    def all(self) -> list[int]:
+        """Every open head, the worked-out one first."""
+        return [self.head, *self.also]
+
+    @property
+    def title(self) -> str:
+        """What is open: "Layer 4 · Head 2", "Layer 4 · Heads 2, 5"."""
+        numbers = ", ".join(str(head) for head in self.all)
+        return f"Layer {self.layer} · {'Heads' if self.also else 'Head'} {numbers}"
+
+    @property
+    def name(self) -> str:
+        """The head's name as in Clark et al. 2019: "4-2"."""
+        return f"{self.layer}-{self.head}"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the card of the open head is filled in once everything is chosen: title, picture, and buttons."""
+
+    title: DeltaGenerator
+    body: DeltaGenerator
+    foot: DeltaGenerator
+
+
+def choose_view(read: Reading) -> tuple[View, str, Places]:
+    """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
+    tokens = caches.shown(read.model, read.given, read.kind, False, True)
+    special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        title = st.empty()
+        # Some models have no special tokens at all, and some texts no others.
+        can_hide = bool(special) and not caches.only_special(tokens)
+        hide = can_hide and st.toggle(
+            "Hide special tokens",
+            key="hide",
+            bind="query-params",
+            help=f"Leaves out {' and '.join(map(markdown.plain, special))} and rescales what is left of each "
+            "row to 100 %.",
+        )
+        merge = st.toggle(
+            "Merge pieces",
+            key="merge",
+            bind="query-params",
+            help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
+            "from a word the mean (Clark et al. 2019).",
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        style = one_of("Picture", STYLES, STYLES[0], "view")
+        stage = one_of("Stage", _stages(read), WEIGHTS, "stage")
+        between = EVERYWHERE
+        if read.given.second is not None:
+            between = one_of("Whose tokens look → at whose", list(BETWEEN), EVERYWHERE, "between")
+    body = st.container()
+    foot = st.container(horizontal=True, vertical_alignment="center")
+    with foot:
+        with st.popover("Help"):
+            reading_a_picture()
+        per_head = st.toggle(
+            "Scale colours per head",
+            key="scale",
+            bind="query-params",
+            help="Off: a colour means the same number in every head. "
+            "On: each head's largest number has the strongest colour.",
+        )
+    with body:
+        if stage != WEIGHTS:
+            _explain(stage, read)
+        if merge and stage != WEIGHTS:
+            if any(side.merges for side in tokens):
+                st.info("Scores belong to single word pieces; pieces are merged only at the stage “weights”.")
+            merge = False
+        # Scores differ in size from head to head: on one scale the largest would leave the others blank.
+        scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
+        view = _comparable(
+            View(read.model, read.kind, read.given, read.changed, stage, scale, hide, merge, between)
+        )
+    return view, style, Places(title, body, foot)
+
+
+def _stages(read: Reading) -> list[str]:
+    """The stages that this attention has; one that is not chosen for another model must not stay chosen."""
+    names = [stage.name for stage in stages(_telling(read.trace.of_kind(read.kind)))]
+    if st.session_state.get("stage", WEIGHTS) not in names:
+        st.session_state["stage"] = WEIGHTS
+    return names
+
+
+def _telling(blocks: Sequence[Block]) -> Block:
+    """The block that has all the stages: one with a bias, if any has."""
+    return next((block for block in blocks if block.bias is not None), blocks[0])
+
+
+def _explain(stage: str, read: Reading) -> None:
+    blocks = read.trace.of_kind(read.kind)
+    explained = next(each for each in stages(_telling(blocks)) if each.name == stage).explanation
+    unmasked = stage == "masked" and all(block.mask.all() for block in blocks)
+    nothing = " Here every token may look everywhere: nothing is masked." if unmasked else ""
+    st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
+
+
+def _comparable(view: View) -> View:
+    """The view, or that of the first sentence alone if the two cannot be subtracted."""
+    if view.changed is None:
+        return view
+    try:
+        caches.comparison(view)
+    except AttnvizError as error:
+        elsewhere = "" if view.kind == "encoder" else " The English words can be compared in *encoder*."
+        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.{elsewhere}")
+        _word_by_word(view.model, view.given, view.changed)
+        return replace(view, changed=None)
+    return view
+
+
+def _word_by_word(model: str, first: Given, second: Given) -> None:
+    """Draw the way to the page that compares sentences of any lengths; it reads texts alone."""
+    if first == Given(first.text) and second == Given(second.text):
+        st.page_link(
+            "pages/compare.py",
+            label="Compare them word by word …",
+            icon=":material/compare_arrows:",
+            query_params={"model": model, "text": first.text, "other": second.text},
+        )
+
+
+def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
+    """Draw the choice of layer and heads.
+
+    Args:
+        view: what is shown of them.
+        clearest: which head to open first in a model that nobody knows, from 1.
+    """
+    layers, heads = caches.values(view).shape[:2]
+    known = introduction(view.model).head
+    # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
+    # whoever opens the link gets this head, whatever text it was found in.
+    begin: tuple[int, int] | tuple[None, None] = (None, None)
+    if known is not None:
+        begin = (min(known[0], layers), min(known[1], heads))
+    for key, first in zip(("layer", "head"), begin, strict=True):
+        if st.session_state.get(key, 1) is None:
+            st.session_state[key] = first or 1  # the visitor or a link left it empty
+    chosen = [st.session_state.get(key, 1) for key in ("layer", "head")]
+    # Heads of another model mean nothing here; what a link asks for does.
+    whose = view.model if known is None else known
+    moved = st.session_state.get(_WHOSE, whose) != whose
+    unasked = _WHOSE not in st.session_state and not (links.asked("layer") or links.asked("head"))
+    st.session_state[_WHOSE] = whose
+    if known is None and (moved or unasked):
+        opening = clearest()
+        open_heads(opening[0], [opening[1]])
+    elif moved or chosen[0] > layers or chosen[1] > heads:
+        open_heads(begin[0] or 1, [begin[1] or 1])
+    if "also" in st.session_state:
+        st.session_state["also"] = [head for head in st.session_state["also"] if head <= heads]
+    layer_column, head_column, also_column = st.columns([1, 1, 1.2])
+    with layer_column:
+        layer = st.number_input("Layer", 1, layers, begin[0], key="layer", bind="query-params")
+    with head_column:
+        head = st.number_input("Head", 1, heads, begin[1], key="head", bind="query-params")
+    with also_column:
+        also = st.multiselect(
+            "Also show heads", list(range(1, heads + 1)), key="also", bind="query-params", placeholder="none"
+        )
+    if layer is None or head is None:
+        st.rerun()
+    return Heads(layer, head, tuple(h for h in also if h != head))
+
+
+def open_heads(layer: int, heads: Sequence[int]) -> None:
+    """Open these heads of a layer (from 1), from a picture or a button; the first one is worked out."""
+    st.session_state["layer"], st.session_state["head"] = layer, heads[0]
+    st.session_state["also"] = list(heads[1:])
+
+
+def always_named(model: str) -> tuple[str, ...]:
+    """What a link names even where nobody chose it: all that the page found for a model that nobody knows."""
+    return _FOUND_IN_THE_TEXT if introduction(model).head is None else ()
+
+
+def drop_unused() -> None:
+    """Take out of the address what it names and nothing on the page shows."""
+    links.drop_unused(PARAMETERS)
+
+
+def parameters() -> dict[str, list[str]]:
+    """Every parameter that a link can hold, with its value now, as a link writes it."""
+    return links.given(PARAMETERS)

@@ -1,0 +1,93 @@
+"""What the model wrote, token by token, with a way to step through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from attnviz.analysis.shown import visible_text
+from attnviz.app import caches, markdown
+from attnviz.app.caches import View
+from attnviz.app.explore import attention, expected
+from attnviz.app.explore.linking import Tokens
+from attnviz.app.explore.passage import passage
+from attnviz.app.explore.reading import Reading
+from attnviz.trace import Token, Trace
+
+
+def fits(read: Reading) -> bool:
+    """Whether there is anything to step through: what a decoder wrote or read, and what it expected there."""
+    if read.trace.target is None:
+        return read.given.writing is not None
+    return expected.fits(read.model) and len(read.trace.of_kind("decoder")[0].query_tokens) > 1
+
+
+def draw(view: View, tokens: Tokens) -> None:
+    """Draw the text with its steps; a step chooses the token with which the next one was found.
+
+    What a token is chosen with is the one before it: only when it stands there is it read itself.
+    """
+    read = caches.trace(view.model, view.given)
+    if read.target is None:
+        _shorter_than_asked(view, read)
+        if not read.written:
+            return
+    block = read.of_kind("decoder")[0]
+    chain = block.query_tokens
+    if read.target is None:
+        first, typed, text = len(chain) - read.written, view.given.text, read.text
+    else:
+        first, typed, text = 1, "", read.target
+    shown = caches.shown(view.model, view.given, "decoder", view.hide, view.merge)[0]
+    places = [shown.index_of(position - 1) for position in range(first, len(chain))]
+    here = None if view.kind == "encoder" or tokens.pair is None else tokens.pair.query
+
+    def pick(at: int) -> None:
+        if view.kind == "encoder":
+            attention.open_kind(view.model, "cross")
+        place = places[at]
+        if place is not None:
+            st.session_state["query"] = f"{shown.groups[place].number} {shown.groups[place].label}"
+
+    chosen = places.index(here) if here in places and here is not None else None
+    passage(
+        "passage",
+        typed=typed,
+        tokens=_pieces(chain[first:], text, len(typed)),
+        written=view.given.target is None,
+        chosen=chosen,
+        on_pick=pick,
+    )
+    if chosen is not None:
+        before = markdown.code(shown.groups[places[chosen] or 0].label)
+        st.markdown(
+            f":small[Below, the row of the token before it is open, {before}: with what that one has read, "
+            "the model chooses what comes next.]"
+        )
+
+
+def _shorter_than_asked(view: View, read: Trace) -> None:
+    """Say why the model wrote fewer tokens than it was asked for, if it did."""
+    asked = view.given.writing
+    if asked is None or read.written == asked.tokens:
+        return
+    limit = caches.entry(view.model).token_limit
+    full = len(read.blocks[0].query_tokens) >= limit
+    why = f"more than {limit} it cannot read" if full else "there it ended the text"
+    st.markdown(f":small[The model wrote {read.written} of {asked.tokens} tokens: {why}.]")
+
+
+def _pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
+    """Each token as it stands in the text, with the space before it; special ones by their names."""
+    pieces = []
+    for token in tokens:
+        piece = text[begin : token.end] if token.end > begin else ""
+        pieces.append(_marked(piece) or f" {token.text} ")
+        begin = max(begin, token.end)
+    return pieces
+
+
+def _marked(piece: str) -> str:
+    """The piece with its spaces as they are, and other signs that control made visible."""
+    return "".join(letter if letter == " " else visible_text(letter) for letter in piece)

@@ -1,0 +1,41 @@
+"""From the open head to the tools that say more about it, with its sentence and its token."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.app import links
+from attnviz.app.caches import View
+from attnviz.app.explore.choices import Heads
+from attnviz.app.explore.linking import Tokens
+from attnviz.app.heads.contents import TOOLS
+from attnviz.capture.given import Given
+
+_ASKED = {
+    "intervene": "Silence it",
+    "behaviour": "On many sentences",
+    "plane": "Its queries and keys in a plane",
+}
+"""What each of these tools answers about one head."""
+
+
+def draw(view: View, heads: Heads, tokens: Tokens) -> None:
+    """Draw the links; the tools read one text alone."""
+    if view.given != Given(view.given.text):
+        return
+    along = {
+        "model": view.model,
+        "text": view.given.text,
+        "layer": str(heads.layer),
+        "head": str(heads.head),
+        **{key: value for key, [value] in links.given(["kind"]).items()},
+    }
+    # Where pieces are merged, a word is no token that the tools know.
+    if tokens.pair and not view.merge and view.changed is None:
+        along["query"] = tokens.queries[tokens.pair.query]
+    with st.popover("More about this head"):
+        for tool in TOOLS:
+            if tool.name in _ASKED:
+                st.page_link(
+                    f"pages/{tool.name}.py", label=_ASKED[tool.name], icon=tool.icon, query_params=along
+                )

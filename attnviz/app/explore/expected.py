@@ -1,0 +1,165 @@
+"""What comes next, or what is masked: the model's own probabilities, beside its attention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from attnviz.analysis.shown import visible_text
+from attnviz.app import caches, markdown
+from attnviz.app.caches import View
+from attnviz.app.components.candidates import Expected, candidates
+from attnviz.app.explore.linking import Tokens
+from attnviz.capture.given import Given, Writing
+from attnviz.capture.predictions import Candidate, Prediction
+from attnviz.errors import AttnvizError
+
+_MOST_NAMED = 3
+_PROBABILITY = "probability"
+_DRAWN_BY = "after temperature, top k and top p"
+
+
+def fits(model: str) -> bool:
+    """Whether the model has a head that tells what it expects."""
+    return caches.entry(model).expects is not None
+
+
+def draw(view: View, tokens: Tokens) -> None:
+    """Draw what the model expects; in a change, in both readings."""
+    masked = caches.entry(view.model).expects == "masked"
+    st.subheader("What stands behind the mask?" if masked else "What comes next?", anchor=False)
+    givens = [view.given, view.changed] if view.changed else [view.given]
+    places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
+    for place, given in zip(places, givens, strict=True):
+        with place:
+            try:
+                expected = caches.predictions(view.model, given)
+            except AttnvizError as error:
+                st.info(markdown.plain(str(error)))
+                continue
+            if masked:
+                _masked(view, tokens, given, expected)
+            else:
+                _next(view, tokens, given, expected)
+
+
+def _next(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:
+    if view.kind == "encoder":
+        st.markdown("The decoder chooses: open *decoder* or *cross* to see what it expects.")
+        return
+    if tokens.pair is None:
+        st.markdown("Choose a query token to see what the model expects after it.")
+        return
+    group = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[
+        tokens.pair.query
+    ]
+    found = [each for each in expected if each.position == group.positions[-1]]
+    if not found:
+        st.markdown(f"The model expects nothing after {markdown.code(group.label)}.")
+        return
+    [prediction] = found
+    after = f"With what {markdown.code(group.label)} has read, the model expects"
+    here = caches.trace(view.model, given)
+    length = len(here.of_kind(view.kind)[0].query_tokens)
+    by_model = given.target is None and (
+        here.target is not None or prediction.position >= length - 1 - here.written
+    )
+    mark = "taken" if by_model else "in the text"
+    drawn = by_model and given.writing is not None and _alters(given.writing)
+    st.markdown(f"{after} {_in_words(prediction, mark)}")
+    _bars(f"expected {given == view.given}", f"What comes after {group.label}", prediction, mark, drawn)
+
+
+def _alters(writing: Writing) -> bool:
+    """Whether what is drawn by has other probabilities than the model's own."""
+    return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
+
+
+def _masked(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:
+    mask = caches.mask_token(view.model)
+    if not expected:
+        _offer_mask(view, tokens, mask)
+        return
+    query = caches.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
+    asked = [each for each in expected if each.position in query]
+    chosen = (asked or list(expected))[0]
+    if len(expected) > 1:
+        places = ", ".join(str(each.position + 1) for each in expected)
+        st.markdown(
+            f":small[Tokens {places} are masked. Choose one as the query, and its fillings are shown.]"
+        )
+    st.markdown(f"At token {chosen.position + 1} the model expects {_in_words(chosen, 'in the text')}")
+    name = f"expected {given == view.given}"
+    _bars(name, f"What stands at token {chosen.position + 1}", chosen, "in the text", drawn=False)
+
+
+def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
+    if mask is None:
+        st.markdown("This model’s vocabulary has no token for what is masked.")
+        return
+    st.markdown(f"Type {markdown.code(mask)} in place of a word, and the model fills it in.")
+    if tokens.pair is None or view.changed is not None:
+        return
+    shown = caches.shown(view.model, view.given, view.kind, view.hide, view.merge)[0]
+    group = caches.groups(view)[0][tokens.pair.query]
+    pieces = [shown.tokens[position] for position in group.positions]
+    if pieces[0].special or pieces[0].start == pieces[-1].end:
+        return
+    second = pieces[0].sentence == 1
+    typed = view.given.second if second else view.given.text
+    assert typed is not None  # noqa: S101 - it has tokens; for the type checker
+    word = typed[pieces[0].start : pieces[-1].end]
+    st.button(
+        f"Mask {markdown.code(visible_text(word))}",
+        on_click=_put,
+        args=(view.given.text, second, typed[: pieces[0].start] + mask + typed[pieces[-1].end :]),
+    )
+
+
+def _put(text: str, second: bool, masked: str) -> None:
+    """Put a text with a masked word into the box that the sentence stands in."""
+    box = "text" if second is False and st.session_state["text"] == text else "other"
+    st.session_state[box] = masked
+
+
+def _in_words(prediction: Prediction, mark: str) -> str:
+    """The likeliest tokens with their probabilities, and what was taken, in Markdown."""
+    likeliest = ", ".join(
+        f"{markdown.code(_label(each))} **{_percent(each.probability)}**"
+        for each in prediction.candidates[:_MOST_NAMED]
+    )
+    actual = prediction.actual
+    if actual is None:
+        return f"{likeliest}."
+    told = "was taken" if mark == "taken" else "stands there in the text"
+    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{_percent(actual.probability)}**."
+
+
+def _bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
+    actual = prediction.actual
+    listed = list(prediction.candidates)
+    if actual is not None and all(each.id != actual.id for each in listed):
+        listed.append(actual)
+    rows: list[Expected] = [
+        {
+            "label": _label(each),
+            "place": rank if rank <= len(prediction.candidates) else None,
+            "numbers": [each.probability, each.share] if drawn else [each.probability],
+            "mark": mark if actual is not None and each.id == actual.id else "",
+        }
+        for rank, each in enumerate(listed, 1)
+    ]
+    candidates(name, title=title, columns=[_PROBABILITY, _DRAWN_BY] if drawn else [_PROBABILITY], rows=rows)
+
+
+def _label(candidate: Candidate) -> str:
+    """The token with the space at its beginning drawn as a sign: it tells a new word from a piece."""
+    text = "".join(visible_text(letter) for letter in candidate.text)
+    return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)
+
+
+def _percent(share: float) -> str:
+    """With one decimal; never 0 % for what is not 0."""
+    return f"{share:.1%}".replace("%", " %") if share >= 0.0005 or share == 0 else "< 0.1 %"

@@ -1,0 +1,266 @@
+"""Two tokens, and which of all heads links them most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
+from attnviz.analysis.sentence import percent, signed_percent
+from attnviz.analysis.shown import Group
+from attnviz.app import caches, markdown
+from attnviz.app.caches import SENTENCES, View
+from attnviz.app.controls import choose_token
+from attnviz.app.examples import Example, introduction
+from attnviz.app.explore.choices import Heads, open_heads
+from attnviz.app.explore.reading import Reading
+from attnviz.errors import AttnvizError
+from attnviz.trace import Floats, head_name
+
+STRONGEST = "the strongest"
+EVERY = "every token"
+
+_SHOWN = 8
+_UNMOVED = signed_percent(0.0)
+_PRONOUN = "it"
+_FRENCH_PRONOUNS = ("il", "elle")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Who looks at whom, as numbers among the shown tokens, from 0.
+
+    Attributes:
+        query: the token that looks.
+        key: the token that is looked at.
+        key_is_chosen: False if the key is just the one that the query looks at most.
+    """
+
+    query: int
+    key: int
+    key_is_chosen: bool
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What the visitor can choose from, and what was chosen.
+
+    Attributes:
+        queries, keys: "11 it": number and name of every shown token that looks, and that is looked at.
+        pair: the chosen tokens; None while the lines of every token are drawn.
+    """
+
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    pair: Pair | None
+
+    def choose(self, query: int | None, key: int | None) -> None:
+        """Make another choice, from a picture; None stands for every query, or for the strongest key."""
+        st.session_state["query"] = EVERY if query is None else self.queries[query]
+        st.session_state["key"] = STRONGEST if key is None else self.keys[key]
+
+    def choose_key(self, key: int) -> None:
+        """Keep the query and choose another key."""
+        st.session_state["key"] = self.keys[key]
+
+    def name(self, pair: Pair) -> str:
+        """The two tokens as Markdown that shows them as typed."""
+        options = self.queries[pair.query], self.keys[pair.key]
+        return " → ".join(markdown.code(option.split(" ", 1)[1]) for option in options)
+
+
+def clearest(view: View, example: Example | None) -> tuple[int, int]:
+    """The layer and the head, from 1, with the strongest link from the token that is asked about first.
+
+    Links to itself, to special tokens and to the very first token do not count: every model has heads that
+    rest there.
+    """
+    groups = caches.groups(view)
+    query = _begin(view, groups[0], example)
+    links = caches.shares(view, view.given)[:, :, query].copy()
+    rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
+    if len(rests) < len(groups[1]):
+        links[..., rests] = 0
+    layer, head = np.unravel_index(links.max(axis=-1).argmax(), links.shape[:2])
+    return int(layer) + 1, int(head) + 1
+
+
+def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
+    """Draw the choice of two tokens."""
+    st.subheader("Which head links two tokens?", anchor=False)
+    groups = caches.groups(view)
+    queries, keys = (tuple(f"{group.number} {group.label}" for group in side) for side in groups)
+    begin = queries[_begin(view, groups[0], example)]
+    # Whose tokens are chosen from: a number means another token in another text, or to another tokenizer.
+    first = introduction(view.model)
+    typed = st.session_state["text"], view.given.second, view.given.target
+    source = (*typed, view.model if first.head is None else first)
+    query_column, key_column = st.columns(2)
+    with query_column:
+        of = (*source, view.kind == "encoder")
+        query = choose_token("query", "Query (looks)", (EVERY, *queries), begin, of)
+    with key_column:
+        of = (*source, view.kind != "decoder")
+        key = choose_token("key", "Key (is looked at)", (STRONGEST, *keys), STRONGEST, of)
+    if query == EVERY:
+        return Tokens(queries, keys, None)
+    row = caches.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
+    size = np.abs(row) if view.changed else row
+    strongest = int(np.argmax(np.where(np.isfinite(row), size, -np.inf)))
+    chosen = key != STRONGEST
+    pair = Pair(queries.index(query), keys.index(key) if chosen else strongest, chosen)
+    return Tokens(queries, keys, pair)
+
+
+def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
+    """Draw the ranking of all heads; a click opens a head."""
+    if tokens.pair is None:
+        st.markdown("Choose a query token to see which heads link it to another.")
+        return
+    query, key = tokens.pair.query, tokens.pair.key
+    pair = tokens.name(tokens.pair)
+    if not caches.allowed(view)[:, query, key].any():
+        st.markdown(f"The mask forbids {pair} in every head: {_why_forbidden(view, tokens.pair)}.")
+        return
+    ranked = _ranked(view, query, key)
+    if view.changed is None:
+        st.markdown(f"Heads with the largest weight {pair}:")
+    elif ranked[0][1] == _UNMOVED:
+        st.markdown(
+            f"No head moves the weight {pair} by more than half a percentage point from the first sentence "
+            "to the second."
+        )
+    else:
+        st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
+    st.session_state["ranking"] = None
+    names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
+    st.pills(
+        "Open a head",
+        list(names),
+        key="ranking",
+        on_change=_open,
+        args=(names,),
+        label_visibility="collapsed",
+    )
+    if moved := _who_moves_most(read, view, query, key):
+        st.markdown(f":small[{moved}]")
+    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
+        st.markdown(f":small[{_chosen_there(view, query)}]")
+    if view.given.second is not None:
+        st.markdown(f":small[{_to_each_sentence(view, heads, query)}]")
+    place = [name for name, _ in ranked].index(heads.name) + 1
+    st.markdown(
+        f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
+    )
+
+
+def _why_forbidden(view: View, pair: Pair) -> str:
+    queries, keys = caches.groups(view)
+    ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
+    causal = view.kind == "decoder"
+    return "nobody looks ahead" if ahead and causal else "nobody looks so far"
+
+
+def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
+    """How the query's attention is divided between the sentences, before anything is hidden."""
+    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
+    group = caches.groups(view)[0][query]
+    row = block.weights[heads.head - 1, list(group.positions)].mean(axis=0)
+    in_second = np.array([token.sentence == 1 for token in block.key_tokens])
+    shares = [percent(float(row[part].sum())) for part in (~in_second, in_second)]
+    return (
+        f"In head {heads.name}, {markdown.code(group.label)} gives **{shares[0]}** of its attention to A "
+        f"and **{shares[1]}** to B."
+    )
+
+
+def _chosen_there(view: View, query: int) -> str:
+    """Which word the model writes with what the query, a token of what it has written so far, has read."""
+    queries = caches.groups(view)[0]
+    at = markdown.code(queries[query].label)
+    if query + 1 == len(queries):
+        return f"With what {at} has read, the model ends its sentence."
+    chosen = markdown.code(queries[query + 1].label)
+    return f"With what {at} has read, the model chooses the next word: {chosen}."
+
+
+def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | None:
+    """Which head's link differs most between the two sentences; None if they cannot be compared."""
+    if read.pair is None or view.changed is not None:
+        return None
+    try:
+        before, after = (caches.shares(view, given) for given in read.pair)
+    except AttnvizError:  # the other one has nothing but special tokens, and they are hidden
+        return None
+    if before.shape != after.shape:
+        return None
+    name, moved = _moves(before, after, query, key)[0]
+    if moved == _UNMOVED:
+        return (
+            "From the first sentence to the second, no head moves this weight by more than half a percentage "
+            "point."
+        )
+    return f"From the first sentence to the second, **{name}** moves most: {moved}."
+
+
+def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
+    """Every head's name and number, strongest first."""
+    if view.changed is None:
+        links = rank_links(caches.shares(view, view.given), query, key)
+        return [(_name(link), percent(link.weight)) for link in links]
+    before, after = (caches.shares(view, given) for given in (view.given, view.changed))
+    return _moves(before, after, query, key)
+
+
+def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:
+    """Every head's name and change, largest first."""
+    return [(_name(move), signed_percent(move.change)) for move in rank_changes(before, after, query, key)]
+
+
+def _name(link: Link | LinkChange) -> str:
+    return head_name(link.layer, link.head)
+
+
+def _open(names: dict[str, str]) -> None:
+    picked = st.session_state["ranking"]
+    if picked:
+        layer, head = names[picked].split("-")
+        open_heads(int(layer), [int(head)])
+
+
+def _begin(view: View, groups: Sequence[Group], example: Example | None) -> int:
+    """The token to begin with."""
+    if view.kind == "encoder":
+        return _asked_about(groups, example, caches.mask_token(view.model))
+    if caches.trace(view.model, view.given).target is None:
+        return _last_typed(view, groups)
+    return _chooses_pronoun(groups)
+
+
+def _last_typed(view: View, groups: Sequence[Group]) -> int:
+    """The last token that the visitor typed: with what it has read, the model begins to write."""
+    read = caches.trace(view.model, view.given)
+    last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
+    return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
+
+
+def _asked_about(groups: Sequence[Group], example: Example | None, mask: str | None) -> int:
+    """What is masked, or the example's word, or *it*, or the last token that is a word."""
+    # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
+    labels = [group.label.split(" → ")[0] for group in groups]
+    for sign in SENTENCES:
+        labels = [label.removesuffix(sign) for label in labels]
+    for wanted in (mask, example.query if example else _PRONOUN, _PRONOUN):
+        if wanted in labels:
+            return labels.index(wanted)
+    words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]
+    return words[-1] if words else len(groups) - 1
+
+
+def _chooses_pronoun(groups: Sequence[Group]) -> int:
+    """The last French token after which "il" or "elle" was chosen; the first token if there is none."""
+    following = [group.label.split(" → ")[0] for group in groups[1:]]
+    return max((place for place, label in enumerate(following) if label in _FRENCH_PRONOUNS), default=0)

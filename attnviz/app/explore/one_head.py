@@ -1,0 +1,191 @@
+"""One head (or several of a layer) as lines, as a matrix to click, or as a heatmap to zoom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.picture import Scale
+from attnviz.analysis.sentence import looks, moves, name_of
+from attnviz.analysis.shown import Shown
+from attnviz.analysis.window import window
+from attnviz.app import caches, markdown
+from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
+from attnviz.app.components.head_view import head_view
+from attnviz.app.explore import attention
+from attnviz.app.explore.choices import Heads, open_heads
+from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.explore.linking import Tokens
+from attnviz.app.explore.published import Sent
+from attnviz.capture.given import Given
+from attnviz.widgets.tokens import shown_tokens
+
+_MOST = 3  # tokens named in the sentence
+_SCALES: dict[Scale, str] = {
+    "shared": "one colour scale for all heads",
+    "per head": "each head has its own colour scale",
+}
+_CAPTION = 300  # characters of a sentence that a caption has room for
+
+
+def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+    """Draw the open heads and their sentence in words."""
+    if style == "Heatmap":
+        _heatmap(view, heads)
+        if tokens.pair:
+            st.markdown(in_words(view, heads, tokens.pair.query))
+    else:
+        _widget(view, heads, tokens, style, sent)
+    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
+    if view.kind != "cross" and (seen := window(block.mask)):
+        st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
+
+
+def _reach(before: int, after: int) -> str:
+    sides = [f"the {count} {side} it" for count, side in ((before, "before"), (after, "after")) if count]
+    return " and ".join(["itself only" if not sides else "itself", *sides])
+
+
+def in_words(view: View, heads: Heads, query: int) -> str:
+    """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
+    numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
+    queries, keys = caches.groups(view)
+    name = markdown.code(name_of(query, queries))
+    where = f"In head {heads.name},"
+    if view.stage != WEIGHTS:
+        order = np.argsort(-numbers[query], kind="stable")[:_MOST]
+        found = [
+            (name_of(int(key), keys), float(numbers[query, key]))
+            for key in order
+            if np.isfinite(numbers[query, key])
+        ]
+        how = "gains most" if view.changed else "scores highest"
+        return f"{where} {name} {how} with {_listed(view, found)}."
+    if view.changed is None:
+        return (
+            f"{where} {name} looks at {_listed(view, looks(numbers, query, queries, keys, most=_MOST).keys)}."
+        )
+    moved = moves(numbers, query, queries, keys)
+    found = [move for move in (moved.gain, moved.loss) if move]
+    return (
+        f"{where} {name} changes most at {_listed(view, found)}."
+        if found
+        else f"{where} {name} looks where it looked."
+    )
+
+
+def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{markdown.code(name)} **{caches.written(view, number)}**" for name, number in found)
+
+
+def explanation(view: View) -> str:
+    """How the numbers in the picture were made from the model's, in plain words."""
+    told = [
+        _explanation(view, caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
+        for given in filter(None, (view.given, view.changed))
+    ]
+    # Of two sentences, only one may have pieces to merge.
+    whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
+    return f"{whole}; pp: percentage points" if view.unit == "signed percent" else whole
+
+
+def _explanation(view: View, tokens: Sequence[Shown]) -> str:
+    """The same for one sentence, whose queries and keys may be of two texts."""
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
+    if view.stage == WEIGHTS:
+        keys = tokens[-1].explanation  # rows are rescaled by what is left of their keys
+    return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
+
+
+def caption(view: View, heads: Heads) -> str:
+    """What a picture that leaves the page must say about itself."""
+    first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
+    sentence = first if view.changed is None else f"{first} → {second} (change)"
+    open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
+    head = f"{attention.of(view.model, view.kind)}head {open_heads}"
+    return f"{sentence} · {caches.called(view.model)} · {head} · {view.stage}"
+
+
+def _quoted(view: View, given: Given) -> str:
+    """The text; the sentence that is read together with it; where the decoder's text looks, that too."""
+    read = caches.trace(view.model, given)
+    target = None if view.kind == "encoder" else read.target
+    return " / ".join(f"“{_begin(text)}”" for text in (read.text, read.second, target) if text is not None)
+
+
+def _begin(text: str) -> str:
+    return text if len(text) <= _CAPTION else text[:_CAPTION] + "…"
+
+
+def file_name(view: View, heads: Heads) -> str:
+    """A file name without an ending: model, heads, stage."""
+    parts = [
+        *attention.of(view.model, view.kind).split(),
+        f"layer{heads.layer}",
+        *(f"head{head}" for head in heads.all),
+        view.stage.replace(" ", "-"),
+    ]
+    parts += [
+        part
+        for part, present in (
+            (view.between.replace("→", "-to-"), view.between != EVERYWHERE),
+            ("change", view.changed),
+            ("hidden", view.hide),
+            ("merged", view.merge),
+        )
+        if present
+    ]
+    return "-".join([file_name_of(caches.called(view.model)), *parts])
+
+
+def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+    queries, keys = caches.groups(view)
+    head_view(
+        "one head",
+        pixels=sent.pixels,
+        exact=sent.exact,
+        view="lines" if style == "Lines" else "matrix",
+        layer=heads.layer,
+        heads=heads.all,
+        heads_total=caches.values(view).shape[1],
+        query_tokens=shown_tokens(queries),
+        key_tokens=shown_tokens(keys),
+        query=tokens.pair.query if tokens.pair else None,
+        key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
+        kind=caches.drawn(view).kind,
+        unit=view.unit,
+        note=f"{_SCALES[view.scale]}; {explanation(view)}",
+        caption=caption(view, heads),
+        filename=f"{file_name(view, heads)}-{style.lower()}",
+        on_pick=tokens.choose,
+        on_heads=open_heads,
+    )
+
+
+def _heatmap(view: View, heads: Heads) -> None:
+    # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
+    from attnviz.export.heatmap import config, heatmap, heatmap_alt
+
+    queries, keys = ([group.label for group in side] for side in caches.groups(view))
+    [numbers] = caches.readable(view, heads.layer, [heads.head])
+    drawn = caches.drawn(view)
+    high = float(drawn.high[heads.layer - 1, heads.head - 1])
+    if heads.also:
+        st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several side by side.")
+    st.plotly_chart(
+        heatmap(
+            numbers,
+            queries,
+            keys,
+            kind=drawn.kind,
+            unit=view.unit,
+            high=high,
+            caption=f"{caption(view, heads)} · {explanation(view)}",
+        ),
+        theme="streamlit",
+        config=config(file_name(view, heads)),
+        alt=heatmap_alt(numbers, queries, keys, view.unit),
+        key="heatmap",
+    )

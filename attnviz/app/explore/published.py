@@ -1,0 +1,63 @@
+"""What the browser holds: bytes of every head for drawing, and floats of the open heads for reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnviz.analysis.picture import value_of
+from attnviz.app import caches
+from attnviz.app.caches import View
+from attnviz.app.components import store
+from attnviz.app.explore.choices import Heads
+
+MOST_TOKENS = 128
+"""Up to here every head of the model is in the browser, and heads change without the server."""
+
+MOST_BYTES = 144 * MOST_TOKENS**2
+"""So many, too: a model of more than 12 × 12 heads comes whole only with shorter texts."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The ids under which the browser holds the bytes and the floats."""
+
+    pixels: str
+    exact: str
+
+
+def send(view: View, heads: Heads) -> Sent:
+    """Send the browser what it does not have yet."""
+    return Sent(_pixels(view, heads), _exact(view, heads))
+
+
+def _pixels(view: View, heads: Heads) -> str:
+    """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
+    picture = caches.drawn(view)
+    levels, kind = picture.levels, picture.kind
+    layer_count, head_count, queries, keys = levels.shape
+    whole = max(queries, keys) <= MOST_TOKENS and levels.size <= MOST_BYTES
+    if whole:
+        sent = [(layer, head) for layer in range(layer_count) for head in range(head_count)]
+    else:
+        sent = [(heads.layer - 1, head - 1) for head in heads.all]
+    arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
+    if not whole:  # from the pictures of all heads, the atlas makes its thumbnails itself
+        arrays["thumbnails"] = caches.small(view)
+    return store.publish(
+        "pixels",
+        arrays,
+        heads=[[layer + 1, head + 1] for layer, head in sent],
+        limits=[
+            [value_of(level, kind, picture.high[layer, head]) for level in (0, 254)] for layer, head in sent
+        ],
+        curve="linear" if kind == "diverging" else "sqrt",
+    )
+
+
+def _exact(view: View, heads: Heads) -> str:
+    """The numbers of the open heads, to the last bit."""
+    # The browser knows a cell that the mask forbids by its being no number.
+    numbers = caches.readable(view, heads.layer, heads.all)
+    return store.publish("exact", {"values": numbers}, heads=[[heads.layer, head] for head in heads.all])

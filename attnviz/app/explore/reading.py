@@ -1,0 +1,93 @@
+"""The forward passes behind the page: one for what is read, one for what that is compared with."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.app import caches, links, markdown
+from attnviz.app.controls import one_of
+from attnviz.app.explore.sentences import Sentences
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
+from attnviz.trace import Kind, Trace
+
+CHANGE = "change"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the page shows.
+
+    Attributes:
+        model: its name.
+        kind: which of its attentions.
+        given: what is read; in a change, first.
+        changed: what the change leads to; None when one reading is on show.
+        trace: the forward pass over `given`.
+        changed_trace: the forward pass over `changed`.
+        pair: both readings when there are two to compare, whichever is on show.
+    """
+
+    model: str
+    kind: Kind
+    given: Given
+    trace: Trace
+    changed: Given | None = None
+    changed_trace: Trace | None = None
+    pair: tuple[Given, Given] | None = None
+
+
+def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
+    """Run the model and let the visitor choose which reading to see; stop kindly if there is none.
+
+    Args:
+        sentences: what to read.
+        kind: which attention to show.
+        switch: where the choice between two readings is drawn.
+    """
+    model, given, other = sentences.model, sentences.given, sentences.other
+    try:
+        first = caches.trace(model, given)
+    except AttnvizError as error:
+        links.forget()
+        st.error(markdown.plain(str(error)), icon=":material/edit:")
+        st.stop()
+    second = _second(model, other)
+    if other is None or second is None:
+        return Reading(model, kind, given, first)
+    labels = words_that_differ(given.text, other.text)
+    options = [*labels, CHANGE]
+    if st.session_state.get("show", CHANGE) not in options:
+        # The words of other sentences: the link must not keep them.
+        st.session_state["show"] = labels[0]
+    shown = one_of("Show", options, labels[0], "show", switch)
+    pair = (given, other)
+    if shown == labels[1]:
+        return Reading(model, kind, other, second, pair=pair)
+    if shown == CHANGE:
+        return Reading(model, kind, given, first, other, second, pair)
+    return Reading(model, kind, given, first, pair=pair)
+
+
+def words_that_differ(text: str, other: str) -> tuple[str, str]:
+    """Names for the two sentences: the one word in which they differ, else "first" and "second"."""
+    words, other_words = ([word.strip(".,;:!?") for word in part.split()] for part in (text, other))
+    pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
+    if len(words) == len(other_words) and len(pairs) == 1:
+        first, second = pairs[0]
+        # A label is Markdown and part of the link: only plain words may stand there.
+        if first.isalnum() and second.isalnum() and CHANGE not in (first, second):
+            return first, second
+    return "first", "second"
+
+
+def _second(model: str, other: Given | None) -> Trace | None:
+    if other is None:
+        return None
+    try:
+        return caches.trace(model, other)
+    except AttnvizError as error:
+        asked = markdown.code(other.text[:60])
+        st.warning(f"The sentence to compare with, {asked}: {markdown.plain(str(error))}")
+        return None

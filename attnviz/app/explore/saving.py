@@ -1,0 +1,125 @@
+"""Take it along: the link to this very view, and the numbers as files."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import streamlit as st
+
+from attnviz import trace_io
+from attnviz.analysis.table import head_table
+from attnviz.app import caches, markdown
+from attnviz.app.caches import View
+from attnviz.app.components.copy_link import copy_link
+from attnviz.app.explore import attention
+from attnviz.app.explore.choices import Heads, always_named, parameters
+from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.explore.one_head import explanation, file_name
+from attnviz.capture.given import Writing
+from attnviz.errors import AttnvizError
+from attnviz.trace import Trace
+
+
+def draw(view: View, heads: Heads, query: int | None) -> None:
+    """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
+    copy_link("link", parameters(), always=always_named(view.model))
+    with st.popover("Save"):
+        st.download_button(
+            f"CSV of head {heads.name}",
+            lambda: csv_of(view, heads),
+            file_name=f"{file_name(view, replace(heads, also=()))}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            help="The numbers of the open head as they are shown, with a header that says what they are.",
+        )
+        st.download_button(
+            "All heads (NPZ)",
+            lambda: npz_of(view),
+            file_name=f"{file_name_of(caches.called(view.model))}.npz",
+            mime="application/zip",
+            on_click="ignore",
+            help="Every query, key, value, score and weight of this sentence as the model computed them, "
+            "nothing hidden, merged or rescaled: for Python, numpy.load.",
+        )
+        _offer_report(view, heads, query)
+
+
+def _offer_report(view: View, heads: Heads, query: int | None) -> None:
+    from attnviz.export.report.contents import check_size
+
+    try:
+        check_size(_traces(view))
+    except AttnvizError as error:
+        st.markdown(f":small[No report: {markdown.plain(str(error))}]")
+        return
+    st.download_button(
+        "Report (HTML)",
+        lambda: report_of(view, heads, query),
+        file_name=f"{file_name_of(caches.called(view.model))}.html",
+        mime="text/html",
+        on_click="ignore",
+        help="One file with every head to point at, to mail, to keep or to print: it needs neither this "
+        "server nor a network.",
+    )
+
+
+def csv_of(view: View, heads: Heads) -> str:
+    """The shown numbers of the open head; spreadsheets know by the first character that it is UTF-8."""
+    queries, keys = caches.groups(view)
+    [numbers] = caches.readable(view, heads.layer, [heads.head])
+    given = view.changed or view.given
+    read = caches.trace(view.model, given)
+    return "\ufeff" + head_table(
+        numbers,
+        queries,
+        keys,
+        text=read.text,
+        second=read.second,
+        target=read.target,
+        compared_with=caches.trace(view.model, view.given).text if view.changed else None,
+        model=caches.called(view.model),
+        attention=attention.of(view.model, view.kind).strip() or None,
+        layer=heads.layer - 1,
+        head=heads.head - 1,
+        stage=view.stage,
+        explanation=explanation(view),
+        written=read.text[len(given.text) :] if read.written and read.target is None else None,
+        drawn=_in_words(given.writing) if given.writing else None,
+    )
+
+
+def _in_words(how: Writing) -> str:
+    """How the model chose the tokens that it wrote, to do it again."""
+    if not how.temperature:
+        return "the likeliest token each time"
+    return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
+
+
+def npz_of(view: View) -> bytes:
+    """The whole forward pass over the sentence on show."""
+    file = io.BytesIO()
+    trace_io.write(caches.trace(view.model, view.given), file)
+    return file.getvalue()
+
+
+def report_of(view: View, heads: Heads, query: int | None) -> str:
+    """One page with all heads of what is on show, open where the visitor is.
+
+    Args:
+        view: what is on show.
+        heads: the open heads.
+        query: the token that is followed, from 0 among those that are shown; None for all.
+    """
+    from attnviz.export.report.page import Opening, report
+
+    followed = None if query is None else caches.groups(view)[0][query].positions[0]
+    opening = Opening(
+        kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
+    )
+    return report(_traces(view), opening)
+
+
+def _traces(view: View) -> list[Trace]:
+    """What is on show: in a change, both readings."""
+    return [caches.trace(view.model, given) for given in (view.given, view.changed) if given is not None]

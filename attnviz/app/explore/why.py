@@ -1,0 +1,143 @@
+"""Why this number? The two vectors, their product, the scale, and the softmax of the row, worked out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from attnviz.analysis.arithmetic import Why, why
+from attnviz.analysis.shown import Shown
+from attnviz.app import caches, markdown
+from attnviz.app.caches import SENTENCES, View
+from attnviz.app.components.arithmetic import arithmetic
+from attnviz.app.explore.choices import Heads
+from attnviz.app.explore.linking import Pair, Tokens
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Token
+
+
+def draw(view: View, heads: Heads, tokens: Tokens) -> None:
+    """Work out the number between the two chosen tokens; in a change, both sentences' numbers."""
+    if tokens.pair is None:
+        st.subheader("Why this number?", anchor=False)
+        st.markdown("Choose a query token, and its numbers are worked out here.")
+        return
+    if view.changed is None:
+        _worked_out(view, heads, tokens, tokens.pair, view.given)
+        return
+    for column, given in zip(st.columns(2, gap="large"), (view.given, view.changed), strict=True):
+        with column:
+            _worked_out(view, heads, tokens, tokens.pair, given)
+
+
+def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Given) -> None:
+    shown = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
+    queries, keys = shown[0], shown[-1]
+    block = caches.trace(view.model, given).block(view.kind, heads.layer - 1)
+    try:
+        worked = why(block, heads.head - 1, pair.query, pair.key, queries, keys)
+    except AttnvizError as error:
+        st.info(markdown.plain(str(error)))
+        return
+
+    def pick(position: int) -> None:
+        index = keys.index_of(position)
+        if index is not None:
+            tokens.choose_key(index)
+
+    note = f"Head {heads.name}" + (f", in “{given.text}”" if view.changed else "")
+    content = message(worked, block, keys) | {
+        "query_word": queries.labels[pair.query]
+        + _sign(queries, queries.tokens[queries.groups[pair.query].positions[0]]),
+        "key_word": keys.labels[pair.key] + _sign(keys, keys.tokens[keys.groups[pair.key].positions[0]]),
+        "note": note,
+    }
+    arithmetic("why" if given == view.given else "why in the other sentence", content, on_pick=pick)
+
+
+def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
+    """The worked-out number as the browser widget wants it: plain numbers, to the last bit.
+
+    Args:
+        worked: every number.
+        block: the layer's attention.
+        keys: which of the tokens that are looked at are shown.
+    """
+    hidden = {p for group in keys.all_groups if group not in keys.groups for p in group.positions}
+    # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
+    names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}
+    row = [
+        {
+            "label": names.get(position, token.text) + _sign(keys, token),
+            "score": float(score),
+            "exponential": float(exponential),
+            "weight": float(exponential / worked.total),
+            "masked": not open_cell,
+            "hidden": position in hidden,
+        }
+        for position, (token, score, exponential, open_cell) in enumerate(
+            zip(block.key_tokens, worked.score_row, worked.exponential_row, worked.mask_row, strict=True)
+        )
+    ]
+    return {
+        "query_label": block.query_tokens[worked.query_position].text
+        + _sign(keys, block.query_tokens[worked.query_position]),
+        "key_label": block.key_tokens[worked.key_position].text
+        + _sign(keys, block.key_tokens[worked.key_position]),
+        "query_vector": worked.query_vector.tolist(),
+        "key_vector": worked.key_vector.tolist(),
+        "products": worked.products.tolist(),
+        "dot_product": float(worked.dot_product),
+        "d_head": len(worked.products),
+        "scale": float(worked.scale),
+        "bias": None if worked.bias is None else float(worked.bias),
+        "score": float(worked.score),
+        "masked": not worked.mask_row[worked.key_position],
+        "position": worked.key_position,
+        "row": row,
+        "row_maximum": float(worked.largest),
+        "row_sum": float(worked.total),
+        "weight": float(worked.weight),
+        "last_steps": _last_steps(worked, keys),
+        "result": float(worked.shown_weight),
+    }
+
+
+def _sign(shown: Shown, token: Token) -> str:
+    """Of a pair of sentences, which one a token stands in: both may have the same word."""
+    return "" if shown.second is None else SENTENCES[token.sentence]
+
+
+def _last_steps(worked: Why, keys: Shown) -> list[list[Any]]:
+    """What merging and hiding did to the weight, with the numbers."""
+    steps: list[list[Any]] = []
+    if worked.piece_weights.size > 1:
+        steps.append(_merging(worked))
+    if keys.hides:
+        steps.append(
+            [
+                "Rescaled without the hidden tokens: ",
+                _percent(worked.merged_weight),
+                " ÷ (1 − ",
+                {"value": float(worked.hidden_share), "as": "number"},
+                ") = ",
+                _percent(worked.shown_weight),
+            ]
+        )
+    return steps
+
+
+def _merging(worked: Why) -> list[Any]:
+    """(a + b + c + d) ÷ 2 = …: the sum over the key's pieces, the mean over the query's."""
+    step: list[Any] = ["Merged into words: ("]
+    for number, weight in enumerate(worked.piece_weights.ravel()):
+        step += [" + " if number else "", _percent(float(weight))]
+    queries = len(worked.piece_weights)
+    step += [f") ÷ {queries} = " if queries > 1 else ") = ", _percent(worked.merged_weight)]
+    return step
+
+
+def _percent(value: float) -> dict[str, Any]:
+    return {"value": float(value), "as": "percent"}

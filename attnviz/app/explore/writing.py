@@ -1,0 +1,87 @@
+"""Write on: how many tokens the model adds to the text, and how it chooses them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.capture.given import LEAST_TEMPERATURE, MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN, Writing
+from attnviz.models.catalogue import Entry
+
+
+def choose(entry: Entry, typed: bool) -> Writing | None:
+    """Draw the controls, where the model can write on; return the choice, None for reading only.
+
+    Args:
+        entry: what is known of the model.
+        typed: whether the visitor typed the text of an encoder–decoder's decoder.
+    """
+    if entry.expects != "next" or typed:
+        return None
+    continues = entry.kinds == ("decoder",)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        tokens = MOST_WRITTEN
+        if continues:
+            st.markdown("**Write on**", width="content")
+            tokens = st.number_input(
+                "Tokens to write",
+                0,
+                MOST_WRITTEN,
+                0,
+                key="write",
+                bind="query-params",
+                label_visibility="collapsed",
+                width=150,
+            )
+            st.markdown(f"tokens, at most {MOST_WRITTEN}", width="content")
+        with st.popover("How it chooses"):
+            temperature, top_k, top_p, seed = _how()
+    if not tokens or (not continues and not temperature):
+        return None  # an encoder–decoder takes the likeliest token each time, if not told otherwise
+    if not temperature:
+        return Writing(tokens)
+    return Writing(tokens, max(temperature, LEAST_TEMPERATURE), top_k, top_p, seed)
+
+
+def _how() -> tuple[float, int, float, int]:
+    temperature = st.number_input(
+        "Temperature",
+        0.0,
+        MOST_TEMPERATURE,
+        0.0,
+        0.1,
+        key="temperature",
+        bind="query-params",
+        help="What the scores are divided by before the softmax. 0: always the likeliest token. "
+        "1: by the model's own probabilities. Larger: bolder.",
+    )
+    if not temperature:
+        st.markdown(":small[The model always takes the likeliest token. Nothing is drawn by chance.]")
+    top_k = st.number_input(
+        "Top k",
+        0,
+        1000,
+        0,
+        key="top_k",
+        bind="query-params",
+        help="Only so many of the likeliest tokens can be drawn. 0: all.",
+    )
+    top_p = st.number_input(
+        "Top p",
+        0.01,
+        1.0,
+        1.0,
+        0.05,
+        key="top_p",
+        bind="query-params",
+        help="Only the likeliest tokens that together have this probability can be drawn. 1: all.",
+    )
+    seed = st.number_input(
+        "Seed",
+        0,
+        MOST_SEED,
+        0,
+        key="seed",
+        bind="query-params",
+        help="The same seed draws the same tokens again.",
+    )
+    return temperature, top_k, top_p, seed

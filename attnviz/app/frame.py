@@ -1,0 +1,125 @@
+"""The pages of the app, and the guarantee that each of them opens inside the frame."""
+
+import logging
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from attnviz.app import cards
+from attnviz.app.components.component import send_code
+from attnviz.app.heads.contents import TOOLS
+from attnviz.app.learn.contents import LESSONS
+from attnviz.app.pictures import seeing
+from attnviz.errors import WrongSetting
+from attnviz.models import allowed, limits
+
+_FRAMED = "frame has run"
+
+_BELOW = {
+    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
+    "heads": {tool.name for tool in TOOLS},
+}
+"""The entries of the menu, and the pages to which they lead."""
+
+# On a phone the picture comes before the overview: what a tap changes is then in sight.
+PICTURE_FIRST_ON_PHONES = "picture-first"
+
+# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
+# What brings the widgets' code has no picture, and takes no place.
+# The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
+_STYLE = """
+<style>
+.stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }
+.stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
+.st-key-code { position: absolute; }
+.st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
+.stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
+@media (max-width: 640px) {
+  .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
+  .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
+  .st-key-picture-first .stColumn { flex: none; width: 100%; }
+  .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
+  .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
+}
+</style>
+"""
+
+
+def pages() -> list[StreamlitPage]:
+    """Every page; a page's file name is its address, and the first one lives at "/".
+
+    The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with
+    sections, Streamlit makes a list on phones that screen readers cannot read. One lesson stands in the menu
+    itself: many come for it alone.
+    """
+    return [
+        st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
+        st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
+        st.Page("pages/heads.py", title="Heads", icon=":material/psychology:"),
+        st.Page("pages/translate.py", title="Translate", icon=":material/translate:"),
+        st.Page(
+            "pages/pictures.py",
+            title="Pictures",
+            icon=":material/image:",
+            visibility="visible" if seeing.names() else "hidden",
+        ),
+        st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
+        st.Page("pages/about.py", title="About", icon=":material/info:"),
+        *(
+            st.Page(f"pages/{lesson.name}.py", title=lesson.title, visibility="hidden")
+            for lesson in LESSONS
+            if lesson.name != "translate"
+        ),
+        *(st.Page(f"pages/{tool.name}.py", title=tool.title, visibility="hidden") for tool in TOOLS),
+    ]
+
+
+def configure() -> None:
+    """Name the app in the tab; without an icon here, a page's own would be fetched from outside."""
+    st.set_page_config(page_title="attnviz", page_icon="🔍", layout="wide")
+
+
+def navigation() -> StreamlitPage:
+    """Draw the menu and return the page that the visitor asked for; only app.py calls this."""
+    _check_settings()
+    page = st.navigation(pages(), position="top")
+    st.session_state[_FRAMED] = True
+    st.html(_STYLE + cards.STYLE + _marked(page))
+    send_code()
+    return page
+
+
+def _marked(page: StreamlitPage) -> str:
+    """The style that marks the entry of the menu to which a page that stands in no menu belongs."""
+    entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
+    if entry is None:
+        return ""
+    links = ", ".join(f'[data-testid="st{kind}NavLink"][href$="/{entry}"]' for kind in ("Top", "Sidebar"))
+    return f"<style>:is({links}) {{ background-color: rgb(141 157 206 / 25%); font-weight: 600; }}</style>"
+
+
+def require() -> None:
+    """Run app.py first if it has not run in this session; every page begins with this call.
+
+    Streamlit runs a file of a folder called `pages` on its own, without app.py, when its address is the
+    very first that a new server is asked for. Naming the real pages and running again mends it.
+    """
+    if not st.session_state.get(_FRAMED):
+        configure()
+        st.navigation(pages(), position="hidden")
+        st.rerun()
+
+
+def _check_settings() -> None:
+    """Stop kindly where the operator's settings cannot be read; the reason may name folders: it is logged."""
+    try:
+        allowed.names()
+        limits.most_bytes()
+    except WrongSetting as error:
+        logging.getLogger(__name__).warning("%s", error)
+        st.error(
+            "This server is set up wrongly, and shows nothing until that is mended. Whoever runs it finds "
+            "the reason in its log.",
+            icon=":material/settings:",
+        )
+        st.stop()

@@ -1,0 +1,1 @@
+"""What the pages about heads share, and a folder for each of them."""

@@ -1,0 +1,1 @@
+"""The sections of the page “What does each head do?”."""

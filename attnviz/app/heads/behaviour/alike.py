@@ -1,0 +1,140 @@
+"""Which heads look at the same words: each a point of a plane, near those that do."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from attnviz.analysis.sentence import percent
+from attnviz.analysis.tally import RULES, Rule
+from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
+from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.heads.behaviour import opening
+from attnviz.app.heads.behaviour.choices import Chosen
+from attnviz.app.heads.behaviour.findings import Findings, written
+from attnviz.app.heads.behaviour.words import in_short
+from attnviz.cli.columns import plural
+
+LETTERS = "ABCDE"
+_MARKS: tuple[tuple[Marker, Colour], ...] = (
+    ("circle", "weights"),
+    ("square", "feed-forward"),
+    ("diamond", "text"),
+    ("ring", "weights"),
+    ("cross", "muted"),
+)
+_NOT_SAID = ("focused", "distance", "relative distance")  # these do not say at what
+_NAMED = "Where heads are crowded, only those with room have their name beside them."
+_SAID = 2  # rules for each group
+
+
+def draw(findings: Findings, chosen: Chosen) -> None:
+    """Draw the plane with its groups, and behind a click how it is computed and how much it keeps."""
+    st.header("Which heads look at the same words?", anchor=False)
+    alike, names = findings.alike, findings.names
+    gathered = [np.flatnonzero(alike.group == number) for number in range(int(alike.group.max()) + 1)]
+    kept = percent(alike.scaled.kept)
+    here = chosen.layer * findings.tally.shape[1] + chosen.head
+    nearest, furthest = _extremes(findings, here)
+    least = f", least like it **{names[furthest]}**" if furthest != nearest else ""
+    st.markdown(
+        "Each point is a head. Heads that look at the same words lie near each other, and have one mark. "
+        f"Head **{names[here]}** is in group **{LETTERS[alike.group[here]]}**. Most like it is "
+        f"**{names[nearest]}**{least}."
+    )
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        x, y = alike.scaled.points.T
+        lines = [
+            Line(
+                _short(findings, letter, members),
+                x[members],
+                y[members],
+                dash=None,
+                marker=marker,
+                colour=colour,
+                names=[f"Head {names[member]}" for member in members],
+                printed=["" if member == here else names[member] for member in members],
+            )
+            for letter, members, (marker, colour) in zip(LETTERS, gathered, _MARKS, strict=False)
+        ]
+        opened = Line("", x[[here]], y[[here]], dash=None, marker="ring", colour="key", printed=[names[here]])
+        curves(
+            "heads in a plane",
+            [*lines, opened],
+            title="Heads by what they look at",
+            across=Axis("only distances mean something (√bits)"),
+            up=Axis("√bits"),
+            plane=True,
+            crowded=True,
+            height=380,
+            alt=f"{len(names)} heads in {len(lines)} groups: {'; '.join(line.label for line in lines)}.",
+            caption=f"Each point is a head; the plane keeps {kept} of the squared distances. {_NAMED}",
+            filename=f"{file_name_of(findings.model).removeprefix('attnviz-')}-heads-alike",
+        )
+    with right:
+        for letter, members in zip(LETTERS, gathered, strict=False):
+            st.markdown(_told(findings, letter, members))
+            opening.offer(f"heads of group {letter}", members.tolist(), findings, chosen)
+    with st.expander("How near two heads are, and how they are grouped", icon=":material/calculate:"):
+        _explain(findings, here)
+
+
+def _explain(findings: Findings, here: int) -> None:
+    """Write out what the distances are, what the plane keeps of them, and how groups are made."""
+    alike, names = findings.alike, findings.names
+    apart = " and ".join(
+        f"{alike.bits[here, other]:.2f} bits from {names[other]}"
+        for other in dict.fromkeys(_extremes(findings, here))
+    )
+    st.markdown(
+        "How far apart two heads are: the Jensen–Shannon divergence of their weights, token by token, mean "
+        f"over {plural(alike.sentences, 'sentence')}, special tokens counted (Clark et al. 2019, section 6); "
+        f"0 bits: they look at the same, 1 bit: at nothing in common. Head {names[here]} is {apart}. The "
+        f"square root of a divergence is a true distance. **The plane keeps {percent(alike.scaled.kept)} of "
+        "the squared distances** (classical scaling), so points can look nearer than their heads are, never "
+        f"further apart; the axes have no meaning. {_NAMED} Point at the others, or use the arrow keys.\n\n"
+        "The groups come from the full distances, by Ward’s rule. What is told of a group are the two rules "
+        "whose mean over its heads is furthest from that of all heads. That there are "
+        f"{int(alike.group.max()) + 1} groups is our choice: as many as there are marks, and fewer for few "
+        "heads."
+    )
+
+
+def _extremes(findings: Findings, here: int) -> tuple[int, int]:
+    """The head that is most like this one, and the one that is least like it."""
+    bits = findings.alike.bits[here].copy()
+    bits[here] = np.nan
+    return int(np.nanargmin(bits)), int(np.nanargmax(bits))
+
+
+def _apart(findings: Findings, members: NDArray[np.intp]) -> list[tuple[Rule, float, float]]:
+    """The rules by which a group stands apart most, with the mean of its heads and of all heads."""
+    found = []
+    for rule in RULES:
+        means = findings.tally.of(rule.name).mean.ravel()
+        if rule.name not in _NOT_SAID and not np.isnan(means[members]).all():
+            found.append((rule, float(np.nanmean(means[members])), float(np.nanmean(means))))
+    return sorted(found, key=lambda each: -abs(each[1] - each[2]))[:_SAID]
+
+
+def _short(findings: Findings, letter: str, members: NDArray[np.intp]) -> str:
+    """A group for the legend: "A: the token before 43 %"."""
+    rule, mean, _ = _apart(findings, members)[0]
+    what = "evenly" if rule.name == "broad" else in_short(rule, findings.special)
+    return f"{letter}: {what} {written(rule, mean)}"
+
+
+def _told(findings: Findings, letter: str, members: NDArray[np.intp]) -> str:
+    """A group in words: how many heads, and where their mean is furthest from that of all heads."""
+    one = len(members) == 1
+    who = f"head {findings.names[members[0]]} looks" if one else f"{len(members)} heads look"
+    parts = []
+    for rule, mean, of_all in _apart(findings, members):
+        score, mean_of_all = written(rule, mean), written(rule, of_all)
+        much = "as much" if score == mean_of_all else "more" if mean > of_all else "less"
+        at = "evenly" if rule.name == "broad" else f"at {in_short(rule, findings.special.markdown)}"
+        average = "" if one else " on average"
+        parts.append(f"{much} {at} (**{score}**{average}; all heads: {mean_of_all})")
+    return f"**{letter}**: {who} {' and '.join(parts)}."

@@ -1,0 +1,56 @@
+"""The choices of a rule and of a head, which all pictures of the page follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.analysis.tally import NAMES, RULES, Rule
+from attnviz.app.heads import choosing
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Kind, head_name
+
+PARAMETERS = ("rule",)
+
+# On a phone, three rows of rules would push the picture off the screen: there is one, which scrolls.
+_STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }</style>'
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the pictures show.
+
+    Attributes:
+        rule: by which heads are coloured.
+        layer, head: the head that is open, from 0.
+    """
+
+    rule: Rule
+    layer: int
+    head: int
+
+    @property
+    def name(self) -> str:
+        """The head's: "4-2"."""
+        return head_name(self.layer, self.head)
+
+
+def first_kind(entry: Entry) -> Kind:
+    """The attention that is looked at: an encoder's, where there is one."""
+    return entry.kinds[0]
+
+
+def choose(entry: Entry) -> Chosen:
+    """Draw the choices."""
+    st.html(_STYLE)
+    left, right = st.columns([9, 4], vertical_alignment="bottom")
+    with left:
+        if st.session_state.get("rule", NAMES[0]) is None:  # a link that leaves it empty
+            st.session_state["rule"] = NAMES[0]
+        name = st.pills(
+            "Colour the heads by …", NAMES, default=NAMES[0], key="rule", bind="query-params", required=True
+        )
+    with right:
+        layer, head = choosing.head(entry, first_kind(entry))
+    return Chosen(RULES[NAMES.index(name)], layer, head)

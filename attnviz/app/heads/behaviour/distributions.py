@@ -1,0 +1,49 @@
+"""Several measures of one head, one below the other: its mean, its spread, and what even attention gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from attnviz.app.components.component import component
+
+_mount = component("distributions", "palette")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One row.
+
+    Attributes:
+        name: of the measure.
+        words: what it measures, in a few words.
+        mean, baseline: where the marks stand on the axis, 0 to 1.
+        heights: of the bars that stand side by side along the axis, from its beginning to its end; empty for
+            none.
+        written: the mean as it is read, "71 %"; with its spread, "71 % ± 8".
+        even: what even attention gives, as it is read.
+        ends: how the beginning and the end of the axis are written.
+        chosen: whether the row is marked.
+    """
+
+    name: str
+    words: str
+    mean: float
+    baseline: float
+    heights: Sequence[float]
+    written: str
+    even: str
+    ends: tuple[str, str]
+    chosen: bool = False
+
+
+def distributions(key: str, rows: Sequence[Measured], /, *, heading: str, caption: str) -> None:
+    """Draws a table with a small picture in each row.
+
+    Args:
+        key: Streamlit's key of this widget.
+        rows: the measures, in order.
+        heading: of the pictures.
+        caption: what the table shows, in a sentence.
+    """
+    _mount(key=key, data={"rows": [asdict(row) for row in rows], "heading": heading, "caption": caption})

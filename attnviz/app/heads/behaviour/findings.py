@@ -1,0 +1,151 @@
+"""What is known of all heads, on the visitor's sentence or on a text of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.clusters import Scaled, groups, scaled
+from attnviz.analysis.divergence import Divergences, divergences
+from attnviz.analysis.sentence import percent
+from attnviz.analysis.shapes import ShapeSums, shapes
+from attnviz.analysis.tally import Figures, Rule, Tally, tally
+from attnviz.app import caches
+from attnviz.app.examples import examples_of
+from attnviz.app.heads.behaviour.choices import first_kind
+from attnviz.app.heads.behaviour.words import Special
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.cli.columns import plural
+from attnviz.experiments.corpus import Found
+from attnviz.models.catalogue import Entry
+from attnviz.trace import head_name
+
+GROUPS = 5
+"""Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""
+
+_EACH = 4  # heads for each group, at least: of a small model, groups would be single heads
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Which heads do alike.
+
+    Attributes:
+        scaled: each head as a point of a plane, layer by layer.
+        group: [head], the number of its group, 0 for the largest.
+        bits: float64 [head, head], the mean Jensen–Shannon divergence.
+        sentences: on how many sentences.
+    """
+
+    scaled: Scaled
+    group: np.typing.NDArray[np.intp]
+    bits: np.typing.NDArray[np.float64]
+    sentences: int
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the sections of the page draw.
+
+    Attributes:
+        model: its name.
+        where: what was read, as it stands in a sentence: "In this sentence", "In 400 sentences".
+        special: the tokens that the model adds to each sentence.
+        tally: of every rule and head.
+        shapes: of every head.
+        alike: which heads do alike.
+        text: the sentence, where it is about a single one.
+    """
+
+    model: str
+    where: str
+    special: Special
+    tally: Tally
+    shapes: ShapeSums
+    alike: Alike
+    text: str | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether it is about several sentences."""
+        return int(self.tally.sentences) > 1
+
+    @property
+    def names(self) -> list[str]:
+        """What the heads are called, layer by layer: "1-1", "1-2", and so on."""
+        return [head_name(layer, head) for layer, head in np.ndindex(self.tally.shape)]
+
+
+def of_sentence(entry: Entry, text: str) -> Findings:
+    """What the heads do in one sentence.
+
+    Raises:
+        AttnvizError: the model cannot read it.
+    """
+    return _of_sentence(entry.name, entry.stamp, text)
+
+
+def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
+    """The shapes of the heads in two sentences that are read in one go.
+
+    Raises:
+        AttnvizError: the model cannot read them.
+    """
+    return _shapes_of_pair(entry.name, entry.stamp, text, second)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def of_many(model: str, work: tuple[str, ...], sentences: int, _found: Found) -> Findings:  # noqa: ARG001 (for the cache)
+    """What the heads have done in so many sentences, 1 or more, of the work that has this key."""
+    special = Special.of(loading.tokens(model, examples_of(model, together=False)[0].text))
+    where, sums = f"In {plural(sentences, 'sentence')}", _found.sums
+    return Findings(model, where, special, _found.tally, sums["shapes"], _alike(sums["divergences"]))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001 (for the cache)
+    kind = first_kind(caches.entry(model))
+    blocks = caches.trace(model, Given(text)).of_kind(kind)
+    weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
+    tokens = blocks[0].query_tokens
+    return Findings(
+        model,
+        "In this sentence",
+        Special.of(tokens),
+        tally([text], [tokens], weights, masks),
+        shapes(weights, masks, [token.sentence for token in tokens]),
+        _alike(divergences(weights)),
+        text,
+    )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _shapes_of_pair(model: str, stamp: str, text: str, second: str) -> ShapeSums:  # noqa: ARG001 (for the cache)
+    blocks = caches.trace(model, Given(text, second)).of_kind(first_kind(caches.entry(model)))
+    sentence_of = [token.sentence for token in blocks[0].query_tokens]
+    return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
+
+
+def _alike(sums: Divergences) -> Alike:
+    bits = sums.mean
+    return Alike(
+        scaled(bits), groups(bits, min(GROUPS, max(2, len(bits) // _EACH), len(bits))), bits, sums.sentences
+    )
+
+
+def written(rule: Rule, score: float) -> str:
+    """0.71 as "71 %", or 3.2 as "3.2 tokens"."""
+    if np.isnan(score):
+        return "no value"
+    return percent(score) if rule.unit == "share" else f"{score:.1f} tokens"
+
+
+def spread(figures: Figures, layer: int, head: int) -> str:
+    """How much its sentences differ: "± 8"."""
+    deviation = float(figures.deviation[layer, head])
+    if figures.count[layer] < 2:
+        return ""
+    return f" ± {100 * deviation:.0f}" if figures.rule.unit == "share" else f" ± {deviation:.1f}"

@@ -1,0 +1,49 @@
+"""What opens one of several heads: a button for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from attnviz.app.heads import choosing
+from attnviz.app.heads.behaviour.choices import Chosen
+from attnviz.app.heads.behaviour.findings import Findings
+
+_MOST = 60  # buttons; all heads are in the table
+
+
+def offer(key: str, heads: Sequence[int], findings: Findings, chosen: Chosen) -> None:
+    """Draw a button that opens the head, or one behind which there are all of them.
+
+    Args:
+        key: Streamlit's key of the buttons.
+        heads: one or more, from 0, layer by layer.
+        findings: what is known of all heads.
+        chosen: which is open.
+    """
+    if len(heads) == 1:
+        name = findings.names[heads[0]]
+        st.button(
+            f"Open {name}",
+            key=f"{key} alone",
+            on_click=_open,
+            args=(findings, heads[0]),
+            disabled=name == chosen.name,
+        )
+        return
+    with st.popover(f"Open one of the {len(heads):,}"):
+        names = {findings.names[head]: head for head in heads[:_MOST]}
+        st.session_state[key] = chosen.name if chosen.name in names else None
+        st.pills("Heads", list(names), key=key, on_change=_open_picked, args=(key, findings, names))
+        if len(heads) > _MOST:
+            st.markdown(f":small[And {len(heads) - _MOST:,} more, which the table of all heads has.]")
+
+
+def _open_picked(key: str, findings: Findings, names: Mapping[str, int]) -> None:
+    if picked := st.session_state[key]:  # nothing, where the open one was clicked
+        _open(findings, names[picked])
+
+
+def _open(findings: Findings, head: int) -> None:
+    choosing.open_head(*divmod(head, findings.tally.shape[1]))

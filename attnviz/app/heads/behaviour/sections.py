@@ -1,0 +1,78 @@
+"""The page's sections in order, for one sentence and for a text that is being read."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.app import links, markdown
+from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
+from attnviz.app.heads.behaviour.choices import Chosen, first_kind
+from attnviz.app.heads.behaviour.findings import Findings, of_many, of_sentence
+from attnviz.app.heads.choosing import HERE
+from attnviz.app.heads.working import working
+from attnviz.app.work import SERVER
+from attnviz.cli.columns import plural
+from attnviz.experiments import behaviour
+from attnviz.experiments.corpus import Corpus, Found, over
+from attnviz.experiments.progress import Progress
+from attnviz.models.catalogue import Entry
+
+_NOTHING_READ = (
+    "The model could read none of these lines. Choose another model, or give it words that it knows."
+)
+_SHORT_FIRST = "Sentences of equal length go together. Until all are read, most of these are short."
+
+
+def on_sentence(entry: Entry, text: str) -> None:
+    """Draw what the heads do in one sentence: what is found first, and the choices below it."""
+    findings = of_sentence(entry, text)
+    rules.tell(findings)
+    _draw(findings, choices.choose(entry))
+
+
+def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
+    """Draw what the heads do in a text, as far as it has been read."""
+    name = entry.name
+    measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
+    key = "behaviour", name, entry.stamp, corpus.key
+    work = SERVER.find(key, lambda: over(corpus, name, measures))
+    drawn: dict[str, object] = {}
+
+    def draw(progress: Progress[Found]) -> None:
+        # A head that was picked in this part of the page is told to the rest of it, too.
+        now = links.given(HERE)
+        if drawn.setdefault("link", now) != now:
+            st.rerun()
+        _skipped(progress.found)
+        if sentences := int(progress.found.tally.sentences):
+            if not progress.finished:
+                st.markdown(f":small[{_SHORT_FIRST}]")
+            findings = of_many(name, key, sentences, progress.found)
+            rules.tell(findings)
+            _draw(findings, chosen)
+        elif progress.finished:
+            st.info(_NOTHING_READ, icon=":material/edit:")
+
+    unit = "line" if corpus.lines == 1 else "lines"
+    working(work, "Reading the sentences", unit, draw, key="behaviour")
+
+
+def _draw(findings: Findings, chosen: Chosen) -> None:
+    rules.draw(findings, chosen)
+    table.draw(findings)
+    shapes.draw(findings, chosen)
+    if findings.alike.sentences and len(findings.names) > 1:  # of a long text, only some lines are compared
+        alike.draw(findings, chosen)
+
+
+def _skipped(found: Found) -> None:
+    """Name the lines that could not be read."""
+    if not found.skipped:
+        return
+    with st.expander(
+        f"{plural(found.skipped, 'line')} could not be read",
+        icon=":material/warning:",
+    ):
+        st.markdown("\n".join(f"- line {each.line:,}: {markdown.plain(each.why)}" for each in found.named))
+        if found.skipped > len(found.named):
+            st.markdown(f"… and {found.skipped - len(found.named):,} more.")

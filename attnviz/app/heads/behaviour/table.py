@@ -1,0 +1,72 @@
+"""All heads and all rules as a table to sort, and as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.shapes import SHAPES
+from attnviz.analysis.tally import RULES
+from attnviz.analysis.tally_rows import rows
+from attnviz.app import caches
+from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.heads.behaviour.alike import LETTERS
+from attnviz.app.heads.behaviour.findings import Findings, written
+from attnviz.app.heads.behaviour.words import in_short
+
+
+def draw(findings: Findings) -> None:
+    """Draw the table, and the button that saves it."""
+    columns: dict[str, list[float] | list[str]] = {"head": findings.names}
+    looks: dict[str, Any] = {"head": st.column_config.TextColumn("head", pinned=True, width="small")}
+    for rule in RULES:
+        figures = findings.tally.of(rule.name)
+        if figures.count.any():
+            share = rule.unit == "share"
+            columns[rule.name] = (figures.mean.ravel() * (100 if share else 1)).tolist()
+            even = float(np.nanmean(figures.baseline))
+            looks[rule.name] = st.column_config.ProgressColumn(
+                rule.name,
+                help=f"{in_short(rule, findings.special.markdown)}. Even attention: {written(rule, even)}",
+                format="%.0f %%" if share else "%.1f",
+                min_value=0.0,
+                max_value=100.0 if share else float(np.nanmax(figures.mean)) or 1.0,
+            )
+    columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
+    columns["group"] = [LETTERS[number] for number in findings.alike.group]
+    with st.expander("All heads and rules as a table, to sort and to save", icon=":material/table:"):
+        st.dataframe(columns, column_config=looks, hide_index=True, height=320)
+        st.download_button(
+            "Save as CSV",
+            lambda: csv_of(findings),
+            file_name=f"{file_name_of(caches.called(findings.model))}-behaviour.csv",
+            mime="text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+
+def csv_of(findings: Findings) -> str:
+    """One row for each head and rule: its mean, standard deviation, and what even attention gives."""
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerows(
+        [
+            ("# model", findings.model),
+            ("# sentences", int(findings.tally.sentences)),
+            ("# tokens", int(findings.tally.tokens)),
+            *(
+                (f"# {rule.name}", f"on average a token {rule.words}; counted: {rule.meaning}")
+                for rule in RULES
+            ),
+        ]
+    )
+    table.writerow(["layer", "head", "rule", "sentences", "mean", "standard deviation", "even attention"])
+    for layer, head, rule, sentences, *numbers in rows(findings.tally):
+        cells = ["" if np.isnan(number) else f"{number:.9g}" for number in numbers]
+        table.writerow([layer, head, rule.name, sentences, *cells])
+    return "\ufeff" + file.getvalue()

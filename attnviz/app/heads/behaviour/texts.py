@@ -1,0 +1,120 @@
+"""What the heads are watched on: the visitor's sentence, or many sentences from three sources."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.app import markdown
+from attnviz.app.controls import one_of
+from attnviz.app.heads import choosing
+from attnviz.cli.columns import plural
+from attnviz.errors import AttnvizError
+from attnviz.experiments import behaviour
+from attnviz.experiments.corpus import Corpus
+from attnviz.models.catalogue import Entry
+
+SENTENCE, MANY = "Your sentence", "Many sentences"
+BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
+
+PARAMETERS = ("on", "source")
+
+MOST_LINES = 10_000
+"""How many sentences this page reads of one text; the command line reads any number."""
+
+_MOST_MEGABYTES = 8
+_STYLE = "<style>.st-key-sentence-not-read { display: none; }</style>"
+_KEPT = "the text that the visitor uploaded"
+_NOT_IN_THE_LINK = (
+    ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
+    "along: whoever opens yours gives a text of their own, or takes the bundled one.]"
+)
+
+
+def choose() -> str:
+    """Draw the choice between one sentence and many; return where those come from, "" for one sentence."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        many = one_of("What the heads are watched on", (SENTENCE, MANY), SENTENCE, "on") == MANY
+        return one_of("Sentences", (BUNDLED, PASTED, UPLOADED), BUNDLED, "source") if many else ""
+
+
+def sentence_and_model(source: str) -> tuple[str, Entry, DeltaGenerator]:
+    """Draw the choice of the model, beside the sentence, or beside the place for a text of many.
+
+    Where many are read, the sentence is not: its box is not seen then, and keeps its value for the link.
+
+    Raises:
+        AttnvizError: the model cannot read the one sentence.
+    """
+    beside, narrow = st.columns([5, 2])
+    with narrow:
+        entry = choosing.model()
+    if not source:
+        with beside:
+            return choosing.sentence(entry), entry, beside
+    st.html(_STYLE)
+    with st.container(key="sentence-not-read"), suppress(AttnvizError):
+        choosing.sentence(entry)
+    return "", entry, beside
+
+
+def corpus(source: str) -> Corpus | None:
+    """Draw what the source needs; return its text, None as long as the visitor has given none.
+
+    Raises:
+        AttnvizError: it is no text, or too long.
+    """
+    if source == PASTED:
+        return _pasted()
+    if source == UPLOADED:
+        return _uploaded()
+    _read()
+    return Corpus.from_text(behaviour.bundled(), "the bundled sentences")
+
+
+def _read() -> None:
+    """Draw the bundled sentences, behind a button."""
+    text = behaviour.bundled()
+    with st.popover(f"Read the {len(text.splitlines())} sentences", icon=":material/menu_book:"):
+        st.markdown(
+            "Statements, questions, lists, quotations, relative clauses, numbers: written for attnviz, one a "
+            "line, and free to use as attnviz is."
+        )
+        st.code(text, language=None, wrap_lines=True)
+
+
+def _pasted() -> Corpus | None:
+    text = st.text_area(
+        "Sentences, one a line",
+        key="pasted",
+        persist_state="session",
+        height=160,
+        placeholder="The ferry was late again.\nWho left the gate open?",
+    )
+    st.markdown(_NOT_IN_THE_LINK)
+    if not text.strip():
+        st.info(f"Paste some sentences, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
+        return None
+    return Corpus.from_text(text, "the pasted text", MOST_LINES)
+
+
+def _uploaded() -> Corpus | None:
+    file = st.file_uploader(
+        f"A text file in UTF-8, one sentence a line: up to {MOST_LINES:,}",
+        ["txt"],
+        max_upload_size=_MOST_MEGABYTES,
+        on_change=_forget,
+    )
+    if file and _KEPT not in st.session_state:  # once for each file: it is read to its end, and hashed
+        st.session_state[_KEPT] = Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES)
+    kept: Corpus | None = st.session_state.get(_KEPT)
+    if kept and not file:  # the box forgets its file when another source, or page, is looked at
+        st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
+    st.markdown(_NOT_IN_THE_LINK)
+    return kept
+
+
+def _forget() -> None:
+    st.session_state.pop(_KEPT, None)

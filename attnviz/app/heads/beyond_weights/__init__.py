@@ -1,0 +1,1 @@
+"""The sections of the page “Do the weights tell the story?”."""

@@ -1,0 +1,182 @@
+"""What each measure is, in two lines, how it is computed, and when it misleads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.experiments.beyond_weights import (
+    FLOW,
+    GRADIENT,
+    GRADIENT_ATTENTION,
+    GRADIENT_INPUT,
+    HEAD_NORMS,
+    HEAD_WEIGHTS,
+    LAYER_NORMS,
+    LAYER_WEIGHTS,
+    MEASURES,
+    NORMS_AROUND,
+    OCCLUSION,
+    ROLLOUT,
+)
+
+# A tall formula would else have a scroll bar of its own, which no key can reach.
+_STYLE = """
+<style>
+.stMain .katex-display { overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.2em 0; }
+</style>
+"""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One measure in words.
+
+    Attributes:
+        what: what it is, in two lines of Markdown.
+        formulas: in LaTeX, a line each: a phone has no room for two in one.
+        misleads: when it does.
+        paper: who proposed it.
+    """
+
+    what: str
+    formulas: tuple[str, ...]
+    misleads: str
+    paper: str
+
+
+EXPLAINED = {
+    OCCLUSION: Explained(
+        "Each word in turn is replaced by a blank one, and the model is run again. How far does the chosen "
+        "token’s output turn, or, where the model predicts, the expected token’s log-probability move? This "
+        "asks the model itself, so the other measures are compared with it.",
+        (
+            r"1-\cos\left(y_i,\;y_i^{\text{without }j}\right)",
+            r"\text{or}\quad\left|\log p-\log p^{\text{without }j}\right|",
+        ),
+        "It shows the model a sentence that it would rarely meet. And two words that say the same stand in "
+        "for each other, so that neither seems to matter.",
+        "Zeiler & Fergus 2014; Li, Monroe & Jurafsky 2016",
+    ),
+    HEAD_WEIGHTS: Explained(
+        "What one head of one layer reads, as shares that sum to 100 %: what Explore draws.",
+        (r"\alpha_{ij}=\text{softmax}_j\left(\frac{q_i\cdot k_j}{\sqrt{d_{head}}}\right)",),
+        "One head of many; and a large weight on a vector of next to no length carries next to nothing. In "
+        "deep layers a token’s vector is a mixture of its whole sentence, not the word alone.",
+        "Vaswani et al. 2017; Jain & Wallace 2019; Wiegreffe & Pinter 2019",
+    ),
+    LAYER_WEIGHTS: Explained(
+        "The mean of the weights over all heads of the chosen layer: what many papers call *the* attention.",
+        (r"\bar\alpha_{ij}=\frac1H\sum_h\alpha^h_{ij}",),
+        "Averaging hides what single heads do: eleven heads that rest on a special token drown the one that "
+        "follows the pronoun.",
+        "Voita et al. 2019",
+    ),
+    HEAD_NORMS: Explained(
+        "The length of what the head really takes from a token: its weight times the value vector, after the "
+        "head’s slice of $W_O$. A large weight on a short vector becomes small.",
+        (
+            r"\left\|\alpha_{ij}\,f(x_j)\right\|",
+            r"f(x)=(x\,W_V+b_V)\,W_O",
+        ),
+        "Still one head of one layer, and length is not direction: what is long can be undone by the next "
+        "layer.",
+        "Kobayashi et al. 2020",
+    ),
+    LAYER_NORMS: Explained(
+        "The same for all heads of the chosen layer together: their vectors are added first, then the length"
+        " is taken, so that what cancels, cancels.",
+        (r"\left\|\sum_h\alpha^h_{ij}\,f^h(x_j)\right\|",),
+        "It leaves out what goes around the attention (the residual connection), which is usually most of a "
+        "token’s new vector.",
+        "Kobayashi et al. 2020",
+    ),
+    NORMS_AROUND: Explained(
+        "The same with what is around the attention: the token’s own vector is added to what it hands "
+        "itself, and each part goes through the layer norm, where the model has one there.",
+        (
+            r"\left\|\,\frac{u_j-\text{mean}(u_j)}{\sigma_i}\odot\gamma\,\right\|",
+            r"u_j=\sum_h\alpha^h_{ij}f^h(x_j)+[i=j]\,x_i",
+        ),
+        "It ends before the feed-forward network, and it is one layer: what a token holds by then has "
+        "already been mixed. Models that norm *before* their attention (GPT-2) have no norm to go through "
+        "here.",
+        "Kobayashi et al. 2021",
+    ),
+    ROLLOUT: Explained(
+        "All layers multiplied: half of each token stays, half is mixed by the mean weights of the layer. "
+        "How much of each input word has arrived at the chosen token?",
+        (
+            r"R_l=\tilde A_l\,R_{l-1}",
+            r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)",
+        ),
+        "It averages heads, takes the residual connection for exactly one half, and knows no values and no "
+        "feed-forward network. After many layers all words look alike.",
+        "Abnar & Zuidema 2020",
+    ),
+    FLOW: Explained(
+        "The weights as pipes of that width, through all layers: how much can flow from the chosen token "
+        "back to one input word, if everything makes way for it?",
+        (
+            r"\max\text{flow}\left(i\text{ on top}\to j\text{ below}\right)",
+            r"\text{with capacities }\tilde A_l=\tfrac12\left(\bar A_l+I\right)",
+        ),
+        "Each word is asked alone, so the flows do not add up to 1. In short sentences and many layers "
+        "nearly everything can flow from everywhere, and the order is left to small differences.",
+        "Abnar & Zuidema 2020",
+    ),
+    GRADIENT_ATTENTION: Explained(
+        "Each weight times how much what we follow would move if that weight moved: of all weights that any "
+        "token gives to this one, in all layers and heads, the sizes are added.",
+        (r"\sum_{l,h,i}\left|\alpha^{lh}_{ij}\,\frac{\partial s}{\partial \alpha^{lh}_{ij}}\right|",),
+        "A slope tells of the smallest step, not of taking a word away. It also bends each weight alone, "
+        "though in the model they must sum to 1.",
+        "compare Barkan et al. 2021 (who keep positive slopes only); Serrano & Smith 2019",
+    ),
+    GRADIENT_INPUT: Explained(
+        "How far what we follow would go if it were a straight line and the word’s vector shrank to 0.",
+        (r"\left\|\frac{\partial s}{\partial x_j}\cdot x_j\right\|",),
+        "The model is no straight line, and a vector of zeros is no missing word.",
+        "Denil et al. 2014; Shrikumar et al. 2017",
+    ),
+    GRADIENT: Explained(
+        "How strongly what we follow would move if the word’s vector moved a little, in whichever direction "
+        "moves it most or least, all taken together.",
+        (r"\left\|\frac{\partial s}{\partial x_j}\right\|_F",),
+        "It tells how sensitive the model is around this word, not how much the word says: a word that the "
+        "model is sure of can have a flat slope and all the influence.",
+        "Simonyan et al. 2014; Brunner et al. 2020 (hidden token attribution)",
+    ),
+}
+"""By measure."""
+
+
+def name_here(measure: str, head: str) -> str:
+    """What a measure is called on the page, where it is of one head or one layer: "Weights of head 4-2".
+
+    Args:
+        measure: its name.
+        head: "4-2".
+    """
+    layer = head.split("-", maxsplit=1)[0]
+    return {
+        HEAD_WEIGHTS: f"Weights of head {head}",
+        LAYER_WEIGHTS: f"Weights of layer {layer}, mean of heads",
+        HEAD_NORMS: f"Norms of head {head}",
+        LAYER_NORMS: f"Norms of layer {layer}",
+        NORMS_AROUND: f"Norms of layer {layer} after Add & Norm",
+    }.get(measure, measure)
+
+
+def draw() -> None:
+    """Draw the choice of a measure, and what is to be said of it."""
+    with st.container(border=True, height="stretch"):
+        measure = st.selectbox("What is …", MEASURES, key="measure", bind="query-params")
+        explained = EXPLAINED[measure]
+        st.html(_STYLE)
+        st.markdown(explained.what)
+        for formula in explained.formulas:
+            st.latex(formula)
+        st.markdown(f"**Where it can mislead.** {explained.misleads}")
+        st.caption(explained.paper)

@@ -1,0 +1,111 @@
+"""Several measures of the same tokens: each row has a scale of its own, and each cell its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike
+
+from attnviz.app.components.component import component
+
+_mount = component("measures", "palette")
+
+Standing = Literal["counted", "itself", "aside", "unseen"]
+"""A token is ranked, or it is the chosen one, is shown without a rank, or out of the chosen one’s sight."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One token.
+
+    Attributes:
+        label: as a person reads it.
+        title: the longer name: which token, what was typed.
+        standing: whether it is ranked.
+        place: what `on_token` is called with.
+    """
+
+    label: str
+    title: str
+    standing: Standing
+    place: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measure.
+
+    Attributes:
+        key: what `on_measure` is called with.
+        label: what it is called here ("Weights of head 4-2").
+        agreement: what stands beside it ("0.48").
+        values: [column], 0 or more.
+        written: [column], the values as a person reads them.
+        ranks: [column], 1 for the largest; 0: not ranked.
+    """
+
+    key: str
+    label: str
+    agreement: str
+    values: ArrayLike
+    written: Sequence[str]
+    ranks: ArrayLike
+
+
+def measures(
+    name: str,
+    lines: Sequence[Line],
+    columns: Sequence[Column],
+    /,
+    *,
+    title: str,
+    agreement: str,
+    chosen: str,
+    on_measure: Callable[[str], None],
+    on_token: Callable[[int], None],
+) -> None:
+    """Draws the rows. Colours: 0 to the row's largest value among the tokens that are ranked.
+
+    Args:
+        name: Streamlit's key of this widget.
+        lines: the rows, the yardstick first.
+        columns: the tokens.
+        title: what the table shows, for those who do not see it.
+        agreement: what stands above the agreements.
+        chosen: the key of the row to mark.
+        on_measure: called with the key of a row that was clicked.
+        on_token: called with the place of a token that was clicked.
+    """
+
+    def picked_measure() -> None:
+        if pick := st.session_state[name].get("measure"):
+            on_measure(str(pick["key"]))
+
+    def picked_token() -> None:
+        if pick := st.session_state[name].get("token"):
+            on_token(int(pick["place"]))
+
+    _mount(
+        key=name,
+        data={
+            "title": title,
+            "agreement": agreement,
+            "columns": [vars(column) for column in columns],
+            "lines": [
+                vars(line)
+                | {
+                    "values": np.asarray(line.values, dtype=float).tolist(),
+                    "written": list(line.written),
+                    "ranks": np.asarray(line.ranks, dtype=float).tolist(),
+                }
+                for line in lines
+            ],
+            "chosen": chosen,
+        },
+        on_measure_change=picked_measure,
+        on_token_change=picked_token,
+    )

@@ -1,0 +1,105 @@
+"""The picture as a table of numbers, on the page and as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from attnviz.analysis.shown import visible_text
+from attnviz.analysis.table import numbered
+from attnviz.app import caches
+from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.heads.beyond_weights.choices import Chosen
+from attnviz.app.heads.beyond_weights.comparison import work_of
+from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.experiments import beyond_weights
+from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
+
+_THREE_DIGITS = "%.3g"
+_POWERS = 1e-6  # a smaller number is written with a power of ten, by JavaScript
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def draw(chosen: Chosen) -> None:
+    """Draw the numbers that are there."""
+    with st.container(border=True, height="stretch"):
+        st.subheader("The numbers", anchor=False)
+        latest = work_of(chosen).latest
+        if latest is None:
+            st.markdown("They come in one by one.")
+            return
+        table = columns(chosen, latest.found, _beside(st.session_state.get("measure", OCCLUSION)))
+        st.dataframe(
+            table,
+            hide_index=True,
+            height=300,
+            placeholder="–",
+            column_config={
+                name: st.column_config.NumberColumn(format=_THREE_DIGITS) for name in table if name != "token"
+            },
+        )
+        st.caption(_told(table))
+        st.download_button(
+            "CSV",
+            lambda: csv_of(chosen, latest.found),
+            file_name=f"{file_name_of(caches.called(chosen.entry.name))}-beyond-weights.csv",
+            mime="text/csv",
+            on_click="ignore",
+            help="All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
+        )
+
+
+def _beside(measure: str) -> tuple[str, ...]:
+    """Leaving words out, and the measure that is explained: more columns would be cut off."""
+    return (OCCLUSION, HEAD_WEIGHTS if measure == OCCLUSION else measure)
+
+
+def _told(table: Mapping[str, list[str] | list[float]]) -> str:
+    """What the columns are, and how numbers of next to nothing are written."""
+    told = "Choose another measure to see its numbers here. All of them are in the file."
+    numbers = [value for name, column in table.items() if name != "token" for value in column]
+    small = min((float(value) for value in numbers if 0 < float(value) < _POWERS), default=None)
+    if small is None:
+        return told
+    digits, power = f"{small:.2e}".split("e")
+    return f"{told} {small:.3g} is {digits} × 10{str(int(power)).translate(_RAISED)}: next to nothing."
+
+
+def columns(
+    chosen: Chosen, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
+) -> dict[str, list[str] | list[float]]:
+    """The tokens, and the values of each measure that is there, by what the column is called."""
+    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.groups]}
+    for measure in measures:
+        values = found.of(measure, chosen.layer, chosen.head)
+        if values is not None:
+            table[name_here(measure, chosen.head_name)] = values.tolist()
+    return table
+
+
+def csv_of(chosen: Chosen, found: Found) -> str:
+    """The table, below lines that say what it is; spreadsheets know by the first character that it is UTF-8.
+
+    Numbers have 9 significant digits, enough to give every float32 back exactly. A text stands in quotation
+    marks and a token behind its number, so that no spreadsheet takes either for a formula.
+    """
+    followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
+    stand_in = "the mean of all word vectors" if found.stand_in is None else f"“{found.stand_in}”"
+    facts = [
+        ("model", caches.called(chosen.entry.name)),
+        ("text", f"“{visible_text(chosen.text)}”"),
+        ("token", numbered(chosen.groups[chosen.place])),
+        ("what is followed", visible_text(followed)),
+        ("what replaces a word", stand_in),
+    ]
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows((f"# {name}", fact) for name, fact in facts)
+    table = columns(chosen, found)
+    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(table)
+    for token, *values in zip(*table.values(), strict=True):
+        writer.writerow([token, *(float(f"{value:.9g}") for value in values)])
+    return "\ufeff" + file.getvalue()

@@ -1,0 +1,85 @@
+"""Two heads' weights and their difference side by side: the same word has the same place in all three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+from attnviz.app.components.component import component, heard
+from attnviz.widgets.tokens import ShownToken
+
+_mount = component("aligned_matrices", "palette", "pens", "matrix")
+
+
+class Picture(TypedDict):
+    """One of the three matrices.
+
+    Attributes:
+        title: what stands above it.
+        kind: "sequential" (levels 0 to 254 = 0 to `high`) or "diverging" (127 = zero, 0 and 254 = −high and
+            high); both grow with the square root, and 255 is hatched.
+        high: the value of level 254.
+    """
+
+    title: str
+    kind: Literal["sequential", "diverging"]
+    high: float
+
+
+class Row(ShownToken):
+    """A row or a column.
+
+    Attributes:
+        only: which text alone has this word: "first" or "second"; "" if both have one here.
+    """
+
+    only: str
+
+
+def aligned_matrices(
+    key: str,
+    /,
+    *,
+    pixels: str,
+    pictures: Sequence[Picture],
+    sides: tuple[str, str],
+    rows: Sequence[Row],
+    columns: Sequence[Row],
+    row: int | None,
+    note: str,
+    caption: str,
+    filename: str,
+    on_pick: Callable[[int], None] | None = None,
+) -> None:
+    """Draws the matrices; a cell pointed at in one is ringed in all, and its numbers are told below.
+
+    Where there is no room for them side by side, one is shown at a time, each in the place of the others.
+
+    Args:
+        key: Streamlit's key of this widget.
+        pixels: what `store.publish` returned for the arrays `levels`, uint8 [3, row, column], and `values`,
+            float32 [3, row, column]: first, second, and second − first; NaN where there is no number.
+        pictures: what the three are.
+        sides: what sentences call the first and the second: ("first sentence", "second sentence").
+        rows, columns: the aligned words.
+        row: the marked row; None for none.
+        note: what the colours mean, below the pictures.
+        caption: what the pictures show, for the saved files.
+        filename: of the saved files, without ending.
+        on_pick: called with a row when the visitor clicks one of its cells.
+    """
+    _mount(
+        key=key,
+        data={
+            "pixels": pixels,
+            "pictures": list(pictures),
+            "sides": list(sides),
+            "rows": list(rows),
+            "columns": list(columns),
+            "row": row,
+            "note": note,
+            "caption": caption,
+            "filename": filename,
+        },
+        on_pick_change=heard(on_pick, key, "pick", "row"),
+    )

@@ -1,0 +1,328 @@
+"""What is compared: two sentences that one model reads, or two models that read one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.app import caches, links, markdown
+from attnviz.app.controls import one_of
+from attnviz.app.examples import Example, example_of, examples_of
+from attnviz.app.explore import attention
+from attnviz.app.explore.sentences import ONE_CHANGED
+from attnviz.app.heads import choosing
+from attnviz.app.heads.compare.compared import MEASURES, Compared, How, Read
+from attnviz.app.heads.compare.remarks import remark_on
+from attnviz.app.models.known import usable
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError, UnknownWords
+from attnviz.models import allowed
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Kind
+
+SENTENCES, MODELS = "Two sentences", "Two models"
+
+PARAMETERS = (
+    *("compare", "model", "against", "text", "other", "kind"),
+    *("layer", "head", "alike", "against_layer", "against_head"),
+    *("query", "hide", "rescale", "distance", "rows", "scale"),
+)
+"""The keys of the page's choices."""
+
+_EDIT = ":material/edit:"
+_BEGAN = "the second model that this page began with"
+_EMPTIED = "the visitor emptied the second sentence"
+_LONGEST_SAID = 60  # characters of what a link asks for
+_NAMED = 4  # unknown words, in a message that is to stay short
+_SAME_WEIGHTS = (
+    "Both are the same network with the same weights, run by two programs: nothing may differ. Compare with "
+    "another network on the example “{}”, or with a model of your own."
+)
+
+_EXPLAINED = (
+    ":small[**Total variation**: the share of a word’s attention that lies elsewhere, 0 to 100 %.  \n"
+    "**Jensen–Shannon**: how well it can be told from that on the other side, 0 to 1 bit; small weights "
+    "count more.]"
+)
+
+EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
+
+
+def choose() -> Compared | None:
+    """Draw what is compared; return it, or None while something is missing, after a kind word.
+
+    Raises:
+        AttnvizError: a model cannot read one of the texts, say.
+    """
+    with st.container(horizontal=True, vertical_alignment="center"):
+        what = one_of("Compare", (SENTENCES, MODELS), SENTENCES, "compare")
+        beside = st.container(width="content"), st.container(width="content")
+    return _two_sentences(*beside) if what == SENTENCES else _two_models(*beside)
+
+
+def how(compared: Compared) -> tuple[Compared, How]:
+    """Draw what is measured, what that means, and of which weights; return what is compared, and how."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("How it is measured", icon=":material/straighten:"):
+            name = one_of("Measure", list(MEASURES), next(iter(MEASURES)), "distance")
+            st.markdown(_EXPLAINED)
+            over = one_of("Over", (EVERY_WORD, ONE_WORD), EVERY_WORD, "rows")
+        rescale = st.toggle(
+            "Rescale to the shared words",
+            key="rescale",
+            bind="query-params",
+            help="Leaves out what only one side has, and divides each row by what is left of it. A row of "
+            "weights sums to 100 %, so a word more takes its weight from all the others: rescaled, you see "
+            "how the others stand to each other.",
+        )
+        hide = st.toggle(
+            "Hide special tokens",
+            key="hide",
+            bind="query-params",
+            help="Leaves out the tokens that the tokenizer added and rescales what is left of each row to "
+            "100 %. Heads rest on them: without them, what changes elsewhere weighs more.",
+        )
+    return replace(compared, hide=hide), How(name, over == ONE_WORD, rescale)
+
+
+def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
+    first, second, beside = st.columns([5, 5, 2])
+    with beside:
+        entry = choosing.model()
+    impossible = _impossible(entry)
+    offered = [example for example in examples_of(entry.name, together=False) if example.other]
+    _begin_with_an_example(offered)
+    with second:
+        other = st.text_input(
+            "Second sentence",
+            key="other",
+            bind="query-params",
+            placeholder=ONE_CHANGED,
+            on_change=_edited,
+        )
+    current = example_of(entry.name, _said("text"), _said("other"))
+    with swap:
+        _offer_swap(_swap)
+    with pills:
+        _examples(offered, current)
+    with first:
+        text = choosing.sentence(entry, "First sentence", alone=False)
+    if _partner(offered):
+        # The way back in the browser empties a box of which the address says nothing, whatever stood there.
+        st.rerun()
+    if not other.strip():
+        _wait("Type a second sentence to compare with the first, or choose an example.", impossible)
+        return None
+    _check(entry, other, "The second sentence")
+    if current:
+        st.markdown(f":small[{remark_on(current)}]")
+    kind = attention.choose(entry.name)
+    if other == text:
+        _wait("Nothing changes: the two are the same. Change a word in one of them.", impossible)
+        return None
+    return Compared(_read(entry, text, kind), _read(entry, other, kind))
+
+
+def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
+    sentence, first, second = st.columns([6, 3, 3])
+    with first:
+        entry = choosing.model()
+    with second:
+        against = _against(entry, _said("text"))
+    impossible = _impossible(entry)
+    offered = examples_of(entry.name, together=False)
+    if against:
+        with swap:
+            _offer_swap(_swap_models)
+        offered = tuple(example for example in offered if _can_read(against, example.text)) or offered
+    _begin_with_an_example(offered)
+    with pills:
+        current = next((example for example in offered if example.text == _said("text")), None)
+        _examples(offered, current)
+    with sentence:
+        text = choosing.sentence(entry)
+    if against is None:
+        _wait("This server has one model that reads texts. Compare two sentences.", impossible)
+        return None
+    if against.origin == entry.origin:
+        st.info(_SAME_WEIGHTS.format(offered[0].name), icon=":material/drag_handle:")
+    elif not _can_read(against, text):
+        _offer(against, offered[0])
+        return None
+    return Compared(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
+
+
+def _impossible(entry: Entry) -> list[str]:
+    """Take a layer or a head that the model does not have out of the address; return what to say of it.
+
+    Where there is nothing to compare, no widget is drawn that would mend it.
+    """
+    most = {"layer": max(entry.layers_of(kind) for kind in entry.kinds), "head": entry.heads}
+    sentences = []
+    for key, last in most.items():
+        said = st.query_params.get(key)
+        if said is None or key in st.session_state:
+            continue
+        with suppress(ValueError):
+            if float(said) in range(1, last + 1):
+                continue
+        links.drop_unused([key])
+        asked = markdown.code(said[:_LONGEST_SAID])
+        sentences.append(f"The link asks for {key} {asked}, but this model has {key}s 1 to {last}.")
+    return sentences
+
+
+def _wait(missing: str, impossible: Sequence[str]) -> None:
+    """Say what is missing before anything can be compared, and what of the link can never be had."""
+    st.info(missing, icon=_EDIT)
+    if impossible:
+        st.warning(" ".join(impossible), icon=":material/link_off:")
+    links.postpone(PARAMETERS)
+
+
+def _against(entry: Entry, text: str) -> Entry | None:
+    """Draw the choice of the second model, any but the first; None where there is no other.
+
+    As long as the visitor has not chosen one, it is one that can read the text.
+    """
+    others = [other for other in usable() if not other.sees and other.name != entry.name]
+    if not others:
+        return None
+    names = [other.name for other in others]
+    another = _most_telling(entry, others, text)
+    state = st.session_state
+    said = _said("against")
+    if said not in names or (said != another and said == state.get(_BEGAN)):
+        state["against"] = another
+    state[_BEGAN] = another
+    chosen = st.selectbox("Second model", names, names.index(another), key="against", bind="query-params")
+    return caches.entry(chosen)
+
+
+def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
+    """The model to begin with, of those that read the text: an opened one, or at least another network."""
+    opened = allowed.opened()
+
+    def best_first(other: Entry) -> tuple[bool, bool, bool]:
+        # Two implementations of one network have nothing to tell each other apart by.
+        return other.name not in opened, other.origin == entry.origin, other.family == entry.family
+
+    ranked = sorted(others, key=best_first)
+    return next((other.name for other in ranked if not text or _can_read(other, text)), ranked[0].name)
+
+
+def _offer(against: Entry, example: Example) -> None:
+    """Say kindly that the second model cannot read the sentence, and offer an example that both can."""
+    links.forget()
+    try:
+        loading.tokens(against.name, _said("text"))
+    except UnknownWords as error:
+        words = [markdown.code(word) for word in error.words]
+        more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+        why = f"it has never seen {', '.join(words[:_NAMED])}{more}"
+    except AttnvizError as error:
+        why = markdown.plain(str(error))
+    st.error(
+        f"The second model, {markdown.code(against.name)}, cannot read this sentence: {why}. Choose another "
+        "second model, or a sentence that both can read.",
+        icon=_EDIT,
+    )
+    if _can_read(against, example.text):
+        st.button(f"“{example.name}”", on_click=_open, args=(example,), icon=":material/lightbulb:")
+
+
+def _read(entry: Entry, text: str, kind: Kind) -> Read:
+    return Read(entry.name, Given(text), kind, entry.stamp)
+
+
+def _check(entry: Entry, text: str, what: str) -> None:
+    """Raises AttnvizError, with a word about which of the two it is, where the model cannot read the text."""
+    try:
+        loading.tokens(entry.name, text)
+    except AttnvizError as error:
+        raise AttnvizError(f"{what}: {error}") from error
+
+
+def _can_read(entry: Entry, text: str) -> bool:
+    try:
+        loading.tokens(entry.name, text)
+    except AttnvizError:
+        return False
+    return True
+
+
+def _said(key: str) -> str:
+    """What stands in a box, whether or not it has been drawn in this visit."""
+    if key in st.session_state:
+        return str(st.session_state[key])
+    return "".join([*links.asked(key), *st.query_params.get_all(key)][-1:])
+
+
+def _begin_with_an_example(offered: Sequence[Example]) -> None:
+    """Fill the boxes about which nobody said anything, with an example."""
+    state = st.session_state
+    if not any(key in state or links.named(key) for key in ("text", "other")):
+        state["text"] = offered[0].text
+    if partner := _partner(offered):
+        state["other"] = partner
+
+
+def _partner(offered: Sequence[Example]) -> str:
+    """What the first sentence's example compares it with, where nobody said which is the second; else ""."""
+    state = st.session_state
+    named = "other" not in state and links.named("other")
+    if state.get("other") or named or state.get(_EMPTIED):
+        return ""
+    said = _said("text")
+    pairs = {example.text: example.other for example in offered if example.other}
+    return ({second: first for first, second in pairs.items()} | pairs).get(said, "")
+
+
+def _edited() -> None:
+    st.session_state[_EMPTIED] = not st.session_state["other"]
+
+
+def _examples(offered: Sequence[Example], current: Example | None) -> None:
+    """Draw the examples as buttons."""
+    names = [example.name for example in offered]
+    st.session_state["example"] = current.name if current and current.name in names else None
+    st.pills(
+        "Examples",
+        names,
+        key="example",
+        on_change=_open_example,
+        args=(tuple(offered),),
+        label_visibility="collapsed",
+        width="content",
+    )
+
+
+def _offer_swap(swap: Callable[[], None]) -> None:
+    """Draw the button that exchanges the two sides."""
+    st.button("Swap the two", on_click=swap, icon=":material/swap_horiz:", type="tertiary")
+
+
+def _open_example(offered: tuple[Example, ...]) -> None:
+    for example in offered:
+        if example.name == st.session_state["example"]:
+            _open(example)
+
+
+def _open(example: Example) -> None:
+    st.session_state["text"], st.session_state["other"] = example.text, example.other
+    _edited()
+
+
+def _swap() -> None:
+    state = st.session_state
+    state["text"], state["other"] = state["other"], state["text"]
+
+
+def _swap_models() -> None:
+    state = st.session_state
+    state["model"], state["against"] = state["against"], state["model"]

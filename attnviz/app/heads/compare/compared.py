@@ -1,0 +1,267 @@
+"""What two readings have in common, and how far their heads are from each other, kept for the next click."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.aligned import (
+    Overlap,
+    Place,
+    Side,
+    aligned_sentences,
+    aligned_tokenizers,
+    in_common_words,
+    named,
+    on_places,
+    overlap,
+    to_shared,
+)
+from attnviz.analysis.distance import (
+    Measure,
+    changes,
+    from_one_head,
+    jensen_shannon,
+    largest_difference,
+    rows_on,
+    total_variation,
+)
+from attnviz.analysis.shown import Group, Shown, shown_mask, shown_weights
+from attnviz.app import caches
+from attnviz.app.kept import kept
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
+from attnviz.trace import Block, Floats, Kind
+
+MEASURES: dict[str, Measure] = {
+    "total variation": total_variation,
+    "Jensen–Shannon": jensen_shannon,
+}
+
+MOST_STEPS = 2**28
+"""How many differences the page computes to find every head's twin in another model."""
+
+_MOST_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class Read:
+    """One side of a comparison.
+
+    Attributes:
+        model: its name.
+        given: what it reads.
+        kind: which of its attentions is looked at.
+        stamp: of the model's files; another one once they have changed.
+    """
+
+    model: str
+    given: Given
+    kind: Kind
+    stamp: str = ""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is compared; a key of the caches.
+
+    Attributes:
+        first, second: the two sides.
+        hide: whether special tokens are left out.
+    """
+
+    first: Read
+    second: Read
+    hide: bool = False
+
+    @property
+    def two_models(self) -> bool:
+        """Whether two models read one text, rather than one model two."""
+        return self.first.model != self.second.model
+
+    def of(self, side: Side) -> Read:
+        """One of the two sides."""
+        return self.first if side == "first" else self.second
+
+
+@dataclass(frozen=True)
+class How:
+    """How a change is measured.
+
+    Attributes:
+        measure: a key of `MEASURES`.
+        one_word: of the chosen word's row alone, rather than as the mean over the words.
+        rescale: of what goes to words that both sides have, each row rescaled to it.
+    """
+
+    measure: str
+    one_word: bool
+    rescale: bool
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The rows and columns that both sides share, and those that only one has.
+
+    Attributes:
+        rows, columns: the places of queries and keys.
+        queries, keys: what they are called: "dog", "tired → narrow", "+ very".
+        overlap: how many words of what is looked at the two have in common.
+    """
+
+    rows: tuple[Place, ...]
+    columns: tuple[Place, ...]
+    queries: tuple[Group, ...]
+    keys: tuple[Group, ...]
+    overlap: Overlap
+
+    @property
+    def shared(self) -> list[int]:
+        """The rows that can be compared."""
+        return [at for at, place in enumerate(self.rows) if place.shared]
+
+    @property
+    def shared_queries(self) -> tuple[Group, ...]:
+        """What these are called."""
+        return tuple(self.queries[at] for at in self.shared)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def aligned(compared: Compared) -> Aligned:
+    """The words of both sides, on one grid.
+
+    Raises:
+        AttnvizError: a text cannot be read, the two share too few words, or together they are too long.
+    """
+    first, second = (_shown(compared, side) for side in ("first", "second"))
+    align = aligned_tokenizers if compared.two_models else aligned_sentences
+    between = " / " if compared.two_models else " → "
+    sides = [
+        (places := align(one, other), named(places, one.groups, other.groups, between))
+        for one, other in zip(first, second, strict=True)
+    ]
+    (rows, queries), (columns, keys) = sides[0], sides[-1]
+    heads = max(caches.entry(read.model).heads for read in (compared.first, compared.second))
+    layers = max(len(_blocks(read)) for read in (compared.first, compared.second))
+    if (cells := len(rows) * len(columns) * heads * layers) > caches.MOST_WEIGHTS:
+        raise AttnvizError(
+            f"Side by side, the two have {len(rows)} × {len(columns)} words in {heads * layers} heads: "
+            f"{cells:,} weights, more than this page can show ({caches.MOST_WEIGHTS:,}). Shorten them."
+        )
+    return Aligned(rows, columns, queries, keys, overlap(columns, first[-1].groups, second[-1].groups))
+
+
+def weights(compared: Compared, side: Side) -> Floats:
+    """One side's weights between its words, [layer, head, query, key]."""
+    read = compared.of(side)
+    if not compared.two_models:
+        return caches.weights(read.model, read.given, read.kind, compared.hide, True)
+    return _in_common_words(compared, side)
+
+
+def placed(compared: Compared, side: Side, layer: int, head: int, rescale: bool) -> Floats:
+    """One head's weights on the aligned grid, [row, column]; NaN where there is no such word, or a mask."""
+    grid, read = aligned(compared), compared.of(side)
+    shown = _shown(compared, side)
+    seen = shown_mask(_blocks(read)[layer].mask, *shown)
+    numbers = np.where(seen, weights(compared, side)[layer, head], np.float32(np.nan))
+    on_grid = on_places(numbers, [p.of(side) for p in grid.rows], [p.of(side) for p in grid.columns])
+    return to_shared(on_grid, grid.columns) if rescale else on_grid
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def moved(compared: Compared, measure: str, rescale: bool) -> Floats:
+    """How far each head's rows lie apart, [layer, head, shared row]; for two texts that one model reads."""
+    return changes(*_both(compared), MEASURES[measure], rescale)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def largest(compared: Compared, rescale: bool) -> float:
+    """The largest change of one weight in any head; for two texts that one model reads."""
+    return largest_difference(*_both(compared), rescale)
+
+
+def away_from(compared: Compared, side: Side, head: tuple[int, int], how: How, row: int) -> Floats:
+    """How far each head of the other model is from one of this model's, [layer, head].
+
+    Args:
+        compared: two models on one text.
+        side: whose head it is.
+        head: its layer and head, from 0.
+        how: what is measured.
+        row: the chosen one of the shared rows.
+    """
+    other: Side = "second" if side == "first" else "first"
+    here, there = _rows(compared, side, how, row), _rows(compared, other, how, row)
+    return from_one_head(here[head], there, MEASURES[how.measure])
+
+
+def twins(compared: Compared, how: How, row: int) -> Floats | None:
+    """How far every head of the first model is from every one of the second; None where that is too much.
+
+    Returns:
+        float32 [layer, head, layer of the second, head of the second].
+    """
+    grid = aligned(compared)
+    heads = [weights(compared, side).shape[:2] for side in ("first", "second")]
+    cells = (1 if how.one_word else len(grid.shared)) * len(grid.columns)
+    if prod(heads[0]) * prod(heads[1]) * cells > MOST_STEPS:
+        return None
+    return _twins(compared, how, row if how.one_word else None)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _twins(compared: Compared, how: How, row: int | None) -> Floats:
+    first, second = (_rows(compared, side, how, row or 0) for side in ("first", "second"))
+    measure = MEASURES[how.measure]
+    return np.stack([[from_one_head(head, second, measure) for head in layer] for layer in first])
+
+
+def _rows(compared: Compared, side: Side, how: How, row: int) -> Floats:
+    """What one model's heads are measured on, [layer, head, row, column]."""
+    grid = aligned(compared)
+    rows = rows_on(weights(compared, side), grid.rows, grid.columns, side, how.rescale)
+    return rows[..., [row], :] if how.one_word else rows
+
+
+def _both(compared: Compared) -> tuple[Floats, Floats, tuple[Place, ...], tuple[Place, ...]]:
+    grid = aligned(compared)
+    return weights(compared, "first"), weights(compared, "second"), grid.rows, grid.columns
+
+
+def _blocks(read: Read) -> tuple[Block, ...]:
+    return caches.trace(read.model, read.given).of_kind(read.kind)
+
+
+def _shown(compared: Compared, side: Side) -> tuple[Shown, ...]:
+    """The words of one side: of queries and keys, or once for both."""
+    read = compared.of(side)
+    if not compared.two_models:
+        return caches.shown(read.model, read.given, read.kind, compared.hide, True)
+    return (_of_two_tokenizers(compared)[0 if side == "first" else 1],)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _of_two_tokenizers(compared: Compared) -> tuple[Shown, Shown]:
+    reads = compared.first, compared.second
+    tokens = [_blocks(read)[0].query_tokens for read in reads]
+    text = compared.first.given.text
+    first, second = in_common_words(tokens[0], tokens[1], text)
+    return (
+        Shown(first, text, hide_special=compared.hide, merge_words=True),
+        Shown(second, text, hide_special=compared.hide, merge_words=True),
+    )
+
+
+def _bytes(array: Floats) -> int:
+    return array.nbytes
+
+
+@kept(_bytes, _MOST_BYTES)
+def _in_common_words(compared: Compared, side: Side) -> Floats:
+    read = compared.of(side)
+    stack = caches.trace(read.model, read.given).stack(read.kind)
+    return shown_weights(stack, *_shown(compared, side))

@@ -1,0 +1,80 @@
+"""How words are aligned, what merging does, and by which formula a change is measured."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.app.heads.compare.compared import Compared, How
+
+_SENTENCES = (
+    "**Which word stands where.** The two sentences are aligned by words: as many same words as "
+    "possible, in order (the longest common subsequence; of several, the one that keeps most neighbours"
+    " together, so that a word that occurs twice goes with its neighbours). Capital letters do not "
+    "matter. Between two shared words, equally many other words stand for each other (*tired → "
+    "narrow*); of unequal numbers nothing is claimed, and each stands alone (*− big*, *+ very*). At least "
+    "half of the words of the shorter sentence must be the same in both, punctuation aside: else nothing is "
+    "compared. Where fewer than half of the longer one’s words have a place in the other, a note says so."
+)
+_MODELS = (
+    "**Which word stands where.** Each model splits the text in its own way. Tokens that share a letter"
+    " belong to one word: the smallest parts of the text at whose borders both have a border. Tokens "
+    "that a tokenizer added go together by where they stand, before the text or behind it."
+)
+_MERGED = (
+    "**Merging.** The pieces of a word are always shown as one: attention to a word is the sum over its"
+    " pieces, attention from a word their mean (Clark et al. 2019)."
+)
+_INSERTED = (
+    "**A word more takes its weight from the others.** Each row sums to 100 %, so where one side has a "
+    "word that the other lacks, all its other weights are smaller by what that word gets. *Rescale to "
+    "the shared words* leaves such words out on both sides and divides each row by what is left of it."
+)
+_MEASURES = {
+    "total variation": (
+        "**Total variation** of two rows $p$ and $q$: $\\tfrac12\\sum_j |p_j - q_j|$, the share of the "
+        "weight that lies elsewhere; 0 % if nothing moved, 100 % if everything did."
+    ),
+    "Jensen–Shannon": (
+        "**Jensen–Shannon divergence** of two rows $p$ and $q$ with the mean $m$: $\\tfrac12\\sum_j "
+        "p_j\\log_2\\tfrac{p_j}{m_j} + \\tfrac12\\sum_j q_j\\log_2\\tfrac{q_j}{m_j}$, in bits; 0 if "
+        "nothing moved, 1 if everything did (Lin 1991). Small weights that vanish count more than in "
+        "the total variation."
+    ),
+}
+_CAUSAL = (
+    "**Looking back only.** In this attention a word sees only itself and what stands before it: words "
+    "before the first difference cannot change."
+)
+_LIMITS = (
+    "**What this does not say.** A weight says what was read, not why the model decided (Jain & Wallace"
+    " 2019). One pair of sentences is an anecdote: see the same head on many. In deep layers a token "
+    "holds a mixture of several words (Abnar & Zuidema 2020)."
+)
+_ALIKE = (
+    "**Most alike** is the head with the smallest distance on these words of this sentence. On another "
+    "sentence it can be another; two heads that both rest on the last token are alike, too."
+)
+
+
+def draw(compared: Compared, how: How) -> None:
+    """Draw the rules, folded."""
+    over = (
+        "A head's number is that of the chosen word's row alone."
+        if how.one_word
+        else "A head's number is the mean over the words that both have."
+    )
+    missing = "" if how.rescale else " A word that one side lacks counts with weight 0 there."
+    with st.expander("How words are aligned, and what is measured"):
+        st.markdown(
+            "\n\n".join(
+                [
+                    _MODELS if compared.two_models else _SENTENCES,
+                    _MERGED,
+                    _INSERTED,
+                    f"{_MEASURES[how.measure]} {over}{missing}",
+                    *([_CAUSAL] if compared.first.kind == compared.second.kind == "decoder" else []),
+                    *([_ALIKE] if compared.two_models else []),
+                    _LIMITS,
+                ]
+            )
+        )

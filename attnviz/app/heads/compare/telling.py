@@ -1,0 +1,64 @@
+"""What changed, in sentences with numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attnviz.analysis.aligned import Side
+from attnviz.analysis.sentence import moves, name_of, percent, points
+from attnviz.app import markdown
+from attnviz.app.heads.compare.compared import Aligned, How
+from attnviz.trace import Floats
+
+_LEAST_TOLD = 0.005  # a smaller share reads "0 %"
+_NAMED = 5  # words that only one side has
+_SIDES: tuple[tuple[Side, str], ...] = (("first", "gave"), ("second", "gives"))
+
+
+def written(distance: float, how: How) -> str:
+    """A distance as a person reads it: "18 %", or "0.065 bits"."""
+    return percent(distance) if how.measure == "total variation" else f"{distance:.3f} bits"
+
+
+def ordinal(place: int) -> str:
+    """What stands before a superlative: "" for 1, "second ", "third ", "4th "."""
+    words = {1: "", 2: "second ", 3: "third "}
+    if place in words:
+        return words[place]
+    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending} "
+
+
+def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:
+    """What one word gives elsewhere: "`it` gives `dog` **36 percentage points less** and `road` …".
+
+    Args:
+        grid: the aligned words.
+        first, second: one head's weights on each side, [row, column]; NaN where there is none.
+        row: of the grid, one that both sides have.
+    """
+    name = markdown.code(name_of(row, grid.queries))
+    both = np.flatnonzero(np.isfinite(first[row]) & np.isfinite(second[row]))
+    if not both.size:
+        return f"Both sides have {name}, but no word that it may look at in both."
+    moved = moves((second - first)[:, both], row, grid.queries, [grid.keys[at] for at in both])
+    told = [
+        f"{markdown.code(key)} **{points(change)} {'more' if change > 0 else 'less'}**"
+        for key, change in filter(None, (moved.loss, moved.gain))
+    ]
+    said = f"{name} gives {' and '.join(told)}." if told else f"{name} looks where it looked."
+    return f"{said}{_to_words_of_one_side(grid, {'first': first, 'second': second}, row)}"
+
+
+def _to_words_of_one_side(grid: Aligned, weights: dict[Side, Floats], row: int) -> str:
+    told = []
+    for side, verb in _SIDES:
+        alone = [
+            at for at, place in enumerate(grid.columns) if not place.shared and place.of(side) is not None
+        ]
+        share = float(np.nansum(weights[side][row, alone]))
+        if share >= _LEAST_TOLD:
+            words = ", ".join(markdown.code(grid.keys[at].label.split(" ", 1)[1]) for at in alone[:_NAMED])
+            more = " …" if len(alone) > _NAMED else ""
+            told.append(f" It {verb} **{percent(share)}** to {words}{more}, which only the {side} has.")
+    return "".join(told)

@@ -1,0 +1,210 @@
+"""One sentence, two models: which head of one looks where a head of the other does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.distance import ranked
+from attnviz.app import caches, markdown
+from attnviz.app.components.head_map import head_map
+from attnviz.app.heads import choosing
+from attnviz.app.heads.compare import choices, pictures
+from attnviz.app.heads.compare.compared import Compared, How, aligned, away_from, placed, twins
+from attnviz.app.heads.compare.telling import ordinal, row_moves, written
+from attnviz.app.heads.compare.words import choose_word
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Floats, head_name
+
+_LISTED = 6
+
+Head = tuple[int, int]
+
+
+def draw(compared: Compared) -> tuple[Compared, How]:
+    """Draw both models' heads, the ones that are most alike, and their weights on common words.
+
+    Args:
+        compared: two models on one text.
+
+    Returns:
+        What was compared, and how, as the visitor chose it here.
+
+    Raises:
+        AttnvizError: the two have no word in common, or the text is too long.
+    """
+    aligned(compared)  # what cannot be compared is told before anything is drawn
+    reads = compared.first, compared.second
+    entries = [caches.entry(read.model) for read in reads]
+    names = [caches.called(entry.name) for entry in entries]
+    codes = [markdown.code(name) for name in names]
+    finding = st.container()
+    _one_kind(compared, entries)
+    left, right = st.columns(2, gap="medium")
+    chosen = [side.container() for side in (left, right)]
+    maps = [side.container() for side in (left, right)]
+    layers = [entry.layers_of(read.kind) for entry, read in zip(entries, reads, strict=True)]
+    with left if layers[0] < layers[1] else right:  # under the smaller map, where there is room
+        compared, how = choices.how(compared)
+    grid = aligned(compared)
+    with chosen[0]:
+        st.markdown(f"**First model**: {codes[0]}")
+        numbers, words = st.columns([2, 1])
+        with numbers:
+            head = choosing.head(entries[0], compared.first.kind)
+        with words:
+            word = choose_word(compared, grid)
+    there = away_from(compared, "first", head, how, word)
+    with chosen[1]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**Second model**: {codes[1]}", width="content")
+            follows = st.toggle(
+                "The head most alike",
+                True,
+                key="alike",
+                bind="query-params",
+                help="On: always the head nearest to the first model's. Off: any head that you choose.",
+            )
+        nearest = ranked(there, largest_first=False)[0]
+        other = _choose_other(entries[1], compared, nearest if follows else None)
+    here = away_from(compared, "second", other, how, word)
+    there_told = _told(there, other, f"{head_name(*head)} of {codes[0]}", codes[1], how)
+    here_told = _told(here, head, f"{head_name(*other)} of {codes[1]}", codes[0], how)
+    finding.markdown(f"{there_told} The other way round: {here_told[0].lower()}{here_told[1:]}")
+    with maps[0]:
+        _map("first heads", here, how, head, f"Distance from {head_name(*other)} of {names[1]}", _open_first)
+    with maps[1]:
+        _map(
+            "second heads", there, how, other, f"Distance from {head_name(*head)} of {names[0]}", _open_other
+        )
+    _pairs(compared, how, word)
+    first = placed(compared, "first", *head, how.rescale)
+    second = placed(compared, "second", *other, how.rescale)
+    st.markdown(
+        f"From **{head_name(*head)}** of {codes[0]} to **{head_name(*other)}** of {codes[1]}, "
+        f"{row_moves(grid, first, second, grid.shared[word])}"
+    )
+    difference = np.abs(second - first)
+    pictures.draw(
+        grid,
+        first,
+        second,
+        titles=[f"{names[0]}, {head_name(*head)}", f"{names[1]}, {head_name(*other)}", "second − first"],
+        sides=("first model", "second model"),
+        high=float(np.nanmax(difference)) if np.isfinite(difference).any() else 1.0,
+        row=grid.shared[word],
+        note="Weights of both models have one colour scale, 0 to 100 %. The scale of the difference ends at "
+        f"the largest one in this picture. {pictures.SIGNS}",
+        compared=compared,
+    )
+    return compared, how
+
+
+def _one_kind(compared: Compared, entries: Sequence[Entry]) -> None:
+    """Say which attention is compared of a model that has several kinds."""
+    for read, entry in zip((compared.first, compared.second), entries, strict=True):
+        if len(entry.kinds) > 1:
+            name = markdown.code(caches.called(entry.name))
+            st.markdown(
+                f":small[Of {name}, the *{read.kind}* attention is compared: the only one of its "
+                f"{len(entry.kinds)} kinds in which this text alone is read.]"
+            )
+
+
+def _choose_other(entry: Entry, compared: Compared, most_alike: Head | None) -> Head:
+    """Draw the choice of the second model's head; it follows what is most alike, if it is to."""
+    layers = entry.layers_of(compared.second.kind)
+    if most_alike is not None:
+        st.session_state["against_layer"], st.session_state["against_head"] = (at + 1 for at in most_alike)
+    columns = st.columns(2, wrap=False)
+    numbers = []
+    for column, label, key, most in (
+        (columns[0], "Its layer", "against_layer", layers),
+        (columns[1], "Its head", "against_head", entry.heads),
+    ):
+        if (st.session_state.get(key, 1) or most + 1) > most:  # left empty, or another model's
+            st.session_state[key] = 1
+        with column:
+            numbers.append(
+                int(st.number_input(label, 1, most, 1, key=key, bind="query-params", on_change=_stay))
+            )
+    return numbers[0] - 1, numbers[1] - 1
+
+
+def _stay() -> None:
+    st.session_state["alike"] = False
+
+
+def _open_first(layer: int, head: int) -> None:
+    choosing.open_head(layer - 1, head - 1)
+
+
+def _open_other(layer: int, head: int) -> None:
+    st.session_state["against_layer"], st.session_state["against_head"] = layer, head
+    st.session_state["alike"] = False
+
+
+def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> str:
+    """Which head of a model is most alike to a head of the other, and where the open one stands.
+
+    Args:
+        distances: [layer, head], of each head of the model.
+        opened: which of them is open.
+        asked: the other model's head, as Markdown.
+        there: the model, as Markdown.
+        how: what was measured.
+    """
+    order = ranked(distances, largest_first=False)
+    nearest, middle = (written(float(value), how) for value in (distances[order[0]], np.median(distances)))
+    said = (
+        f"Most alike to {asked} is **{head_name(*order[0])}** of {there} ({nearest} apart; "
+        f"the median head {middle})."
+    )
+    if order[0] != opened:
+        said += f" The open head {head_name(*opened)} is the {ordinal(order.index(opened) + 1)}nearest."
+    return said
+
+
+def _map(
+    key: str, distances: Floats, how: How, head: Head, title: str, opened: Callable[[int, int], None]
+) -> None:
+    most = float(distances.max()) or 1.0
+    head_map(
+        key,
+        title=title,
+        values=distances,
+        texts=[f"{written(float(value), how)} apart" for value in distances.ravel()],
+        low=(0.0, "0: alike"),
+        high=(most, written(most, how)),
+        printed=[f"{100 * value:.0f}" for value in distances.ravel()]
+        if how.measure == "total variation"
+        else None,
+        selected=(head[0] + 1, head[1] + 1),
+        on_pick=opened,
+    )
+
+
+def _pairs(compared: Compared, how: How, word: int) -> None:
+    """The heads of the first model that have the nearest twins in the second, as buttons."""
+    between = twins(compared, how, word)
+    if between is None:
+        return
+    nearest = between.reshape(*between.shape[:2], -1)
+    offered = {}
+    for head in ranked(nearest.min(axis=-1), largest_first=False)[:_LISTED]:
+        twin = divmod(int(nearest[head].argmin()), between.shape[3])
+        label = f"{head_name(*head)} ↔ {head_name(*twin)} · {written(float(nearest[head].min()), how)}"
+        offered[label] = head, twin
+    st.session_state["pairs alike"] = None
+
+    def open_pair() -> None:
+        if picked := st.session_state["pairs alike"]:
+            one, other = offered[picked]
+            choosing.open_head(*one)
+            _open_other(other[0] + 1, other[1] + 1)
+
+    st.pills(
+        "Heads with the nearest twins (first ↔ second)", list(offered), key="pairs alike", on_change=open_pair
+    )

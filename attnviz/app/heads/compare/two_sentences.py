@@ -1,0 +1,157 @@
+"""One model, two sentences: which heads change, and what the open one does in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.aligned import Overlap
+from attnviz.analysis.distance import ranked
+from attnviz.analysis.sentence import name_of
+from attnviz.app import caches, markdown
+from attnviz.app.components.head_map import head_map
+from attnviz.app.heads import choosing
+from attnviz.app.heads.compare import choices, pictures
+from attnviz.app.heads.compare.compared import Aligned, Compared, How, aligned, largest, moved, placed
+from attnviz.app.heads.compare.telling import ordinal, row_moves, written
+from attnviz.app.heads.compare.words import choose_word
+from attnviz.trace import Floats, head_name
+
+_LISTED = 8
+_SIDES = ("first sentence", "second sentence")
+_LEAST_SEEN = 5e-4  # below, every change reads 0
+
+Head = tuple[int, int]
+
+
+def draw(compared: Compared) -> tuple[Compared, How]:
+    """Draw the ranking of all heads, and the open one in both sentences.
+
+    Args:
+        compared: two sentences that one model reads.
+
+    Returns:
+        What was compared, and how, as the visitor chose it here.
+
+    Raises:
+        AttnvizError: the two share too few words, or are too long.
+    """
+    _caution(aligned(compared).overlap)
+    finding = st.container()
+    overview, beside = st.columns([5, 7], gap="medium")
+    with beside:
+        chosen, listed = st.container(), st.container()
+        compared, how = choices.how(compared)
+    grid = aligned(compared)
+    with chosen:
+        numbers, words = st.columns([2, 1])
+        with numbers:
+            head = choosing.head(caches.entry(compared.first.model), compared.first.kind)
+        with words:
+            word = choose_word(compared, grid)
+    rows = moved(compared, how.measure, how.rescale)
+    values = rows[..., word] if how.one_word else rows.mean(axis=-1)
+    order = ranked(values)
+    first, second = (placed(compared, side, *head, how.rescale) for side in ("first", "second"))
+    with overview:
+        _map(values, how, head)
+    finding.markdown(
+        f"{_place(values, order, head, how)} {row_moves(grid, first, second, grid.shared[word])}"
+        f"{_most_moved(grid, rows[head], word, how)}"
+    )
+    with listed:
+        _list(values, order, how)
+    _differences(compared, grid, head, how, grid.shared[word], first, second)
+    return compared, how
+
+
+def _caution(overlap: Overlap) -> None:
+    """Say so where most of what a head does cannot be compared."""
+    if overlap.little:
+        longer = max(overlap.first, overlap.second)
+        st.warning(
+            f"**{overlap.aligned} of {longer} words aligned.** Most words of the longer sentence have no "
+            "place in the other, so what follows says little.",
+            icon=":material/rule:",
+        )
+
+
+def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
+    """Where the open head stands among all, and the median head beside it."""
+    if float(values.max()) < _LEAST_SEEN:
+        return f"None of the {values.size} heads changes."
+    place = f"{ordinal(order.index(head) + 1)}most"
+    number, middle = (written(float(value), how) for value in (values[head], np.median(values)))
+    apart = "of its weight lies elsewhere" if how.measure == "total variation" else "apart"
+    whose = " for the chosen word" if how.one_word else ""
+    return (
+        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{whose}: {number} {apart} "
+        f"({middle} in the median head)."
+    )
+
+
+def _most_moved(grid: Aligned, rows: Floats, word: int, how: How) -> str:
+    """Which word's row changes most in the open head, where it is another than the chosen one."""
+    most = int(rows.argmax())
+    if most == word or rows[most] < _LEAST_SEEN:
+        return ""
+    name = markdown.code(name_of(grid.shared[most], grid.queries))
+    return f" In this head the row of {name} changes most ({written(float(rows[most]), how)})."
+
+
+def _map(values: Floats, how: How, head: Head) -> None:
+    most = max(float(values.max()), _LEAST_SEEN)
+    head_map(
+        "changes",
+        title=f"How much each head changes: {how.measure}",
+        values=values,
+        texts=[written(float(value), how) for value in values.ravel()],
+        low=(0.0, "0"),
+        high=(most, written(most, how)),
+        printed=[f"{100 * value:.0f}" for value in values.ravel()]
+        if how.measure == "total variation"
+        else None,
+        selected=(head[0] + 1, head[1] + 1),
+        on_pick=lambda layer, number: choosing.open_head(layer - 1, number - 1),
+    )
+
+
+def _list(values: Floats, order: Sequence[Head], how: How) -> None:
+    """The heads that change most, as buttons that open them."""
+    offered = {f"{head_name(*head)} · {written(float(values[head]), how)}": head for head in order[:_LISTED]}
+    st.session_state["most changed"] = None
+
+    def open_it() -> None:
+        if picked := st.session_state["most changed"]:
+            choosing.open_head(*offered[picked])
+
+    st.pills("Heads that change most", list(offered), key="most changed", on_change=open_it)
+
+
+def _differences(
+    compared: Compared, grid: Aligned, head: Head, how: How, row: int, first: Floats, second: Floats
+) -> None:
+    per_head = st.toggle(
+        "Scale colours per head",
+        key="scale",
+        bind="query-params",
+        help="Off: a colour of the difference means the same number in every head. "
+        "On: this head's largest change has the strongest colour.",
+    )
+    own = np.nan_to_num(np.abs(second - first))
+    ends = "at this head's largest change" if per_head else "for all heads at the largest change of any"
+    name = f"Head {head_name(*head)}"
+    pictures.draw(
+        grid,
+        first,
+        second,
+        titles=[f"{name}, {_SIDES[0]}", f"{name}, {_SIDES[1]}", f"{name}, second − first"],
+        sides=_SIDES,
+        high=float(own.max()) if per_head else largest(compared, how.rescale),
+        row=row,
+        note="Weights of both sentences have one colour scale, 0 to 100 %. The scale of the difference ends "
+        f"{ends}. {pictures.SIGNS}",
+        compared=compared,
+    )

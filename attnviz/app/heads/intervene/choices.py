@@ -1,0 +1,299 @@
+"""What the visitor changes: heads to silence, rows to point elsewhere, and where one looks for the effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
+from attnviz.app import caches, links, markdown
+from attnviz.app.examples import introduction
+from attnviz.app.explore import attention
+from attnviz.app.heads import choosing
+from attnviz.app.heads.intervene import mending
+from attnviz.app.heads.intervene.mending import EDITS, MOST_EDITS
+from attnviz.app.heads.intervene.without_effect import exceptions, replaces, without_effect
+from attnviz.capture.given import Given
+from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit, by_place, refuse_misfits
+from attnviz.models.catalogue import Entry
+from attnviz.models.families import ONLY_SILENCED
+from attnviz.trace import Block, Kind, head_name
+
+PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
+_MOST_TOLD = 8
+_NOUNS = ("dog", "road")
+
+# What the changes do stands beside the buttons; where there is one column, a screen further down. There a
+# sentence right below the buttons says it first.
+_STYLE = """
+<style>
+@media (min-width: 641px) { .stMain :has(> .st-key-in_short) { display: none; } }
+</style>
+"""
+
+_BEGUN = "changes were chosen"
+_HELP = (
+    "As a link writes them: “encoder 4-2” silences a head, “encoder 4-2 10” its row of token 10, "
+    "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
+    "moves what the row gives to token 3 to token 8. Type one, or take one away."
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        entry: the model.
+        given: what it reads.
+        kind, layer, head: the head that is looked at, from 0.
+        query: the token that is looked at, from 0, among `queries`.
+        queries, keys: the tokens that look in this kind of attention, and those that are looked at.
+        edits: what is changed, without the changes that do nothing.
+    """
+
+    entry: Entry
+    given: Given
+    kind: Kind
+    layer: int
+    head: int
+    query: int
+    queries: tuple[Group, ...]
+    keys: tuple[Group, ...]
+    edits: tuple[Edit, ...]
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The edits as a link holds them: a key of the caches."""
+        return tuple(str(edit) for edit in self.edits)
+
+    @property
+    def block(self) -> Block:
+        """The unchanged attention of the layer that is looked at."""
+        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
+
+    @property
+    def name(self) -> str:
+        """The head that is looked at, "4-2"."""
+        return head_name(self.layer, self.head)
+
+    @property
+    def token(self) -> str:
+        """The token that is looked at, in Markdown."""
+        return word(self.queries, self.query)
+
+
+def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
+    """Draw the choice of a head, a token, and changes.
+
+    Returns:
+        What is chosen, and the place right below the buttons that silence; only narrow windows show it.
+    """
+    _preset(entry)
+    mending.follow_words(entry, given)
+    st.header("Change a head", anchor=False)
+    place = st.container()
+    edits = _edits(entry, given)  # first: the buttons above say what is changed already
+    with place:
+        kind = attention.choose(entry.name)
+        queries, keys = choosing.groups(entry, given, kind)
+        layer, head = choosing.head(entry, kind)
+        st.markdown(
+            f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
+        )
+        query = choosing.word(queries, given, "Token that looks")
+        chosen = Chosen(entry, given, kind, layer, head, query, queries, keys, edits)
+        _silence(chosen)
+        st.html(_STYLE)
+        below = st.container(key="in_short")
+        _point(chosen)
+    return chosen, below
+
+
+def _silence(chosen: Chosen) -> None:
+    here = chosen.kind, chosen.layer, chosen.head
+    with st.container(horizontal=True):
+        _button(f"Silence head {chosen.name}", Edit(*here), ":material/volume_off:", primary=True)
+        _button(f"Silence its row of {chosen.token}", Edit(*here, chosen.query), ":material/voice_over_off:")
+
+
+def _point(chosen: Chosen) -> None:
+    if chosen.entry.family in ONLY_SILENCED:
+        st.markdown(
+            ":small[This model computes attention in a way of its own. Its heads can be silenced, but not "
+            "pointed elsewhere.]"
+        )
+        return
+    here = chosen.kind, chosen.layer, chosen.head
+    aim = _aim(chosen)
+    token = word(chosen.keys, aim)
+    with st.container(horizontal=True):
+        only = Edit(*here, chosen.query, target=aim)
+        _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
+        if chosen.block.mask[:, aim].all():
+            every = Edit(*here, target=aim)
+            _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
+
+
+def word(groups: Sequence[Group], place: int) -> str:
+    """A token in Markdown; with its number where the text has it twice."""
+    return markdown.code(name_of(place, groups))
+
+
+def toggle(edit: Edit) -> None:
+    """Make this change in place of those that it replaces, or take it back."""
+    edits = list(st.session_state.get(EDITS, []))
+    if str(edit) in edits:
+        edits.remove(str(edit))
+    else:
+        edits = [*(written for written in edits if not _replaced(written, edit)), str(edit)]
+    st.session_state[EDITS] = edits
+
+
+def _replaced(written: str, edit: Edit) -> bool:
+    try:
+        return replaces(edit, Edit.parse(written.strip()))
+    except InvalidEdit:
+        return False  # the page says elsewhere what is wrong with it
+
+
+def _preset(entry: Entry) -> None:
+    """Who comes with no link to a certain view sees at once what the page is for."""
+    if _BEGUN in st.session_state:
+        return
+    st.session_state[_BEGUN] = True
+    if EDITS not in st.session_state and not any(map(links.asked, PARAMETERS[1:])):
+        opening = introduction(entry.name).head or (1, 1)
+        layer, head = (
+            st.session_state.get(key) or number
+            for key, number in zip(("layer", "head"), opening, strict=True)
+        )
+        st.session_state[EDITS] = [f"{entry.kinds[0]} {layer}-{head}"]
+
+
+def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
+    """Draw a button that makes a change, or takes it back where it is made already."""
+    made = str(edit) in st.session_state.get(EDITS, [])
+    st.button(
+        f"Undo: {label[0].lower()}{label[1:]}" if made else label,
+        key=f"make {edit}",
+        type="primary" if primary and not made else "secondary",
+        icon=":material/undo:" if made else icon,
+        on_click=toggle,
+        args=(edit,),
+    )
+
+
+def _aim(chosen: Chosen) -> int:
+    """Draw the choice of the token to point at, among those that the mask lets be seen; return it, from 0.
+
+    It opens with the other noun of the opening sentence; elsewhere, with the token that gets the second
+    largest weight, special ones and the one that looks aside.
+    """
+    aims = np.flatnonzero(chosen.block.mask[chosen.query]).tolist()
+    row = chosen.block.weights[chosen.head, chosen.query]
+    itself = chosen.query if chosen.kind != "cross" else None
+    falling = sorted(aims, key=lambda aim: (chosen.keys[aim].special or aim == itself, -row[aim]))
+    nouns = [aim for aim in falling[1:] if chosen.keys[aim].label in _NOUNS]
+    begin = aims.index([*nouns, *falling[1:], *falling][0])
+    keys, what = [chosen.keys[aim] for aim in aims], (chosen.given, chosen.kind)
+    return aims[choosing.word(keys, what, "… or let it look at", "points_at", begin)]
+
+
+def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
+    """Draw the changes as they stand; return those that can be made and do something."""
+    every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
+    made = st.multiselect(
+        "What is changed",
+        every,
+        key=EDITS,
+        bind="query-params",
+        accept_new_options=True,
+        placeholder="Nothing yet: choose a head to silence",
+        help=_HELP,
+    )
+    mending.drop_the_links(made)
+    found: dict[str, Edit] = {}
+    problems = mending.notice(made)
+    for written in made[:MOST_EDITS]:
+        try:
+            found[written] = _fitting(written.strip(), entry, given)
+        except InvalidEdit as error:
+            problems.append(str(error))
+    if len(made) > MOST_EDITS:
+        problems.append(f"There are {len(made):,} changes; the first {MOST_EDITS} are made.")
+    edits = tuple(dict.fromkeys(found.values()))
+    idle = without_effect(edits)
+    effective = tuple(edit for edit in edits if edit not in idle)
+    if edits:
+        told = [_in_words(edit, effective, entry, given) for edit in effective]
+        void = [f"{markdown.code(str(edit))} has no effect: {reason}" for edit, reason in idle.items()]
+        st.markdown(f":small[{' '.join(_sentence(some) for some in (told, void) if some)}]")
+    if problems:
+        told = list(dict.fromkeys(problems))
+        more = [f"And {len(told) - _MOST_TOLD} more."] if len(told) > _MOST_TOLD else []
+        listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MOST_TOLD], *more])
+        st.warning(f"Not all changes are as they were asked for.  \n{listed}", icon=":material/link_off:")
+    if set(made) - set(found):
+        st.button("Take away what does not fit", on_click=_keep, args=(list(found),), icon=":material/mop:")
+    return effective
+
+
+def _sentence(told: Sequence[str]) -> str:
+    """The first of what there is to tell, as one sentence."""
+    more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
+    joined = "; ".join([*told[:_MOST_TOLD], *more])
+    return f"{joined[0].upper()}{joined[1:]}."
+
+
+def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: Given) -> str:
+    """What one of the edits does beside the others, in Markdown."""
+    queries, keys = choosing.groups(entry, given, edit.kind)
+    part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
+    head = f"{part}head {head_name(edit.layer, edit.head)}"
+    rows = ", ".join(word(queries, row) for row in exceptions(edit, edits))
+    but = f" but for {rows}" if rows else ""
+    who = f"every token{but}" if edit.query is None else word(queries, edit.query)
+    if edit.target is None and edit.query is None:
+        return f"{head} is silent{but}"
+    if edit.target is None:
+        return f"in {head}, {who} looks at nothing"
+    if edit.source is None:
+        return f"in {head}, {who} looks at {word(keys, edit.target)} alone"
+    moved = f"what {who} gives to {word(keys, edit.source)} goes to {word(keys, edit.target)}"
+    return f"in {head}, {moved}"
+
+
+def _keep(edits: list[str]) -> None:
+    st.session_state[EDITS] = edits
+
+
+def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:
+    """Kind, layer and head of every head, from 1."""
+    for kind in entry.kinds:
+        for layer in range(1, entry.layers_of(kind) + 1):
+            for head in range(1, entry.heads + 1):
+                yield kind, layer, head
+
+
+def _fitting(written: str, entry: Entry, given: Given) -> Edit:
+    edit = Edit.parse(written)
+    by_place(
+        [[edit]],
+        {(kind, layer): entry.heads for kind in entry.kinds for layer in range(entry.layers_of(kind))},
+    )
+    block = caches.trace(entry.name, given).block(edit.kind, edit.layer)
+    queries, keys = block.mask.shape
+    sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (keys, queries)}
+    refuse_misfits([edit], *sizes[edit.kind])
+    if edit.target is not None:
+        rows = block.mask if edit.query is None else block.mask[edit.query : edit.query + 1]
+        if not rows[:, edit.target].all():
+            raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")
+    return edit

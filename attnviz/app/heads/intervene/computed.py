@@ -1,0 +1,168 @@
+"""What the model makes of the changes; kept on the server, so that nothing is run twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.app import caches, warm_up
+from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.errors import ModelNotSupported
+from attnviz.experiments.ablation import LeftOut, Moved, moved
+from attnviz.experiments.ablation import words_left_out as left_out
+from attnviz.interventions.edit import Edit
+from attnviz.trace import Floats, Kind
+
+_MOST_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
+
+# What is left out while the page waits: each token once, and all of them are read each time. That is about a
+# second's work on one core; of a model larger than the bundled BERT, fewer tokens are.
+_MOST_LEFT_OUT = 64
+_MOST_PRODUCTS = 1e11  # tokens² × parameters
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A token that the model could go on with, and how probable it is.
+
+    Attributes:
+        label: the token.
+        place: its rank before, from 1; None if it was not among the likeliest.
+        before, after: its probability.
+    """
+
+    label: str
+    place: int | None
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What the changes do together.
+
+    Attributes:
+        moved: how far all outputs are from those before; one variant.
+        likely: the likeliest tokens before, then those that came up; none where nothing was asked.
+    """
+
+    moved: Moved
+    likely: tuple[Likely, ...]
+
+
+def asked_at(chosen: Chosen) -> tuple[int, ...]:
+    """The tokens at which the model can be asked what it expects."""
+    _ready(chosen.entry.name)
+    return _asked_at(chosen.entry.name, chosen.entry.stamp, chosen.given)
+
+
+def effect(chosen: Chosen, place: int | None) -> Effect:
+    """What the changes do together.
+
+    Raises:
+        AttnvizError: the model cannot be changed like that.
+    """
+    _ready(chosen.entry.name)
+    return _effect(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written, place)
+
+
+def words_left_out(chosen: Chosen) -> LeftOut | None:
+    """How far the token's output turns without each of the words.
+
+    None where that would take long, where the model cannot be asked so, and of the text that an
+    encoder–decoder writes.
+    """
+    kind = "encoder" if chosen.entry.layers else "decoder"
+    tokens = len(chosen.queries)
+    products = tokens**2 * (chosen.entry.parameters or 0)
+    if chosen.kind != kind or tokens > _MOST_LEFT_OUT or products > _MOST_PRODUCTS:
+        return None
+    _ready(chosen.entry.name)
+    return _left_out(chosen.entry.name, chosen.entry.stamp, chosen.given.text, chosen.query)
+
+
+def weights(chosen: Chosen) -> Floats | None:
+    """[query, key], what the head looks at with the changes.
+
+    Of an encoder–decoder it is read with the text that the unchanged model writes; None where that text,
+    read again, has other tokens.
+
+    Raises:
+        AttnvizError: the model cannot be changed like that.
+    """
+    _ready(chosen.entry.name)
+    same = Given(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
+    found = _weights(chosen.entry.name, chosen.entry.stamp, same, chosen.written, chosen.kind, chosen.layer)
+    return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
+
+
+def target(chosen: Chosen) -> str:
+    """What an encoder–decoder writes with the changes.
+
+    Raises:
+        AttnvizError: the model cannot be changed like that.
+    """
+    _ready(chosen.entry.name)
+    return _target(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written)
+
+
+def _ready(model: str) -> None:
+    with st.spinner("Running the model …"):
+        warm_up.model(model)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _asked_at(model: str, stamp: str, given: Given) -> tuple[int, ...]:  # noqa: ARG001 - stamp: a key
+    return loading.asked_at(model, given)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _effect(
+    model: str,
+    stamp: str,  # noqa: ARG001 - a key
+    given: Given,
+    edits: Sequence[str],
+    place: int | None,
+) -> Effect:
+    changes = [Edit.parse(edit) for edit in edits]
+    before = loading.outcomes(model, given, [()], place)
+    after = loading.outcomes(model, given, [changes], place)
+    likely: list[Likely] = []
+    if before.probabilities is not None and after.probabilities is not None:
+        p, q = before.probabilities[0], after.probabilities[0]
+        first, now = ((-each).argsort(kind="stable")[:_MOST_TOKENS].tolist() for each in (p, q))
+        ids = [*first, *(number for number in now if number not in first)]
+        likely = [
+            Likely(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
+            for rank, (number, label) in enumerate(zip(ids, loading.words(model, ids), strict=True), start=1)
+        ]
+    return Effect(moved(before, after), tuple(likely))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _left_out(model: str, stamp: str, text: str, place: int) -> LeftOut | None:  # noqa: ARG001 - stamp: a key
+    try:
+        return left_out(model, text, place)
+    except ModelNotSupported:
+        return None
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _weights(
+    model: str,
+    stamp: str,  # noqa: ARG001 - a key
+    given: Given,
+    edits: Sequence[str],
+    kind: Kind,
+    layer: int,
+) -> Floats:
+    return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _target(model: str, stamp: str, given: Given, edits: Sequence[str]) -> str:  # noqa: ARG001 - stamp: a key
+    return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""

@@ -1,0 +1,123 @@
+"""Changes from a link or for another model, mended: what is none goes, a named token stays the same word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
+from attnviz.app.heads import choosing
+from attnviz.capture.given import Given
+from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Kind
+
+EDITS = "edits"
+"""The key of the changes, as a link writes them."""
+
+MOST_EDITS = 200
+
+_NOTICE = "what became of the changes"
+_NAMED_IN = "the tokens that the changes name"
+
+Sides = tuple[Sequence[Group], Sequence[Group]]
+"""The tokens that look, and those that are looked at."""
+
+
+def drop_what_is_no_edit() -> None:
+    """Take out of the changes what is none in any model; `notice` says so.
+
+    It comes before everything else on the page: so that what is dropped counts as never asked for.
+    """
+    held = EDITS in st.session_state
+    written = list(st.session_state[EDITS]) if held else st.query_params.get_all(EDITS)
+    problems = {one: problem for one in written[:MOST_EDITS] if (problem := _problem(one))}
+    if not problems:
+        return
+    kept = [one for one in written if one not in problems]
+    if held:
+        st.session_state[EDITS] = kept
+    else:
+        st.query_params[EDITS] = kept
+    _say(kept, problems.values())
+
+
+def drop_the_links(made: Sequence[str]) -> None:
+    """Run again where the box took from the link what is no edit: now it can be taken out.
+
+    Args:
+        made: what stands in the box.
+    """
+    if any(map(_problem, made[:MOST_EDITS])):
+        st.rerun()
+
+
+def follow_words(entry: Entry, given: Given) -> None:
+    """Where another model reads the same text, let the changes name the same words among its tokens.
+
+    A change whose word is no token of this model stays as it is; `notice` says which token it names now.
+    """
+    now: dict[Kind, Sides] = {kind: choosing.groups(entry, given, kind) for kind in entry.kinds}
+    text, known = st.session_state.get(_NAMED_IN, (None, {}))
+    before: Mapping[Kind, Sides] = known if text == given else {}
+    st.session_state[_NAMED_IN] = given, {**before, **now}
+    written = list(st.session_state.get(EDITS, []))
+    found = [followed_word(one, before, now) for one in written[:MOST_EDITS]]
+    followed = [one for one, _ in found] + written[MOST_EDITS:]
+    if followed != written:
+        st.session_state[EDITS] = followed
+    if problems := [problem for _, problem in found if problem]:
+        _say(followed, problems)
+
+
+def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind, Sides]) -> tuple[str, str]:
+    """A change among this model's tokens, and what is to be said of it, or "".
+
+    Args:
+        written: the change, as a link writes it.
+        before: the tokens that its numbers meant.
+        now: those that they are to mean.
+    """
+    try:
+        edit = Edit.parse(written.strip())
+    except InvalidEdit:
+        return written, ""
+    if edit.kind not in before or edit.kind not in now or before[edit.kind] == now[edit.kind]:
+        return written, ""
+    places: dict[str, int | None] = {"query": edit.query, "source": edit.source, "target": edit.target}
+    for end, side in (("query", 0), ("source", 1), ("target", 1)):
+        number = places[end]
+        old, new = before[edit.kind][side], now[edit.kind][side]
+        if number is None or number >= len(old):
+            continue
+        place = choosing.same_word(new, old[number])
+        if place is None:
+            is_now = f"it names “{name_of(number, new)}”" if number < len(new) else "it has no such token"
+            return written, f"“{edit}” named “{name_of(number, old)}”, which is no token here; {is_now} now."
+        places[end] = place
+    try:
+        return str(Edit(edit.kind, edit.layer, edit.head, **places)), ""
+    except InvalidEdit as error:  # here the decoder reads those words in another order
+        return written, str(error)
+
+
+def notice(edits: Sequence[str]) -> list[str]:
+    """What was done to the changes, as plain sentences; nothing as soon as they are others."""
+    at_first, sentences = st.session_state.get(_NOTICE, (None, []))
+    return list(sentences) if at_first == list(edits) else []
+
+
+def _problem(written: str) -> str:
+    """Why this is no edit; "" where it is one, or nothing at all."""
+    try:
+        Edit.parse(written.strip())
+    except InvalidEdit as error:
+        return str(error) if written.strip() else ""
+    return ""
+
+
+def _say(edits: Sequence[str], sentences: Iterable[str]) -> None:
+    st.session_state[_NOTICE] = list(edits), list(sentences)

@@ -1,0 +1,151 @@
+"""How far the changes turn each token's output, and what such an angle means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.shown import Group
+from attnviz.app.heads import choosing
+from attnviz.app.heads.intervene import computed, scale
+from attnviz.app.heads.intervene.choices import Chosen, word
+from attnviz.app.heads.intervene.computed import Effect
+from attnviz.app.heads.intervene.token_bars import Bar, token_bars
+from attnviz.app.heads.intervene.written import angle, average, cosine
+from attnviz.experiments.ablation import Numbers, angles
+from attnviz.trace import Kind, head_name
+
+_TITLE = "how far each token’s output turns"
+_MEANING = (
+    "An output is the vector that a token has after the last layer. An angle of 0° means that it points "
+    "where it did, 90° that it has nothing in common with before."
+)
+_MOST_BARS = 48  # of a long text, the tokens that turn most
+
+
+def in_short(chosen: Chosen, found: Effect) -> str:
+    """How far the output of the token that is looked at turns: one sentence, in Markdown."""
+    turned = _of_token(chosen, found)
+    how_far = f"turns by **{angle(turned)}**" if turned else "does not turn"
+    return f"{_cause(chosen)}, the output of {chosen.token} {how_far}."
+
+
+def tell(chosen: Chosen, found: Effect, place: int | None) -> None:
+    """Say it, beside what else turns that output, and what an angle means.
+
+    Args:
+        chosen: what is changed, and which token is looked at.
+        found: what that did.
+        place: where the model is asked what it expects.
+    """
+    compared = scale.compared(chosen, place) if _of_token(chosen, found) else ""
+    st.markdown(f"{in_short(chosen, found)} {compared}  \n:small[{_MEANING}]")
+
+
+def every_token(chosen: Chosen, found: Effect) -> None:
+    """Draw all outputs' angles as bars of one scale, text beside text."""
+    texts = _texts(chosen)
+    longest = max(float(_of_text(found, at).max()) for at in range(len(texts)))
+    columns = st.columns(len(texts), gap="medium")
+    for at, (column, (name, groups)) in enumerate(zip(columns, texts, strict=True)):
+        moved = _of_text(found, at)
+        marked = chosen.query if _looks(chosen, at) else None
+        with column:
+            st.markdown(_in_words(name, groups, moved, marked))
+            _bars(f"moved {at}", name, groups, moved, marked, longest)
+
+
+def section(chosen: Chosen, place: int | None) -> None:
+    """Draw the bars as a section of their own, where the effect itself is told by words.
+
+    Args:
+        chosen: what is changed.
+        place: where the model is asked what it expects; None: the bars are drawn there.
+    """
+    if chosen.edits and place is not None:
+        with st.container(border=True):
+            st.header("How far does each output turn?", anchor=False)
+            every_token(chosen, computed.effect(chosen, place))
+
+
+def _cause(chosen: Chosen) -> str:
+    """What moved it, as a sentence begins."""
+    (edit, *more) = chosen.edits
+    if more:
+        return f"With these {len(chosen.edits)} changes"
+    if edit.query is None and edit.target is None:
+        part = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
+        return f"Without {part}head {head_name(edit.layer, edit.head)}"
+    return "With this change"
+
+
+def _texts(chosen: Chosen) -> list[tuple[str, tuple[Group, ...]]]:
+    """What each text is called, and its tokens: one, or those of the encoder and of the decoder."""
+    kinds = chosen.entry.kinds
+    if len(kinds) == 1:
+        return [("", chosen.queries)]
+    names: dict[Kind, str] = {"encoder": "the encoder’s text", "decoder": "the decoder’s text"}
+    if chosen.entry.engine == "translator":
+        names = {"encoder": "English", "decoder": "French"}
+    return [(name, choosing.groups(chosen.entry, chosen.given, kind)[0]) for kind, name in names.items()]
+
+
+def _of_text(found: Effect, at: int) -> Numbers:
+    """[token], how far the outputs of one of the texts turn."""
+    source = found.moved.source
+    of_text = found.moved.turned if source is None or at else source
+    moved: Numbers = of_text[0]
+    return moved
+
+
+def _of_token(chosen: Chosen, found: Effect) -> float:
+    return float(_of_text(found, 0 if _looks(chosen, 0) else 1)[chosen.query])
+
+
+def _looks(chosen: Chosen, at: int) -> bool:
+    """Whether the token that is looked at is of this text."""
+    return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
+
+
+def _in_words(name: str, groups: Sequence[Group], moved: Numbers, marked: int | None) -> str:
+    """The most and the mean of one text, in Markdown."""
+    where = f"In {name}, " if name else ""
+    if not moved.any():
+        return f"{where}{'no' if where else 'No'} output turns."
+    most = int(moved.argmax())
+    plain = [at for at, group in enumerate(groups) if not group.special]
+    mean = float(average(moved[plain or slice(None)]))
+    among = "all tokens but the special ones" if plain and len(plain) < len(groups) else "all tokens"
+    rank = "" if marked is None else f" That of {word(groups, marked)} is number {_rank(moved, marked)}."
+    return (
+        f"{where}{'the' if where else 'The'} output of {word(groups, most)} turns most of {len(groups)}, by "
+        f"**{angle(float(moved[most]))}**.{'' if most == marked else rank} The average over {among} is "
+        f"{angle(mean)}."
+    )
+
+
+def _rank(moved: Numbers, at: int) -> int:
+    return int((moved > moved[at]).sum()) + 1
+
+
+def _bars(
+    key: str, name: str, groups: Sequence[Group], moved: Numbers, marked: int | None, longest: float
+) -> None:
+    shown = sorted(range(len(groups)), key=lambda at: (at != marked, -moved[at]))[:_MOST_BARS]
+    sizes = angles(moved) / (angles(longest) or 1.0)
+    bars: list[Bar] = [
+        {
+            "number": groups[at].number,
+            "label": groups[at].label,
+            "size": float(np.clip(sizes[at], 0, 1)),
+            "written": angle(float(moved[at])),
+            "hint": f"1 − cosine: {cosine(float(moved[at]))}",
+            "marked": at == marked,
+        }
+        for at in sorted(shown)
+    ]
+    title = f"{name}: {_TITLE}" if name else f"{_TITLE[0].upper()}{_TITLE[1:]}"
+    some = f"; the {len(shown)} of {len(groups)} that turn most" if len(shown) < len(groups) else ""
+    token_bars(key, title=f"{title}{some}", bars=bars)

@@ -1,0 +1,100 @@
+"""The head that is looked at, as it is and with the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.picture import sequential, value_of
+from attnviz.analysis.sentence import looks, percent
+from attnviz.analysis.shown import Group
+from attnviz.app import caches, markdown
+from attnviz.app.components import store
+from attnviz.app.components.head_view import head_view
+from attnviz.app.heads import choosing
+from attnviz.app.heads.intervene import computed
+from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.trace import Floats
+from attnviz.widgets.tokens import shown_tokens
+
+_NOTE = "one colour scale for all heads, unchanged and changed"
+
+
+def draw(chosen: Chosen) -> None:
+    """Draw the head before and with the changes, and say what the token looks at in both."""
+    name = chosen.name
+    st.header(f"What head {name} looks at", anchor=False)
+    before = chosen.block.weights[chosen.head]
+    after = computed.weights(chosen) if chosen.edits else None
+    told = f"{chosen.token} looks at {_told(chosen, before)}"
+    if after is not None:
+        told += f"; with the changes at {_told(chosen, after)}"
+    st.markdown(f"{told}.")
+    if after is None:
+        _picture("before", chosen, before, f"Head {name}")
+        return
+    if not after.any():
+        st.markdown(
+            "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token. "
+            "The picture shows it unchanged."
+        )
+        _picture("before", chosen, before, f"Head {name}, unchanged")
+        return
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Unchanged**")
+        _picture("before", chosen, before, f"Head {name}, unchanged")
+    with right:
+        st.markdown("**With the changes**")
+        _picture("after", chosen, after, f"Head {name}, with the changes")
+
+
+def _told(chosen: Chosen, weights: Floats) -> str:
+    """What the token looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
+    if not weights[chosen.query].any():
+        return "**nothing**"
+    found = looks(weights, chosen.query, chosen.queries, chosen.keys).keys
+    return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in found)
+
+
+def _picture(which: str, chosen: Chosen, weights: Floats, heading: str) -> None:
+    mask = chosen.block.mask
+    drawn = sequential(weights[None], "shared", mask)
+    here = [[chosen.layer + 1, chosen.head + 1]]
+    pixels = store.publish(
+        f"{which} pixels",
+        {"pixels": drawn.levels},
+        heads=here,
+        limits=[[value_of(level, drawn.kind, drawn.high[0]) for level in (0, 254)]],
+        curve="sqrt",
+    )
+    exact = store.publish(
+        f"{which} exact",
+        {"values": np.where(mask, weights, np.float32(np.nan))[None].astype(np.float32)},
+        heads=here,
+    )
+    head_view(
+        f"{which} view",
+        pixels=pixels,
+        exact=exact,
+        view="lines",
+        layer=chosen.layer + 1,
+        heads=[chosen.head + 1],
+        heads_total=0,
+        query_tokens=shown_tokens(chosen.queries),
+        key_tokens=shown_tokens(chosen.keys),
+        query=chosen.query if weights[chosen.query].any() else None,
+        key=None,
+        heading=heading,
+        note=_NOTE,
+        caption=f"“{chosen.given.text}” · {caches.called(chosen.entry.name)} · {heading}",
+        filename=f"{which}-layer{chosen.layer + 1}-head{chosen.head + 1}",
+        on_pick=lambda query, _: _choose(chosen.queries, query),
+    )
+
+
+def _choose(queries: Sequence[Group], query: int | None) -> None:
+    if query is not None:
+        st.session_state["query"] = choosing.word_option(queries[query])

@@ -1,0 +1,173 @@
+"""Which head matters most here: every head silenced alone, and all of them ranked by what that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import percent
+from attnviz.app.components.head_map import head_map
+from attnviz.app.controls import one_of
+from attnviz.app.heads import choosing
+from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.written import angle, average
+from attnviz.app.heads.working import working
+from attnviz.app.work import SERVER, Work
+from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
+from attnviz.experiments.progress import Progress
+from attnviz.interventions.edit import Edit
+from attnviz.trace import Kind, head_name
+
+_SHOWN = 10
+TOKEN, MEAN, EXPECTED = "This token", "All tokens", "What is expected"
+_TITLES = {
+    TOKEN: "silenced alone, turns the token’s output by",
+    MEAN: "silenced alone, turns outputs on average by",
+    EXPECTED: "silenced alone, moves this share of probability",
+}
+
+
+def draw(chosen: Chosen, place: int | None) -> str:
+    """Draw the ranking, as far as it is computed; return what heads are ranked by."""
+    st.header("Which head matters most here?", anchor=False)
+    st.markdown(
+        "Every head is silenced alone, and the model is run again each time (Michel et al. 2019): the more "
+        "an output turns, the more it depended on that head. Click a head to open it above."
+    )
+    measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
+    if st.session_state.get("by", TOKEN) not in measures:
+        st.session_state["by"] = TOKEN
+    by = one_of("Measured by", measures, TOKEN, "by")
+    working(
+        work(chosen, place),
+        "Silencing every head",
+        "heads",
+        lambda progress: _ranked(chosen, progress, by),
+        key="ranking",
+    )
+    return by
+
+
+def work(chosen: Chosen, place: int | None) -> Work[Ablation]:
+    """The long computation: shared by all visitors who ask for the same."""
+    name, given = chosen.entry.name, chosen.given
+    return SERVER.find(
+        ("ablation", name, chosen.entry.stamp, given, place), lambda: ablate(name, given, place)
+    )
+
+
+def sizes(chosen: Chosen, moved: Moved, by: str) -> Numbers:
+    """[variant], what the heads are ranked by: 1 − cosine, or a share of probability."""
+    if by == EXPECTED and moved.variation is not None:
+        return moved.variation
+    if by == TOKEN:
+        of_encoder = chosen.kind == "encoder" and moved.source is not None
+        turned = moved.source if of_encoder else moved.turned
+        assert turned is not None  # noqa: S101 - just looked; for the type checker
+        return turned[:, chosen.query]
+    last = chosen.queries if chosen.kind != "encoder" or moved.source is None else None
+    counted = slice(None) if last is None else [at for at, group in enumerate(last) if not group.special]
+    return average(moved.turned[:, counted])
+
+
+def each_alone(chosen: Chosen, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
+    """The heads that are ranked, as the edits that silence them, and [head], `sizes` of what each does alone.
+
+    An output of an encoder comes before all heads of a decoder: they are not ranked by what they do to it.
+    """
+    kinds = _kinds(chosen, by)
+    ranked = [at for at, (edit,) in enumerate(found.silenced) if edit.kind in kinds]
+    return [found.silenced[at][0] for at in ranked], sizes(chosen, found.moved, by)[ranked]
+
+
+def _kinds(chosen: Chosen, by: str) -> tuple[Kind, ...]:
+    """Of which kinds of attention the ranked heads are."""
+    return (chosen.kind,) if by == TOKEN and chosen.kind == "encoder" else chosen.entry.kinds
+
+
+def _ranked(chosen: Chosen, progress: Progress[Ablation], by: str) -> None:
+    silenced, size = each_alone(chosen, progress.found, by)
+    told = percent if by == EXPECTED else angle
+    order = np.argsort(-size, kind="stable")
+    here = Edit(chosen.kind, chosen.layer, chosen.head)
+    what = {
+        TOKEN: f"the output of {chosen.token}",
+        MEAN: f"all outputs{' of the decoder' if len(chosen.entry.kinds) > 1 else ''}, on average",
+        EXPECTED: "what is expected",
+    }[by]
+    first = ", ".join(f"{_name(chosen, silenced[at])} **{told(float(size[at]))}**" for at in order[:3])
+    sentence = f"Silenced alone, these move {what} most: {first}."
+    if here in silenced:
+        at = silenced.index(here)
+        rank = int((size > size[at]).sum()) + 1
+        so_far = "" if progress.finished else " tried so far"
+        sentence += (
+            f" The open head, {_name(chosen, here)}, is **number {rank} of "
+            f"{len(silenced)}**{_of_kinds(chosen, by)}{so_far}, with {told(float(size[at]))}."
+        )
+    st.markdown(sentence)
+    _map(chosen, silenced, size, told, by)
+    strongest = [at for at in order[:_SHOWN] if size[at] > 0]
+    _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
+
+
+def _of_kinds(chosen: Chosen, by: str) -> str:
+    """Of which kinds the ranked heads are, where the model has several."""
+    if len(chosen.entry.kinds) == 1:
+        return ""
+    *others, last = _kinds(chosen, by)
+    return f" heads of {', '.join(others)} and {last}" if others else f" {last} heads"
+
+
+def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[float], str], by: str) -> None:
+    layers = chosen.entry.layers_of(chosen.kind)
+    values = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
+    shown = size if by == EXPECTED else angles(size)
+    signs = 100 * size if by == EXPECTED else shown  # percent, or degrees
+    texts = [["not tried yet"] * chosen.entry.heads for _ in range(layers)]
+    printed = [[""] * chosen.entry.heads for _ in range(layers)]
+    for edit, value, one, sign in zip(silenced, shown, size, signs, strict=True):
+        if edit.kind == chosen.kind:
+            values[edit.layer, edit.head] = value
+            texts[edit.layer][edit.head] = told(float(one))
+            printed[edit.layer][edit.head] = f"{sign:.0f}"
+    highest = float(size.max())
+    kinds = len(chosen.entry.kinds)
+    of_kind = f" ({chosen.kind} heads)" if kinds > 1 else ""
+    head_map(
+        "ablation map",
+        title=f"{_TITLES[by]}{of_kind}",
+        values=values,
+        texts=[text for row in texts for text in row],
+        printed=[sign for row in printed for sign in row],
+        low=(0.0, "0"),
+        high=(float(np.nanmax(shown)) or 1.0, told(highest)),
+        selected=(chosen.layer + 1, chosen.head + 1),
+        on_pick=_open,
+    )
+
+
+def _list(chosen: Chosen, heads: list[Edit], told: list[str]) -> None:
+    """The strongest heads as buttons."""
+    names = {f"{_name(chosen, edit)} · {size}": edit for edit, size in zip(heads, told, strict=True)}
+    st.session_state["ranked"] = None
+    st.pills("The strongest", list(names), key="ranked", on_change=_open_named, args=(names,))
+
+
+def _name(chosen: Chosen, edit: Edit) -> str:
+    of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
+    return f"{of_kind}{head_name(edit.layer, edit.head)}"
+
+
+def _open_named(names: dict[str, Edit]) -> None:
+    edit = names.get(st.session_state["ranked"] or "")
+    if edit is not None:
+        st.session_state["kind"] = edit.kind
+        _open(edit.layer + 1, edit.head + 1)
+
+
+def _open(layer: int, head: int) -> None:
+    choosing.open_head(layer - 1, head - 1)
+    st.rerun()  # the choice stands outside of this part of the page

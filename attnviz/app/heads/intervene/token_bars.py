@@ -1,0 +1,41 @@
+"""A number for every token of a text, as bars of one scale, in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from attnviz.app.components.component import component
+
+_mount = component("token_bars", "palette")
+
+
+class Bar(TypedDict):
+    """One token's number.
+
+    Attributes:
+        number: the token's, from 1.
+        label: the token.
+        size: how much of the longest bar it fills, 0 to 1.
+        written: the number as a person reads it.
+        hint: what is shown on pointing at it.
+        marked: whether it is the token that the page speaks of.
+    """
+
+    number: int
+    label: str
+    size: float
+    written: str
+    hint: str
+    marked: bool
+
+
+def token_bars(key: str, /, *, title: str, bars: Sequence[Bar]) -> None:
+    """Draws the tokens downwards, in as many columns as there is room for.
+
+    Args:
+        key: Streamlit's key of this widget.
+        title: what the numbers are.
+        bars: the tokens, in order.
+    """
+    _mount(key=key, data={"title": title, "bars": list(bars)})

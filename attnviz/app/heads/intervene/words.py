@@ -1,0 +1,99 @@
+"""What the changes do to words: those that the model expects, and those that an encoder–decoder writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.shown import Group
+from attnviz.app import caches, markdown
+from attnviz.app.components.candidates import candidates
+from attnviz.app.heads import choosing
+from attnviz.app.heads.intervene import computed
+from attnviz.app.heads.intervene.choices import Chosen, word
+from attnviz.app.heads.intervene.computed import Effect
+from attnviz.trace import Kind
+
+_PRONOUNS = ("il", "elle")
+
+
+def place(chosen: Chosen) -> int | None:
+    """Draw the choice of the token at which the model is asked what it expects; return it, from 0.
+
+    None where the model expects nothing.
+    """
+    places = computed.asked_at(chosen)
+    if not places:
+        return None
+    groups = _groups(chosen)
+    masked = chosen.entry.expects == "masked"
+    label = "Masked token" if masked else "What follows after"
+    begin = 0 if masked else _opening(groups, places)
+    return places[choosing.word([groups[place] for place in places], chosen.given, label, "asked", begin)]
+
+
+def in_short(chosen: Chosen, found: Effect, place: int) -> str:
+    """How the likeliest token's probability changes, and which is likeliest then, in Markdown."""
+    best = found.likely[0]
+    now = max(found.likely, key=lambda likely: likely.after)
+    told = (
+        f"What the model expects {_where(chosen)} {word(_groups(chosen), place)}: "
+        f"{markdown.code(best.label)} goes from **{percent(best.before)}** to **{percent(best.after)}**"
+    )
+    if now is best:
+        return f"{told}."
+    return f"{told}; likeliest now is {markdown.code(now.label)}, **{percent(now.after)}**."
+
+
+def expected(chosen: Chosen, found: Effect, place: int) -> None:
+    """Draw what the model expects there, before and with the changes."""
+    told = in_short(chosen, found, place)
+    variation = found.moved.variation
+    divergence = found.moved.divergence
+    if variation is not None and divergence is not None:
+        told += (
+            f" In all, {percent(float(variation[0]))} of the probability goes to other tokens (total "
+            f"variation); the divergence is {divergence[0]:.3f} nats."
+        )
+    st.markdown(told)
+    candidates(
+        "expected",
+        title=f"What the model expects {_where(chosen)} {name_of(place, _groups(chosen))}",
+        columns=["before", "with the changes"],
+        rows=[
+            {"label": one.label, "place": one.place, "numbers": [one.before, one.after], "mark": ""}
+            for one in found.likely
+        ],
+    )
+
+
+def written(chosen: Chosen) -> None:
+    """Say what an encoder–decoder writes before and with the changes."""
+    before = caches.trace(chosen.entry.name, chosen.given).target or ""
+    after = computed.target(chosen)
+    if before == after:
+        st.markdown(f"What it writes stays the same: {markdown.code(before)}.")
+    else:
+        st.markdown(
+            f"What it writes, before: {markdown.code(before)}  \nand with the changes: {markdown.code(after)}"
+        )
+
+
+def _groups(chosen: Chosen) -> Sequence[Group]:
+    """The tokens of the text that the model goes on with."""
+    kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
+    return choosing.groups(chosen.entry, chosen.given, kind)[0]
+
+
+def _where(chosen: Chosen) -> str:
+    return "behind" if chosen.entry.expects == "masked" else "after"
+
+
+def _opening(groups: Sequence[Group], places: Sequence[int]) -> int:
+    """Where a French pronoun is chosen; else the last place."""
+    for at, place in enumerate(places[1:]):
+        if groups[place].label in _PRONOUNS:
+            return at
+    return len(places) - 1

@@ -1,0 +1,66 @@
+"""A head's queries and keys as points of one plane; pointing at one shows who looks at whom from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attnviz.analysis.plane import Doubles, Plane
+from attnviz.app.components.component import component, heard
+from attnviz.widgets.tokens import ShownToken
+
+_mount = component("plane", "palette", "numbers", "pens", "chart")
+
+
+def plane(
+    name: str,
+    /,
+    *,
+    points: Plane,
+    queries: Sequence[ShownToken],
+    keys: Sequence[ShownToken],
+    numbers: str,
+    query: int,
+    axes: tuple[str, str],
+    title: str,
+    alt: str,
+    caption: str,
+    filename: str,
+    on_pick: Callable[[int], None] | None = None,
+) -> None:
+    """Draws the points, the tokens they belong to as buttons, and the numbers of what is pointed at.
+
+    Args:
+        name: Streamlit's key of this widget.
+        points: where they lie.
+        queries, keys: what they are called.
+        numbers: what `store.publish` returned for the arrays `weights`, `scores` and `distances`, float32
+            [query, key]; a weight is not a number where the mask forbids to look.
+        query: the query that is chosen, from 0.
+        axes: what runs across, and up.
+        title: what the picture is called.
+        alt: what one sees, with the numbers.
+        caption: what the picture shows, for the saved files.
+        filename: of the saved files, without ending.
+        on_pick: called with the query that was chosen, from 0.
+    """
+    _mount(
+        key=name,
+        data={
+            "keeps": points.keeps,
+            "points": {"query": _sent(points.queries.T), "key": _sent(points.keys.T)},
+            "tokens": {"query": list(queries), "key": list(keys)},
+            "numbers": numbers,
+            "query": query,
+            "axes": list(axes),
+            "title": title,
+            "alt": alt,
+            "caption": caption,
+            "filename": f"attnviz-{filename}",
+        },
+        on_pick_change=heard(on_pick, name, "pick", "query"),
+    )
+
+
+def _sent(coordinates: Doubles) -> list[list[float]]:
+    """[axis][point], as short as the picture allows: whole floats would double the message."""
+    return [[float(f"{value:.6g}") for value in axis] for axis in coordinates.tolist()]

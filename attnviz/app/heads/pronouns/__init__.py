@@ -1,0 +1,1 @@
+"""The sections of the page “Which head resolves the pronoun?”."""

@@ -1,0 +1,91 @@
+"""What the page is about: a model, who looks, and the head that is looked at closely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.app.controls import one_of
+from attnviz.app.heads import choosing
+from attnviz.experiments import pronouns, relations
+from attnviz.experiments.one_by_one import self_attention
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Kind, head_name
+
+PARAMETERS = (
+    *(
+        "model",
+        "part",
+        "pairs",
+        "looks",
+        "layer",
+        "head",
+        "cases",
+        "text",
+        "other",
+        "query",
+        "first",
+        "second",
+    ),
+    *("direction", "relation"),
+)
+"""The keys of the page's choices."""
+
+PRONOUNS, GRAMMAR = "Pronouns", "Grammar"
+
+FROM_PRONOUN, FROM_NOUNS = "The pronoun looks", "The nouns look"
+FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "Its head word looks"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The visitor's choice.
+
+    Attributes:
+        part: `PRONOUNS` or `GRAMMAR`.
+        entry: the model.
+        kind: the attention by which it reads.
+        layer, head: the open head, from 0.
+    """
+
+    part: str
+    entry: Entry
+    kind: Kind
+    layer: int
+    head: int
+
+    @property
+    def name(self) -> str:
+        """The open head's, as in Clark et al. 2019: "4-2"."""
+        return head_name(self.layer, self.head)
+
+
+def choose() -> Chosen:
+    """Draw the choices that both parts share.
+
+    Raises:
+        AttnvizError: the model cannot be used.
+    """
+    part = one_of("Part", (PRONOUNS, GRAMMAR), PRONOUNS, "part")
+    model_column, head_column = st.columns(2)
+    with model_column:
+        entry = choosing.model()
+    kind = self_attention(entry)
+    with head_column:
+        layer, head = choosing.head(entry, kind)
+    return Chosen(part, entry, kind, layer, head)
+
+
+def who_looks(chosen: Chosen) -> pronouns.Looks:
+    """Draw the choice whose weights are read; a decoder's nouns cannot look ahead."""
+    if chosen.kind == "decoder":
+        return "pronoun"
+    asked = one_of("Who looks", (FROM_PRONOUN, FROM_NOUNS), FROM_PRONOUN, "looks")
+    return "pronoun" if asked == FROM_PRONOUN else "nouns"
+
+
+def which_way() -> relations.Looks:
+    """Draw the choice which of two related words looks."""
+    asked = one_of("Who looks", (FROM_DEPENDENT, FROM_HEAD), FROM_DEPENDENT, "direction")
+    return "dependent" if asked == FROM_DEPENDENT else "head word"

@@ -1,0 +1,148 @@
+"""Which head knows the grammar: for each relation the best head, with the best fixed offset beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.intervals import CONFIDENCE
+from attnviz.app import markdown
+from attnviz.app.components.head_map import head_map
+from attnviz.app.controls import one_of
+from attnviz.app.heads import choosing
+from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
+from attnviz.cli.columns import plural
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.relations import CALLED, LOOKS, SORTS, Counts, Grammar, Looks
+
+_CASES = {sort: sort.capitalize() for sort in SORTS}
+
+
+def introduce() -> None:
+    """Say what is asked of every head."""
+    st.header("Which head knows the grammar?", anchor=False)
+    st.markdown(
+        "In *The old dog chased her cat*, *the* belongs to *dog*, *her* to *cat*, and *cat* is the object of "
+        "*chased*. A head **finds** such a relation if, of all other words, it looks most at the right one, "
+        "as in table 1 of Clark et al. (2019). Beside it stands the best fixed distance, such as “always the "
+        "next word”: a head that only counts words is no better."
+    )
+
+
+def choose() -> int:
+    """Draw the choice of a relation; return its place in `SORTS`."""
+    asked = one_of("Relation", tuple(_CASES.values()), _CASES[SORTS[0]], "relation")
+    return list(_CASES.values()).index(asked)
+
+
+def draw(chosen: Chosen, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
+    """Draw the best head of each relation, and the map of all heads for one.
+
+    Args:
+        chosen: the open head is marked.
+        progress: what was found so far.
+        looks: which of the two words looks.
+        sort: the relation of the map, a place in `SORTS`.
+        still: whether nothing is being computed, so that heads can be picked.
+    """
+    found = progress.found
+    _left_out(found)
+    if not found.sentences:
+        return
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        st.markdown(_table(chosen, found, looks))
+        st.markdown(
+            f":small[{plural(found.sentences, 'sentence')} of our own, annotated by hand. In brackets: "
+            f"Wilson’s {100 * CONFIDENCE:g} % interval of each head by itself. The best head and the best "
+            "offset are both chosen by these very sentences.]"
+        )
+    with right:
+        _one(chosen, found, looks, sort, still)
+
+
+def _left_out(found: Grammar) -> None:
+    """Say how many sentences the model could not read, and why."""
+    if not found.unread:
+        return
+    total = found.sentences + len(found.unread)
+    read = f"Only {found.sentences}" if found.sentences else "None"
+    st.markdown(f"**{read} of {plural(total, 'sentence')} could be read.**")
+    with st.expander(f"{plural(len(found.unread), 'sentence')} left out"):
+        st.markdown(
+            "\n".join(f"- {markdown.code(each.text)} {markdown.plain(each.why)}" for each in found.unread)
+        )
+
+
+def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
+    lines = [
+        f"| Relation | Best head | Best offset | Head {chosen.name} |",
+        "|---|---|---|---|",
+    ]
+    for sort, name in enumerate(SORTS):
+        total = int(found.totals[sort])
+        if not total:
+            continue
+        hits = found.hits[LOOKS.index(looks), sort]
+        offset, by_offset = found.best_offset(sort)
+        lines.append(
+            f"| {CALLED[name]} ({total}) "
+            f"| **{numbers(_best(hits))}**: {rate(int(hits.max()), total)} "
+            f"| {_offset(offset)}: {short(by_offset, total)} "
+            f"| {short(int(hits[chosen.layer, chosen.head]), total)} |"
+        )
+    return "\n".join(lines)
+
+
+def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
+    name, total = CALLED[SORTS[sort]], int(found.totals[sort])
+    st.header(name.capitalize(), anchor=False)
+    if not total:
+        st.markdown("None of the sentences that were read has this relation.")
+        return
+    hits = found.hits[LOOKS.index(looks), sort]
+    most = int(hits.max())
+    offset, by_offset = found.best_offset(sort)
+    better = int((hits > by_offset).sum())
+    best = _best(hits)
+    st.markdown(
+        f"{names(best).capitalize()} {'each find' if len(best) > 1 else 'finds'} {_found(most, total)}; "
+        f"{_offset(offset)}, always: {short(by_offset, total)}. Of {hits.size} heads, {better or 'none'} "
+        f"{'do' if better > 1 else 'does'} better than always {_offset(offset)}. "
+        f"Head {chosen.name}: {short(int(hits[chosen.layer, chosen.head]), total)}."
+    )
+    high = max(float(hits.max()) / total, by_offset / total)
+    head_map(
+        "grammar map",
+        title=f"Found{of_few(total)}; one scale for all heads",
+        values=(hits / total).astype(np.float32),
+        texts=[
+            f"{right} of {total} found{'' if few(total) else f' ({share(right, total)})'}"
+            for right in hits.ravel().tolist()
+        ],
+        low=(0.0, short(0, total)),
+        high=(high, short(high * total, total)),
+        printed=[str(right) if few(total) else f"{100 * right / total:.0f}" for right in hits.ravel()],
+        selected=(chosen.layer + 1, chosen.head + 1),
+        on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
+    )
+
+
+def _best(hits: Counts) -> list[tuple[int, int]]:
+    """The heads that find most, as layer and head from 0."""
+    return [(int(layer), int(head)) for layer, head in np.argwhere(hits == hits.max())]
+
+
+def _found(right: int, total: int) -> str:
+    """How many, and their share; of few, no share and no bold letters."""
+    if few(total):
+        return f"{right} of only {total}"
+    return f"**{right} of {total}, {share(right, total)}** ({interval(right, total)})"
+
+
+def _offset(offset: int) -> str:
+    """A fixed distance in words: "the next word", "2 words earlier"."""
+    if abs(offset) == 1:
+        return "the next word" if offset > 0 else "the word before"
+    return f"{abs(offset)} words {'later' if offset > 0 else 'earlier'}"

@@ -1,0 +1,43 @@
+"""The grammar: the best head of each relation, all heads for one, and on which words the open one fails."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.app.heads.pronouns import choices, computing, grammar, grammar_cases, listing
+from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.computing import runs
+from attnviz.app.heads.working import working
+
+
+def draw(chosen: Chosen) -> None:
+    """Draw the sections; while the sentences are read, they stream."""
+    grammar.introduce()
+    with st.container(horizontal=True):
+        looks = choices.which_way()
+        sort = grammar.choose()
+    overview = st.container()
+    listed = st.container(border=True)
+    with listed:
+        which = listing.choose(chosen.name)
+    work = computing.grammar(chosen)
+    with overview:
+        working(
+            work,
+            "Reading the sentences",
+            "sentences",
+            lambda latest: grammar.draw(chosen, latest, looks, sort, still=False) if runs(work) else None,
+            key="grammar",
+        )
+    latest = None if runs(work) else work.latest
+    if latest is not None:
+        with overview:
+            grammar.draw(chosen, latest, looks, sort, still=True)
+    with listed:
+        if latest is not None and latest.found.totals[sort]:
+            grammar_cases.draw(chosen, latest.found, looks, sort, which)
+        else:
+            told = (
+                "This list comes when all sentences are read." if runs(work) else "There is nothing to list."
+            )
+            st.markdown(told)

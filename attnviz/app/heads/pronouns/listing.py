@@ -1,0 +1,61 @@
+"""A long list of examples, two in a row: which of them, and a dozen at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+
+from attnviz.app.controls import one_of
+from attnviz.trace import Mask
+
+FAILURES, SUCCESSES, ALL = "Failures", "Successes", "All"
+
+_AT_ONCE = 12
+_IN_A_ROW = 2
+
+Example = TypeVar("Example")
+
+
+def choose(head: str) -> str:
+    """Draw the heading, and the choice which examples are listed of this head."""
+    st.header(f"What head {head} gets right, and what it fails on", anchor=False)
+    return one_of("Examples", (FAILURES, SUCCESSES, ALL), FAILURES, "cases")
+
+
+def places(right: Mask, which: str) -> list[int]:
+    """Which examples are listed, failures first, and else in their order.
+
+    Args:
+        right: [example], whether the head is right there.
+        which: `FAILURES`, `SUCCESSES` or `ALL`.
+    """
+    order = np.argsort(right, kind="stable")
+    return [int(place) for place in order if which == ALL or right[place] == (which == SUCCESSES)]
+
+
+def draw(key: str, examples: Sequence[Example], draw_one: Callable[[Example], None]) -> None:
+    """Draw the first dozen in boxes, and a button for more.
+
+    Args:
+        key: of the list.
+        examples: all that could be listed.
+        draw_one: draws one into its box.
+    """
+    more = f"how many {key} are listed"
+    most = min(st.session_state.get(more, _AT_ONCE), len(examples))
+    for row in range(0, most, _IN_A_ROW):
+        columns = st.columns(_IN_A_ROW, gap="small")
+        for column, example in zip(columns, examples[row : min(row + _IN_A_ROW, most)], strict=False):
+            with column.container(border=True, gap="xxsmall", height="stretch"):
+                draw_one(example)
+    if most < len(examples):
+        st.button(
+            f"Show {min(_AT_ONCE, len(examples) - most)} more of {len(examples)}",
+            key=f"more {key}",
+            on_click=lambda: st.session_state.update({more: most + _AT_ONCE}),
+        )
+    if not examples:
+        st.markdown("None.")

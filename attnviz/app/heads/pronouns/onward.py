@@ -1,0 +1,70 @@
+"""From a sentence to what a head does with it: to Explore, and to what the model does without that head."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.analysis.shown import Shown
+from attnviz.analysis.spans import Span, positions
+from attnviz.app.heads import choosing
+from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.capture import loading
+from attnviz.experiments.pairs import Pair, Reading
+
+
+def pair(chosen: Chosen, opened: Pair, read: Reading, label: str) -> None:
+    """Draw the ways onward from a pair.
+
+    Args:
+        chosen: the head that is open there.
+        opened: what is compared on Explore.
+        read: the one of its sentences that is read without the head.
+        label: of the way to Explore.
+    """
+    first, second = opened.readings
+    explore(chosen, first.text, first.pronoun, label, second.text)
+    silence(chosen, read.text, read.pronoun, f"Silence head {chosen.name} here")
+
+
+def explore(chosen: Chosen, text: str, looks: Span, label: str, other: str = "") -> None:
+    """Draw the way to Explore, where the head is open and the word that looks is followed.
+
+    Args:
+        chosen: the head.
+        text: the sentence.
+        looks: where the word that looks stands.
+        label: of the link.
+        other: the sentence that it is compared with, if any.
+    """
+    st.page_link(
+        "pages/explore.py",
+        label=label,
+        icon=":material/grid_view:",
+        query_params={**_along(chosen, text, looks), **({"other": other} if other else {})},
+    )
+
+
+def silence(chosen: Chosen, text: str, looks: Span, label: str) -> None:
+    """Draw the way to the same sentence, read without the head."""
+    st.page_link(
+        "pages/intervene.py",
+        label=label,
+        icon=":material/volume_off:",
+        query_params={**_along(chosen, text, looks), "edits": f"{chosen.kind} {chosen.name}"},
+    )
+
+
+def _along(chosen: Chosen, text: str, looks: Span) -> dict[str, str]:
+    """The model, the sentence, the head and the word, as links write them; the word is "11 it"."""
+    tokens = loading.tokens(chosen.entry.name, text)
+    shown = Shown(tokens, text)
+    index = shown.index_of(positions(tokens, looks)[0])
+    assert index is not None  # noqa: S101 - nothing is hidden; for the type checker
+    return {
+        "model": chosen.entry.name,
+        "text": text,
+        **({"kind": chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
+        "layer": str(chosen.layer + 1),
+        "head": str(chosen.head + 1),
+        "query": choosing.word_option(shown.groups[index]),
+    }

@@ -1,0 +1,1 @@
+"""What the Learn pages share, and a folder for each of them."""

@@ -1,0 +1,115 @@
+"""One word's arrow to the word it looks at, to be dragged elsewhere, and what the translation then says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+import streamlit as st
+
+from attnviz.app.components.component import component
+from attnviz.trace import Floats
+
+_mount = component("arrow", "palette", "numbers")
+
+Change = Literal["none", "move", "row", "head"]
+
+
+class Piece(TypedDict):
+    """A word of a translation, with the space after it, and whether the other translation differs there."""
+
+    text: str
+    differs: bool
+
+
+class Choice(TypedDict):
+    """A word that could come next, and how probable it is as the model learned it, and now."""
+
+    word: str
+    before: float
+    now: float
+
+
+class Interference(TypedDict):
+    """What is changed in the row.
+
+    Attributes:
+        change: nothing; a weight moved; the row silenced; the whole head silenced.
+        source, target: from which word to which one, from 0; None unless a weight is moved.
+    """
+
+    change: Change
+    source: int | None
+    target: int | None
+
+
+NOTHING: Interference = {"change": "none", "source": None, "target": None}
+
+
+def arrow(
+    name: str,
+    /,
+    *,
+    title: str,
+    words: Sequence[str],
+    query: int | None,
+    reader: str,
+    open_to: Sequence[bool],
+    before: Floats,
+    now: Floats,
+    interference: Interference,
+    translation: Sequence[Piece],
+    translation_before: Sequence[Piece],
+    choices: Sequence[Choice],
+    choice_label: str,
+    others: int,
+    on_change: Callable[[Interference], None],
+    on_undo: Callable[[], None],
+) -> None:
+    """Draws a row of weights as arrows whose heads can be dragged; the translation and two bars below.
+
+    Args:
+        name: Streamlit's key of this widget.
+        title: whose row it is, for a screen reader.
+        words: the keys, in order.
+        query: which of them looks, from 0; None: a word of the other text, which is drawn behind them.
+        reader: what the word that looks is called.
+        open_to: which words it may look at.
+        before, now: the row's weights, [key], as the model learned them, and as they are used now.
+        interference: what was changed in this row.
+        translation, translation_before: what the model writes now, and wrote unchanged.
+        choices: the words between which it chooses; may be empty.
+        choice_label: at which place.
+        others: how much is changed in other rows.
+        on_change: called with what the visitor changed in this row.
+        on_undo: called if all changes are to be undone, in all rows.
+    """
+
+    def changed() -> None:
+        if said := st.session_state[name].get("change"):
+            on_change({"change": said["change"], "source": said["source"], "target": said["target"]})
+
+    def undone() -> None:
+        if st.session_state[name].get("undo"):
+            on_undo()
+
+    _mount(
+        key=name,
+        data={
+            "title": title,
+            "words": list(words),
+            "query": query,
+            "reader": reader,
+            "open_to": list(open_to),
+            "before": before.tolist(),
+            "now": now.tolist(),
+            "interference": interference,
+            "translation": list(translation),
+            "translation_before": list(translation_before),
+            "choices": list(choices),
+            "choice_label": choice_label,
+            "others": others,
+        },
+        on_change_change=changed,
+        on_undo_change=undone,
+    )

@@ -1,0 +1,290 @@
+"""Is the picture the cause? One head's weights are changed, and the sentence is translated again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+
+import torch
+
+from attnviz.app.learn.translate.compute import PRONOUNS
+from attnviz.capture import loading
+from attnviz.capture.arrays import owned
+from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from attnviz.interventions.edit import Edit
+from attnviz.trace import Floats, Kind, Mask
+from attnviz.trained.translator import reading, variants
+from attnviz.trained.translator.measures import measure
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.vocabulary import FRENCH, START
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
+from attnviz.transformer.multi_head import MultiHeadSteps
+
+FIGURES = Path(variants.__file__).with_name("weights") / "figures.json"
+COMMAND = "python -m attnviz measure --write"
+
+
+@dataclass(frozen=True)
+class Gender:
+    """Where a translation chooses between *il* and *elle*, and how.
+
+    Attributes:
+        step: how many French words stand before the pronoun.
+        written: the pronoun that the unchanged model writes.
+        before, now: (il, elle), the probabilities of the two as the next word, unchanged and changed; both
+            times after the words that the unchanged model wrote.
+    """
+
+    step: int
+    written: str
+    before: tuple[float, float]
+    now: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One sentence, translated as the model learned it and with changes.
+
+    Attributes:
+        queries, keys: the tokens of the row's own text and of the one it looks at.
+        open_to: [key], where the row may look.
+        row_before, row_now: [key], its weights.
+        words_before, words_now: the French words.
+        gender: None where the unchanged translation has no *il* or *elle*.
+    """
+
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    open_to: Mask
+    row_before: Floats
+    row_now: Floats
+    words_before: tuple[str, ...]
+    words_now: tuple[str, ...]
+    gender: Gender | None
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What was measured of one training, on minimal pairs that it never saw; shares, 0 to 1.
+
+    Attributes:
+        variant, title: which translator.
+        seed: what its first random numbers came from.
+        shipped: whether these are the weights that come with attnviz.
+        head: the encoder's head that looks from "it" at the noun that is meant most often: "2-1".
+        pronoun: how often the right one of *il* and *elle* is the more probable one.
+        found: how often that head does look there, in the worse of the two readings.
+        silenced, silenced_rest: if its row of "it" is silenced: how often the pronoun is still right, and the
+            rest of the translation.
+        moved, moved_rest: if what the row gives to the noun that is meant goes to the other one: how often
+            the pronoun becomes the other one, and how often the rest is still right.
+    """
+
+    variant: str
+    title: str
+    seed: int
+    shipped: bool
+    head: str
+    pronoun: float
+    found: float
+    silenced: float
+    silenced_rest: float
+    moved: float
+    moved_rest: float
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """What happens to the pronoun if something is silenced: one run of the model for every number.
+
+    Attributes:
+        written: the pronoun that the unchanged model writes.
+        probability: of that pronoun, unchanged.
+        words: the tokens that the encoder reads.
+        weights: [layer, head, query, key], the encoder's, unchanged.
+        rows: [layer, head, query], by how much the probability changes if one row of the encoder is silenced.
+        encoder, decoder, cross: [layer, head], the same for whole heads.
+        read: [layer, head, key], the weights of cross-attention where the pronoun is chosen, unchanged.
+    """
+
+    written: str
+    probability: float
+    words: tuple[str, ...]
+    weights: Floats
+    rows: Floats
+    encoder: Floats
+    decoder: Floats
+    cross: Floats
+    read: Floats
+
+
+def readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
+    """The tokens that look: the English sentence's, or what the decoder reads while it translates.
+
+    Raises:
+        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
+    """
+    if kind == "encoder":
+        return _source(text)
+    translating = loading.load_translator(model).translator
+    return (START, *translating.translate(_source(text)[:-1]))
+
+
+def pronoun_step(words: Sequence[str]) -> int | None:
+    """How many words stand before the first *il* or *elle*; None if there is none."""
+    return next((step for step, word in enumerate(words) if word in PRONOUNS), None)
+
+
+def experiment(
+    model: str, text: str, kind: Kind, layer: int, head: int, query: int, edits: Sequence[str] = ()
+) -> Experiment:
+    """Translate a sentence twice, unchanged and changed; and look at one row of one head.
+
+    Args:
+        model: a translator's name in the catalogue.
+        text: the English sentence.
+        kind, layer, head, query: whose row, from 0.
+        edits: what is changed, as `Edit` writes it, one change after the other.
+
+    Raises:
+        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
+        InvalidEdit: an edit cannot be read, or the model or the sentence has no such place.
+    """
+    changes = [Edit.parse(edit) for edit in edits]
+    translating = loading.load_translator(model).translator
+    source = _source(text)
+    words_before = translating.translate(source[:-1])
+    words_now = translating.translate(source[:-1], changes)
+    # The decoder reads the same French words both times: only then does nothing differ but the change.
+    before = translating.steps(source[:-1], words_before)
+    now = translating.steps(source[:-1], words_before, changes)
+    step = pronoun_step(words_before)
+    gender = None
+    if step is not None:
+        gender = Gender(step, words_before[step], _genders(before, step), _genders(now, step))
+    target = (START, *words_before)
+    steps = _attention(before, kind, layer)
+    if head >= steps.query.shape[-3]:
+        raise InvalidEdit(f"The model has no head {head + 1} in its layer {layer + 1}.")
+    row = steps.attention.masked[head, query]
+    return Experiment(
+        queries=source if kind == "encoder" else target,
+        keys=target if kind == "decoder" else source,
+        open_to=owned(row.isfinite()),
+        row_before=owned(steps.attention.weights[head, query]),
+        row_now=owned(_attention(now, kind, layer).attention.weights[head, query]),
+        words_before=words_before,
+        words_now=words_now,
+        gender=gender,
+    )
+
+
+def effects(model: str, text: str) -> Effects | None:
+    """Silence every row of the encoder and every head of the model, one at a time; None without a pronoun.
+
+    Args:
+        model: a translator's name in the catalogue.
+        text: the English sentence.
+
+    Raises:
+        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
+    """
+    translating = loading.load_translator(model).translator
+    source = _source(text)
+    words = translating.translate(source[:-1])
+    step = pronoun_step(words)
+    if step is None:
+        return None
+    unchanged = translating.steps(source[:-1], words)
+    pronoun = FRENCH.ids([words[step]])[0]
+    probability = unchanged.probabilities[step, pronoun]
+    sizes = translating.sizes
+    heads = range(sizes.n_heads)
+    rows = [
+        Edit("encoder", layer, head, query)
+        for layer in range(sizes.encoder_layers)
+        for head in heads
+        for query in range(len(source))
+    ]
+    whole = {
+        kind: [Edit(kind, layer, head) for layer in range(layers) for head in heads]
+        for kind, layers in _layers(translating).items()
+    }
+    tried = rows + [edit for edits in whole.values() for edit in edits]
+    # All of them side by side, as if they were many sentences.
+    steps = translating.steps_all(
+        [source[:-1]] * len(tried), [words] * len(tried), [(edit,) for edit in tried]
+    )
+    changes = steps.probabilities[:, step, pronoun] - probability
+    of_rows, *of_heads = torch.split(changes, [len(rows), *(len(edits) for edits in whole.values())])
+    encoder, decoder, cross = (owned(found.reshape(-1, sizes.n_heads)) for found in of_heads)
+    weights = torch.stack([layer.attention.attention.weights for layer in unchanged.encoder.layers])
+    crossing = [layer.cross_attention.attention.weights[:, step] for layer in unchanged.decoder.layers]
+    return Effects(
+        written=words[step],
+        probability=float(probability),
+        words=source,
+        weights=owned(weights),
+        rows=owned(of_rows.reshape(sizes.encoder_layers, sizes.n_heads, len(source))),
+        encoder=encoder,
+        decoder=decoder,
+        cross=cross,
+        read=owned(torch.stack(crossing)),
+    )
+
+
+def held_out() -> tuple[HeldOut, ...]:
+    """The figures that `python -m attnviz measure --write` wrote down, of every training.
+
+    Raises:
+        ModelFilesDamaged: they are missing or cannot be read.
+    """
+    try:
+        runs = json.loads(FIGURES.read_text("utf-8"))
+        return tuple(
+            HeldOut(
+                variant=run["variant"],
+                title=variants.VARIANTS[run["variant"]].title,
+                seed=int(run["seed"]),
+                shipped=run["shipped"],
+                head=f"{run['layer']}-{run['head']}",
+                pronoun=run["pronoun"],
+                found=min(run["subject"]["found"], run["object"]["found"]),
+                silenced=run["silenced"]["pronoun"],
+                silenced_rest=run["silenced"]["rest"],
+                moved=run["moved"]["changed"],
+                moved_rest=run["moved"]["rest"],
+            )
+            for run in runs
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelFilesDamaged(f"{FIGURES.name} cannot be read. Make it again with: {COMMAND}") from error
+
+
+def held_out_pairs() -> int:
+    """On how many minimal pairs these figures were measured."""
+    return int(signature(measure).parameters["pairs"].default)
+
+
+def _layers(translating: Translator) -> dict[Kind, int]:
+    sizes = translating.sizes
+    return {"encoder": sizes.encoder_layers, "decoder": sizes.decoder_layers, "cross": sizes.decoder_layers}
+
+
+def _source(text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in reading.tokens(text))
+
+
+def _genders(steps: EncoderDecoderSteps, step: int) -> tuple[float, float]:
+    il, elle = (float(steps.probabilities[step, number]) for number in FRENCH.ids(PRONOUNS))
+    return il, elle
+
+
+def _attention(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
+    if kind == "encoder":
+        return steps.encoder.layers[layer].attention
+    decoding = steps.decoder.layers[layer]
+    return decoding.attention if kind == "decoder" else decoding.cross_attention

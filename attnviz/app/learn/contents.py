@@ -1,0 +1,162 @@
+"""All lessons in reading order, each with the question that it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attnviz.app import cards
+from attnviz.app.cards import Card
+from attnviz.models.catalogue import TRANSLATOR
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One Learn page.
+
+    Attributes:
+        name: its address, and the name of its files.
+        title: what the menu calls it.
+        question: what it answers.
+        summary: what one does there, in a sentence.
+        explore: what to open on Explore to see the same idea at work, as parameters of a link.
+        explore_label: what that link says.
+        sentence: the key of its sentence; the translator knows few words, so its pages have their own.
+    """
+
+    name: str
+    title: str
+    question: str
+    summary: str
+    explore: tuple[tuple[str, str], ...]
+    explore_label: str
+    sentence: str = "text"
+
+
+_TRANSLATOR = (("model", TRANSLATOR), ("kind", "cross"))
+
+LESSONS = (
+    Lesson(
+        "weighted_average",
+        "Weighted average",
+        "What is attention?",
+        "Mix the words of a sentence by how alike they are: attention with nothing learned yet.",
+        (),
+        "See real heads do it",
+    ),
+    Lesson(
+        "scale",
+        "Why divide by √d",
+        "Why are the scores divided by √d?",
+        "Draw thousands of random vectors, and watch the softmax freeze without the root.",
+        (("stage", "scaled"), ("view", "Matrix")),
+        "See the scaled scores of a head",
+    ),
+    Lesson(
+        "query_key_value",
+        "Query, key, value",
+        "What are query, key and value?",
+        "Six steps from one word's vector to what a head reads, every number a real one.",
+        (),
+        "See every head of the model",
+    ),
+    Lesson(
+        "many_heads",
+        "Many heads",
+        "Why many heads?",
+        "Split, attend, join: what each head adds to the output, and what it costs.",
+        (("find", "previous"),),
+        "Find the heads that look one word back",
+    ),
+    Lesson(
+        "masks",
+        "Masks",
+        "Who may look at whom?",
+        "Draw a mask cell by cell; the real model is run again under it.",
+        (("view", "Matrix"),),
+        "See the model without a mask",
+    ),
+    Lesson(
+        "positions",
+        "Positions",
+        "How does attention know the order?",
+        "Shuffle the words, with and without positions; four ways to tell a model where a word stands.",
+        (("find", "previous"),),
+        "Find the heads that use positions",
+    ),
+    Lesson(
+        "cross_attention",
+        "Cross-attention",
+        "How does one sequence read another?",
+        "Queries from one text, keys and values from another.",
+        (),
+        "See a sequence read itself",
+    ),
+    Lesson(
+        "block",
+        "Inside a block",
+        "What happens inside a block?",
+        "Follow one word's vector through attention, Add & Norm, and the feed-forward network.",
+        (),
+        "See the attention of every layer",
+    ),
+    Lesson(
+        "translate",
+        "Translate",
+        "How does a transformer translate?",
+        "English in, French out, word by word; *it* becomes *il* or *elle* by what it refers to.",
+        _TRANSLATOR,
+        "See every head of the translator",
+        sentence="english",
+    ),
+    Lesson(
+        "cause",
+        "Cause",
+        "Is the picture the cause?",
+        "Drag the arrow from *dog* to *road*, or silence a head, and see what becomes of the translation.",
+        _TRANSLATOR,
+        "See every head of the translator",
+        sentence="english",
+    ),
+    Lesson(
+        "watch_it_learn",
+        "Watch it learn",
+        "Where do the weights come from?",
+        "Slide through a training from random numbers to French, or train a translator yourself.",
+        _TRANSLATOR,
+        "See the trained heads",
+        sentence="probe",
+    ),
+    Lesson(
+        "long_distances",
+        "Long distances",
+        "Why attention, and not memory?",
+        "Stretch a sentence until a network without attention can no longer hold it.",
+        _TRANSLATOR,
+        "See every head of the translator",
+        sentence="english",
+    ),
+)
+"""In reading order."""
+
+
+def about_attention() -> None:
+    """Draw the lessons about attention itself, in order, each with the question that it answers."""
+    _draw([lesson for lesson in LESSONS if lesson.sentence == "text"])
+
+
+def about_the_translator() -> None:
+    """Draw the lessons about a whole transformer, likewise."""
+    _draw([lesson for lesson in LESSONS if lesson.sentence != "text"])
+
+
+def _draw(lessons: Sequence[Lesson]) -> None:
+    found = [
+        Card(
+            lesson.name,
+            lesson.question,
+            lesson.summary,
+            f"{LESSONS.index(lesson) + 1} · {lesson.title}",
+            ":material/arrow_forward:",
+        )
+        for lesson in lessons
+    ]
+    cards.draw(found, in_a_row=4)

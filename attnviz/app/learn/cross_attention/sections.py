@@ -1,0 +1,287 @@
+"""The page on cross-attention: the tokens of one text read those of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.arithmetic import why
+from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.shown import Shown
+from attnviz.app import markdown
+from attnviz.app.components.arithmetic import arithmetic
+from attnviz.app.controls import one_of
+from attnviz.app.explore.why import message
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.sentence import choose_word, sentence, word_option
+from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.models import catalogue
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.cross_attention.compute import Crossing
+
+PARAMETERS = (
+    *("text", "reader", "vectors", "cross_reads", "cross_view", "reads", "read"),
+    "cross_example",
+    "trained_head",
+)
+
+OPENING_READER = "A hound was too tired to walk over the street."
+LAYERS = catalogue.entry(MODEL).layers
+ACROSS, ITSELF = "reads the other text", "reads itself"
+MATRIX, LINES = "Matrix", "Lines"
+_LISTED = 3  # tokens named in a sentence, and terms of a sum that are written out
+_OPTIONS = 4  # to guess from
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One text reading another, and the reader token that is pointed at.
+
+    Attributes:
+        reader, source: the text whose tokens look, and the one that is looked at.
+        layer: after how many layers of the model the vectors are taken.
+        crossing: the numbers.
+        readers, sources: the tokens as they are shown.
+        at: the chosen reader token, from 0.
+    """
+
+    reader: str
+    source: str
+    layer: int
+    crossing: Crossing
+    readers: Shown
+    sources: Shown
+    at: int
+
+    @property
+    def name(self) -> str:
+        """The chosen reader token, as Markdown."""
+        return markdown.code(name_of(self.at, self.readers.groups))
+
+    def source_name(self, place: int) -> str:
+        """A source token (from 0), as Markdown."""
+        return markdown.code(name_of(place, self.sources.groups))
+
+    @property
+    def order(self) -> list[int]:
+        """The source tokens, from 0: the most read by the chosen token first."""
+        return [int(place) for place in np.argsort(-self.crossing.weights[self.at], kind="stable")]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many readers, how many sources: N and M."""
+        readers, sources = self.crossing.weights.shape
+        return readers, sources
+
+
+@computed
+def _cross(reader: str, source: str, layer: int) -> Crossing:
+    from attnviz.app.learn.cross_attention import compute
+
+    return compute.cross(reader, source, layer)
+
+
+def choose_texts() -> tuple[str, str]:
+    """Draw the boxes for two texts; return the one that reads, and the one that is offered to be read."""
+    left, right = st.columns(2)
+    with left:
+        source = sentence()
+    with right:
+        reader = sentence("Reader of that sentence: a second text", "reader", OPENING_READER)
+    return reader, source
+
+
+def choose(reader: str, other: str) -> Reading:
+    """Draw the choice of the token that reads, and of what it reads; return the numbers.
+
+    Args:
+        reader: the text whose tokens look.
+        other: the other text.
+    """
+    word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
+    with word:
+        at = choose_word("reads", "Token that reads (query)", reader, default="hound")
+    with vectors:
+        layer = st.select_slider(
+            "Vectors after how many layers of BERT",
+            range(LAYERS + 1),
+            LAYERS,
+            key="vectors",
+            bind="query-params",
+            help="0: the words and their positions, before the first layer.",
+        )
+    across = one_of("Who is read", (ACROSS, ITSELF), ACROSS, "cross_reads") == ACROSS
+    source = other if across else reader
+    crossing = _cross(reader, source, int(layer))
+    readers, sources = Shown(crossing.readers, reader), Shown(crossing.sources, source)
+    return Reading(reader, source, int(layer), crossing, readers, sources, at)
+
+
+def question(reading: Reading) -> None:
+    """Ask what the chosen token reads most."""
+    strongest = reading.order[0]
+    groups = reading.sources.groups
+    options = [name_of(place, groups) for place in sorted(reading.order[:_OPTIONS])]
+    share = percent(float(reading.crossing.weights[reading.at, strongest]))
+    guess(
+        "BERT has seen each text by itself, and nothing is trained for reading across. "
+        f"Which token will {reading.name} read most?",
+        options,
+        right=name_of(strongest, groups),
+        because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, its "
+        "vector gives the largest dot product.",
+        key="guess_cross_attention",
+    )
+
+
+def picture(reading: Reading) -> None:
+    """Draw the weights, and the chosen token's row in words."""
+    n, m = reading.sizes
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(f"{n} readers × {m} sources", anchor=False, width="content")
+        with st.container(width="content"):
+            view = one_of("Picture", (MATRIX, LINES), MATRIX, "cross_view")
+
+    def pick(query: int | None, key: int | None) -> None:
+        if query is None:
+            return
+        most_read = int(reading.crossing.weights[query].argmax())
+        st.session_state["reads"] = word_option(reading.reader, query)
+        st.session_state["read"] = word_option(reading.source, most_read if key is None else key)
+
+    weights_picture(
+        "cross weights",
+        reading.crossing.weights[None],
+        shown_tokens(reading.crossing.readers, reading.reader),
+        shown_tokens(reading.crossing.sources, reading.source),
+        view="matrix" if view == MATRIX else "lines",
+        query=reading.at,
+        note="rows: tokens that read; columns: tokens that are read; every row sums to 100 %",
+        caption=f"“{reading.reader}” reads “{reading.source}” · vectors after layer {reading.layer} of BERT",
+        filename=f"attnviz-cross-attention-layer{reading.layer}",
+        on_pick=pick,
+    )
+    row = looks(reading.crossing.weights, reading.at, reading.readers.groups, reading.sources.groups, _LISTED)
+    listed = ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in row.keys)
+    rest = 1 - sum(weight for _, weight in row.keys)
+    others = m - len(row.keys)
+    left = f" The other {others} tokens share {percent(max(rest, 0.0))}." if others else ""
+    st.markdown(f"{reading.name} reads {listed}.{left}")
+
+
+def text(reading: Reading) -> None:
+    """Say what makes attention cross-attention, with the sizes of the picture."""
+    n, m = reading.sizes
+    width = reading.crossing.values.shape[1]
+    totals = reading.crossing.weights.sum(axis=0)
+    most, least = int(totals.argmax()), int(totals.argmin())
+    st.header("The same attention, fed from two places", anchor=False)
+    st.markdown(
+        "In **self-attention**, queries, keys and values all come from one sequence. In **cross-attention**, "
+        "the :blue[queries] come from one sequence, the *reader*; the :red[keys] and :green[values] come "
+        "from another, the *source*. Nothing else changes:"
+    )
+    formula(
+        rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}=\operatorname{{softmax}}\!\Bigl("
+        rf"\underbrace{{\textcolor{{blue}}{{Q}}}}_{{{n}\times {width}}}"
+        rf"\underbrace{{\textcolor{{red}}{{K}}^\top}}_{{{width}\times {m}}}/\sqrt{{{width}}}\Bigr)"
+    )
+    formula(
+        rf"\underbrace{{O}}_{{{n}\times {width}}}="
+        rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}\,"
+        rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}\;"
+    )
+    shape = "square" if n == m else "no longer square"
+    other = ACROSS if reading.source == reading.reader else ITSELF
+    st.markdown(
+        f"- The :violet[weights] are {n} × {m}, a row for each reader, a column for each source: {shape}.\n"
+        "- Every **row** sums to 100 %: a reader shares itself out over the sources.\n"
+        f"- **Columns** need not: {reading.source_name(most)} gets {percent(float(totals[most]))} in all, "
+        f"{reading.source_name(least)} {percent(float(totals[least]))}.\n"
+        f"- The **output** has {n} rows again, one for each reader, made of the source's values."
+    )
+    st.markdown(
+        f"Here :blue[$Q$] holds the vectors that the bundled BERT gives to the reader's tokens after "
+        f"{reading.layer} of its {LAYERS} layers, :red[$K$] and :green[$V$] those of the source's. Each text "
+        "goes through the model by itself. A token reads most the tokens whose vectors are long and point "
+        f"the way its own does. Switch to *{other}* to compare."
+    )
+
+
+def more(reading: Reading) -> None:
+    """Work out one weight and one number of the output."""
+    weights = reading.crossing.weights[reading.at]
+    st.header("From two vectors to a weight", anchor=False)
+    labels = [group.label for group in reading.sources.groups]
+    read = choose_word("read", "Token that is read (key)", reading.source, default=labels[reading.order[0]])
+    worked = why(reading.crossing.block, 0, reading.at, read, reading.readers, reading.sources)
+
+    def pick(position: int) -> None:
+        st.session_state["read"] = word_option(reading.source, position)
+
+    words = {
+        "query_word": reading.readers.labels[reading.at],
+        "key_word": reading.sources.labels[read],
+    }
+    with st.container(border=True):
+        arithmetic(
+            "why cross", message(worked, reading.crossing.block, reading.sources) | words, on_pick=pick
+        )
+    st.header("From the weights to what is read", anchor=False)
+    values, output = reading.crossing.values, reading.crossing.output
+    first, others = reading.order[:_LISTED], reading.order[_LISTED:]
+    terms = [
+        rf"\textcolor{{violet}}{{{weights[key]:.3f}}}\cdot\textcolor{{green}}{{{_term(values[key, 0])}}}"
+        for key in first
+    ]
+    told = f"The first of these numbers, with {', '.join(map(reading.source_name, first))} written out"
+    if others:
+        terms.append(_term(float(weights[others] @ values[others, 0])))
+        told += f" and the other {len(others)} together at the end"
+    st.markdown(
+        f"The output for {reading.name} is a vector of {values.shape[1]} numbers: every source's "
+        f":green[value], times its :violet[weight], added up. {told}:"
+    )
+    # One term a line: that fits a phone.
+    lines = r"\\ &+".join(terms)
+    formula(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}\;")
+
+
+def _term(number: float) -> str:
+    """As it stands in a sum: a negative number in brackets."""
+    return f"({number:.3f})" if number < 0 else f"{number:.3f}"
+
+
+def code() -> None:
+    """Show the functions behind the picture."""
+    the_code(
+        ("attnviz.app.learn.cross_attention.compute", "cross"),
+        ("attnviz.app.learn.cross_attention.compute", "read"),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+        ("attnviz.transformer.attention", "attention_weights"),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    not_shown(
+        """
+- **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
+  translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.
+  2017, section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture
+  shows it.
+- **A reader that is still writing.** A translator's reader knows only the words it has written so far. At the
+  top, both texts are complete before the first token reads.
+- **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read
+  anyway, often [CLS] or [SEP], which the tokenizer adds to both texts (Clark et al. 2019).
+- **Why a model decides.** A weight says what was read (Jain & Wallace 2019, Serrano & Smith 2019; against:
+  Wiegreffe & Pinter 2019), and after several layers the vector at a word holds a mixture of its whole
+  sentence (Abnar & Zuidema 2020).
+- **A rule.** Two sentences are an anecdote. Try pairs of your own.
+"""
+    )

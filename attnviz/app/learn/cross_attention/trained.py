@@ -1,0 +1,75 @@
+"""Cross-attention that was trained: the French words of the translator read the English ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.analysis.sentence import looks, percent
+from attnviz.analysis.shown import Shown
+from attnviz.app import markdown
+from attnviz.app.learn.computed import translated
+from attnviz.app.learn.english import EXAMPLES
+from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.models import catalogue
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.translate.compute import Translation
+
+_HEADS = catalogue.entry(catalogue.TRANSLATOR).heads
+
+
+@translated
+def _translate(text: str) -> Translation:
+    from attnviz.app.learn.translate import compute
+
+    return compute.translate(catalogue.TRANSLATOR, text)
+
+
+def trained() -> None:
+    """Draw one cross-attention head of the translator, and one of its rows in words."""
+    st.header("The same, trained for it", anchor=False)
+    st.markdown(
+        "attnviz comes with a small encoder–decoder of its own that learned to translate English into "
+        "French. Its decoder writes one French word after the other; before each it reads the English "
+        "sentence through cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were "
+        "learned for this. A row belongs to the word written last, and reads for the choice of the **next** "
+        "one."
+    )
+    st.markdown(f":small[{catalogue.entry(catalogue.TRANSLATOR).description}]")
+    sentence, number = st.columns(2)
+    with sentence:
+        example = st.selectbox("Example", list(EXAMPLES), key="cross_example", bind="query-params")
+    with number:
+        head = int(
+            st.number_input("Head of its decoder", 1, _HEADS, 1, key="trained_head", bind="query-params")
+        )
+    read = _translate(EXAMPLES[example])
+    block = read.trace.block("cross", layer=0)
+    weights = block.weights[head - 1]
+    step = read.pronouns[-1].step if read.pronouns else 0
+    with st.container(border=True):
+        weights_picture(
+            "trained cross weights",
+            weights[None],
+            shown_tokens(read.target, read.trace.target or ""),
+            shown_tokens(read.source, EXAMPLES[example]),
+            query=step,
+            heads=(head,),
+            heading=f"Decoder, cross-attention head {head}",
+            note="rows: French words, each choosing the next one; columns: English words that are read",
+            caption=f"“{EXAMPLES[example]}” → “{read.text}” · cross-attention head {head}",
+            filename=f"attnviz-trained-cross-attention-head{head}",
+        )
+        targets, sources = Shown(read.target, read.trace.target or ""), Shown(read.source, EXAMPLES[example])
+        row = looks(weights, step, targets.groups, sources.groups)
+        listed = ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in row.keys)
+        following = (*read.words, "[END]")[step]
+        st.markdown(
+            f"French: *{read.text}* After {markdown.code(row.query)}, choosing {markdown.code(following)}, "
+            f"head {head} reads {listed}."
+        )
+    st.page_link(
+        "pages/translate.py", label="Watch it translate, word by word", icon=":material/arrow_forward:"
+    )

@@ -1,0 +1,73 @@
+"""The English sentence and who translates it: the same choices on every page about the translator."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.app import links
+from attnviz.app.learn.known_words import known_words
+from attnviz.app.learn.sentence import sentence
+from attnviz.models import catalogue
+
+OPENING = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+
+EXAMPLES = {
+    "dog … tired": OPENING,
+    "dog … narrow": NARROW,
+    "trophy … big": "The trophy did not fit in the suitcase as it was too big.",
+    "trophy … small": "The trophy did not fit in the suitcase as it was too small.",
+}
+
+VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
+
+
+def english() -> str:
+    """Draw the box for the English sentence, and examples; return a sentence whose words the model knows.
+
+    Stops the page with a kind word and the words that it knows, and keeps what was typed, where a word is
+    not in the vocabulary.
+    """
+    st.session_state["english_example"] = _example()
+    # The pills come first, so that an error about the typed words stands right below the box.
+    st.pills("Examples", list(EXAMPLES), key="english_example", on_change=_open_example)
+    return sentence("English sentence", "english", OPENING, catalogue.TRANSLATOR, known_words)
+
+
+def choose_variant() -> str:
+    """Draw the choice of a trained translator, and what that one was told; return its catalogue name."""
+    # By their titles, and not shown as such: a link holds what is shown, and must be what is chosen.
+    titles = {catalogue.entry(name).title: name for name in VARIANTS}
+    name = titles[st.selectbox("Translator", list(titles), key="translator", bind="query-params")]
+    st.markdown(f":small[{catalogue.entry(name).description}]")
+    return name
+
+
+def outside_note(outside: str | None) -> None:
+    """Say that a sentence is unlike all that the model learned from, if it is.
+
+    Args:
+        outside: what is unusual about it, in a sentence; None: nothing.
+    """
+    if outside:
+        st.warning(
+            f"**Outside what this model learned.** {outside} Its French may be wrong here.",
+            icon=":material/explore_off:",
+        )
+
+
+def typed() -> str:
+    """What stands in the box for the English sentence, or will when it is drawn: known words or not."""
+    # Before the box is drawn for the first time, only the link knows what will stand in it.
+    linked = links.asked("english") if "english" not in st.session_state else []
+    return st.session_state.get("english") or next(iter(linked), "") or OPENING
+
+
+def _example() -> str | None:
+    return next((name for name, text in EXAMPLES.items() if text == typed()), None)
+
+
+def _open_example() -> None:
+    chosen = st.session_state["english_example"]
+    if chosen:
+        st.session_state["english"] = EXAMPLES[chosen]

@@ -1,0 +1,143 @@
+"""The section "In your model": what a model of the visitor's choice itself does. It opens on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import streamlit as st
+
+from attnviz.analysis.shown import Group
+from attnviz.app import caches, markdown
+from attnviz.app.controls import choose_token, one_of
+from attnviz.app.models.known import usable
+from attnviz.capture.given import Given
+from attnviz.errors import AttnvizError
+from attnviz.models import allowed
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Block, Kind, Trace
+
+_INSIDE = ("model", "own_kind", "own_part", "own_layer", "own_head", "own_query", "own_key", "own_pair")
+
+KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
+"""What a visitor calls each kind of attention."""
+
+_WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
+
+
+@contextmanager
+def in_your_model(told: str) -> Iterator[Entry | None]:
+    """Draw the section's frame and the choice of a model; give the model, None while the section is closed.
+
+    What raises an `AttnvizError` inside ends the section with a kind word, and not the page.
+
+    Args:
+        told: one sentence on what is shown, as Markdown.
+    """
+    st.header("In your model", anchor=False)
+    st.markdown(told)
+    section = st.expander(
+        "Choose a model and look into it",
+        icon=":material/manage_search:",
+        key="in_your_model",
+        bind="query-params",
+    )
+    with section:
+        entry = _choose_model() if section.open else None
+        try:
+            yield entry
+        except AttnvizError as error:
+            st.warning(markdown.plain(str(error)), icon=":material/edit:")
+
+
+def parameters() -> tuple[str, ...]:
+    """What a link can hold of the section: while it is closed, only that; else the choices in it too.
+
+    Another page's model, which the visitor has chosen there, is not a choice of this page before.
+    """
+    return ("in_your_model", *(_INSIDE if st.session_state.get("in_your_model") else ()))
+
+
+def read(entry: Entry, text: str) -> Trace:
+    """What the model does with the page's sentence.
+
+    Raises:
+        AttnvizError: it cannot read it.
+    """
+    return caches.trace(entry.name, Given(text))
+
+
+def choose_kind(kinds: Sequence[Kind]) -> Kind:
+    """Draw the choice among these kinds of attention, where there are several."""
+    if len(kinds) == 1:
+        return kinds[0]
+    names = {KINDS[kind]: kind for kind in kinds}
+    return names[one_of("Attention", list(names), next(iter(names)), "own_kind")]
+
+
+def choose_head(blocks: Sequence[Block]) -> tuple[Block, int]:
+    """Draw the choice of one of these layers and of a head; the head counts from 0."""
+    layer_column, head_column = st.columns(2)
+    with layer_column:
+        numbers = [str(block.layer + 1) for block in blocks]
+        layer = _kept("Layer of this model", "own_layer", numbers)
+    with head_column:
+        heads = [str(head + 1) for head in range(len(blocks[0].query))]
+        head = _kept("Head of this model", "own_head", heads)
+    return blocks[numbers.index(layer)], heads.index(head)
+
+
+def choose_pair(block: Block, trace: Trace) -> tuple[int, int]:
+    """Draw the choice of a query and of a key that it may look at; both count from 0."""
+    queries, keys = groups(block, trace)
+    sentence = trace.model, trace.text
+    query_column, key_column = st.columns(2)
+    with query_column:
+        query = _token("own_query", "Token that looks (query)", queries, "it", sentence)
+    with key_column:
+        key = _token("own_key", "Token that is looked at (key)", keys, "dog", sentence)
+    return query, key
+
+
+def groups(block: Block, trace: Trace) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    """The tokens of a layer, with what they are called: queries and keys."""
+    shown = caches.shown(trace.model, Given(trace.text), block.kind, False, False)
+    return shown[0].groups, shown[-1].groups
+
+
+def layers(numbers: tuple[int, ...]) -> str:
+    """Layers that count from 0, in words: (0, 2, 4) → "layers 1, 3, 5"; neighbours as "layers 1–6"."""
+    if len(numbers) == 1:
+        return f"layer {numbers[0] + 1}"
+    if numbers == tuple(range(numbers[0], numbers[-1] + 1)):
+        return f"layers {numbers[0] + 1}–{numbers[-1] + 1}"
+    return f"layers {', '.join(str(layer + 1) for layer in numbers)}"
+
+
+def _choose_model() -> Entry | None:
+    known = {entry.name: entry for entry in usable()}
+    if not known:
+        st.warning("No model on this server can be used at the moment.", icon=":material/block:")
+        return None
+    if st.session_state.get("model") not in (*known, None):
+        st.session_state["model"] = next(iter(known))  # its files have gone since
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox("Model", list(known), key="model", bind="query-params")
+        if allowed.may_open():
+            st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
+    st.markdown(f":small[{markdown.plain(known[name].description)}]")
+    return known[name]
+
+
+def _kept(label: str, key: str, options: Sequence[str]) -> str:
+    """A choice that falls back to the first option where another model was chosen since."""
+    if st.session_state.get(key, options[0]) not in options:
+        st.session_state[key] = options[0]
+    return str(st.selectbox(label, options, key=key, bind="query-params"))
+
+
+def _token(key: str, label: str, groups: Sequence[Group], word: str, sentence: object) -> int:
+    options = [f"{group.number} {group.label}" for group in groups]
+    named = [place for place, group in enumerate(groups) if group.label.strip(_WORD_MARKS) == word]
+    begin = named[0] if named else len(groups) // 2
+    return options.index(choose_token(key, label, options, options[begin], sentence))

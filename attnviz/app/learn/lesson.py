@@ -1,0 +1,231 @@
+"""What every Learn page has: its place in the order, a question, a picture, the code, the way on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.app import links, markdown
+from attnviz.app.components.copy_link import copy_link
+from attnviz.app.learn.contents import LESSONS, Lesson
+from attnviz.app.learn.words import words
+
+_ROOT = Path(__file__).parents[3]
+
+# KaTeX writes the colours of the roles into its elements; these shades can be read on both grounds, as can
+# those that Streamlit gives to the same names in text.
+_STYLE = """
+<style>
+.stMain .katex-display { font-size: 1.15em; overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.45em 0; }
+.stMain .katex [style*="color: blue"] { color: light-dark(#1d4ed8, #93c5fd) !important; }
+.stMain .katex [style*="color: red"] { color: light-dark(#b91c1c, #fca5a5) !important; }
+.stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
+.stMain .katex [style*="color: violet"] { color: light-dark(#6d28d9, #c4b5fd) !important; }
+.st-key-picture:empty { display: none; }
+.st-key-guess { padding-block: 0.7rem; gap: 0.4rem; }
+.st-key-guess h2 { font-size: 1.1rem; padding: 0 0 0.7rem; }
+.st-key-not-for-the-projector { display: none; }
+.st-key-for-the-projector { zoom: 1.3; }
+@media (max-width: 640px) {
+  .st-key-for-the-projector { zoom: 1.1; }
+  .stMain .katex-display { font-size: 1em; }
+  .stMain .katex-display > .katex { white-space: normal; }
+}
+</style>
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a page draws its sections.
+
+    Attributes:
+        controls: what the page is about: the sentence, a head. Not in the teacher's view.
+        question: guess first. Not in the teacher's view.
+        picture: the picture, its main control, and its sentence in words.
+        text: beside the picture. Not in the teacher's view, and so all that follow.
+        more: further pictures.
+        code: the functions that computed the picture.
+        limits: what the picture does not show.
+    """
+
+    controls: DeltaGenerator
+    question: DeltaGenerator
+    picture: DeltaGenerator
+    text: DeltaGenerator
+    more: DeltaGenerator
+    code: DeltaGenerator
+    limits: DeltaGenerator
+
+
+@contextmanager
+def lesson(name: str, parameters: Sequence[str]) -> Iterator[Places]:
+    """Draw the frame of a page around its sections.
+
+    Args:
+        name: of the lesson.
+        parameters: the keys of the page's widgets that a link can hold; a page may still add to them while
+            it is drawn.
+    """
+    links.remember()
+    st.html(_STYLE)
+    number = [lesson.name for lesson in LESSONS].index(name)
+    this = LESSONS[number]
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(f"{number + 1} · {this.question}", anchor=False, width="content")
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            place = f"{number + 1} of {len(LESSONS)}"
+            st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
+            teacher = st.toggle(
+                "Teacher's view",
+                key="teacher",
+                bind="query-params",
+                help="For a projector: only the picture and its sentence, in larger type.",
+            )
+            words()
+            link = st.container(width="content")
+    notices = st.container()
+    places = _teachers_places() if teacher else _places()
+    yield places
+    given = links.given(["teacher", *parameters])
+    with link:
+        copy_link("link", given)
+    with notices:
+        links.draw(given)
+    _way_on(number)
+
+
+def formula(latex: str) -> None:
+    r"""Draw a formula.
+
+    Args:
+        latex: the roles' colours are `\textcolor{blue}` (query), `red` (key), `green` (value) and `violet`
+            (weights): they become shades that can be read on a light and on a dark page.
+    """
+    st.latex(latex)
+
+
+def guess(question: str, options: Sequence[str], *, right: str, because: str, key: str) -> None:
+    """Ask before the picture answers.
+
+    Args:
+        question: Markdown.
+        options: what one can guess, as plain text.
+        right: the option that the numbers say is right.
+        because: what the numbers are, in Markdown.
+        key: Streamlit's key of the choice. It is not in the link: a link must not give the answer away.
+    """
+    if st.session_state.get(key) not in (None, *options):  # a guess about another sentence
+        st.session_state[key] = None
+    with st.container(border=True, key="guess"):
+        st.header(":violet[Guess first]", anchor=False)
+        guessed = st.pills(question, options, key=key, format_func=markdown.plain)
+        if guessed:
+            verdict = "Yes." if guessed == right else "Not quite."
+            st.markdown(f"**{verdict}** {because}")
+
+
+def the_code(*functions: tuple[str, str]) -> None:
+    """Draw the source of the functions that computed the picture.
+
+    Args:
+        functions: (module, name) of each; the name of a class, a function, or "Class.method".
+    """
+    with st.expander("The code that computed this picture", icon=":material/code:"):
+        for module, name in functions:
+            path = f"{module.replace('.', '/')}.py"
+            st.markdown(f"`{name}` in `{path}`")
+            st.code(source_of(module, name), language="python")
+
+
+def not_shown(points: str) -> None:
+    """Draw what one could wrongly conclude from the picture.
+
+    Args:
+        points: a Markdown list.
+    """
+    st.header("What this picture does not show", anchor=False)
+    st.markdown(points)
+
+
+@cache
+def source_of(module: str, name: str) -> str:
+    """The source of a function or class, read from its file: nothing is imported to show it.
+
+    Raises:
+        LookupError: the module has nothing of that name.
+    """
+    text = (_ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8")
+    found: ast.Module | ast.FunctionDef | ast.ClassDef = ast.parse(text)
+    for part in name.split("."):
+        found = _definition(found.body, part)
+    assert isinstance(found, ast.FunctionDef | ast.ClassDef)  # noqa: S101 - a name has at least one part
+    first = min([found.lineno, *(decorator.lineno for decorator in found.decorator_list)])
+    lines = text.splitlines()[first - 1 : found.end_lineno]
+    return "\n".join(line[found.col_offset :] for line in lines)
+
+
+def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.ClassDef:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return node
+    raise LookupError(f"There is no {name}.")
+
+
+def _places() -> Places:
+    question, controls = st.container(), st.container()
+    picture_column, text_column = st.columns([7, 5], gap="large")
+    picture = picture_column.container(border=True, key="picture")
+    more, code, limits = st.container(), st.container(), st.container()
+    return Places(controls, question, picture, text_column.container(), more, code, limits)
+
+
+def _teachers_places() -> Places:
+    """Only the picture is seen; the rest is drawn all the same, so that its choices stay in the link."""
+    picture = st.container(key="for-the-projector")
+    with st.container(key="not-for-the-projector"):
+        controls, question, text, more, code, limits = (st.container() for _ in range(6))
+    return Places(controls, question, picture, text, more, code, limits)
+
+
+def _way_on(number: int) -> None:
+    """The pages before and after, and the same idea on Explore; the sentence goes along."""
+    st.divider()
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        if number:
+            before = LESSONS[number - 1]
+            st.page_link(
+                f"pages/{before.name}.py", label=f"{number} · {before.title}", icon=":material/arrow_back:"
+            )
+        this = LESSONS[number]
+        st.page_link(
+            "pages/explore.py",
+            label=f"Explore: {this.explore_label}",
+            icon=":material/grid_view:",
+            query_params=[*_shared(this), *this.explore],
+        )
+        if number + 1 < len(LESSONS):
+            after = LESSONS[number + 1]
+            label = f"Next: {number + 2} · {after.title}"
+            st.page_link(
+                f"pages/{after.name}.py", label=label, icon=":material/arrow_forward:", icon_position="right"
+            )
+        else:
+            st.page_link(
+                "pages/learn.py", label="That was the last: all the questions", icon=":material/school:"
+            )
+
+
+def _shared(this: Lesson) -> list[tuple[str, str]]:
+    """The choices that Explore has too: what the visitor chose here is open there."""
+    if this.sentence != "text":  # another model's layers, heads and words
+        return [("text", value) for value in links.given([this.sentence]).get(this.sentence, [])]
+    shared = links.given(["text", "layer", "head", "query"])
+    return [(name, value) for name, values in shared.items() for value in values]

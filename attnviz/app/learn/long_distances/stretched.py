@@ -1,0 +1,99 @@
+"""A long sentence, what two networks keep of it, and what each makes of that in French."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+import numpy as np
+
+from attnviz.app.components.component import component
+from attnviz.trace import Floats
+
+_mount = component("stretched", "palette", "numbers")
+
+Role = Literal["referent", "pronoun", ""]
+
+_MIDDLE = 127  # of the 255 levels of a diverging scale: 0
+
+
+class ReadWord(TypedDict):
+    """One word of a sentence that is read.
+
+    Attributes:
+        text: as it is shown.
+        clause: which of the inserted clauses it belongs to, from 1; 0: none.
+        weight: how much the head on show reads it; None: it cannot.
+        role: the noun that is meant, the pronoun, or neither.
+    """
+
+    text: str
+    clause: int
+    weight: float | None
+    role: Role
+
+
+class Sentence(TypedDict):
+    """One sentence, as a head reads it.
+
+    Attributes:
+        title: what it is.
+        language: its code: "en", "fr".
+        reads: what the shading means.
+        words: in order.
+    """
+
+    title: str
+    language: str
+    reads: str
+    words: Sequence[ReadWord]
+
+
+class TargetWord(TypedDict):
+    """One word of a translation, or of the right one where the translation lacks it.
+
+    Attributes:
+        text: as it is shown.
+        mark: right, wrong, or missing.
+    """
+
+    text: str
+    mark: Literal["right", "wrong", "missing"]
+
+
+class Network(TypedDict):
+    """One network's translation.
+
+    Attributes:
+        name: what the network is called.
+        verdict: how much of its translation is right.
+        exact: whether all of it is.
+        keeps: what the network keeps of the sentence, in words.
+        levels, columns: the same as a picture, row by row; from `levels`.
+        words: the translation.
+    """
+
+    name: str
+    verdict: str
+    exact: bool
+    keeps: str
+    levels: list[int]
+    columns: int
+    words: Sequence[TargetWord]
+
+
+def levels(numbers: Floats, most: float) -> list[int]:
+    """Numbers as steps of a colour scale, from −most to most, row by row."""
+    steps = np.rint(np.clip(numbers / most, -1, 1) * _MIDDLE).astype(int) + _MIDDLE
+    return [int(step) for step in steps.reshape(-1)]
+
+
+def stretched(key: str, /, *, sentences: Sequence[Sentence], networks: Sequence[Network]) -> None:
+    """Draws the sentences, shaded by the weights, and below them each network: what it keeps, what it writes.
+
+    Args:
+        key: Streamlit's key of this widget.
+        sentences: one below the other.
+        networks: side by side where there is room.
+    """
+    _mount(key=key, data={"sentences": list(sentences), "networks": list(networks)})

@@ -1,0 +1,317 @@
+"""The sections of the page "Why many heads?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.shown import Shown
+from attnviz.app import markdown
+from attnviz.app.controls import one_of
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.many_heads import sizes
+from attnviz.app.learn.many_heads.shares import shares
+from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.capture import loading
+from attnviz.models import catalogue
+from attnviz.trace import head_name
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.many_heads.compute import Habit, HeadShares
+
+PARAMETERS = ("text", "query", "layer", "head", "heads_of_384", "tokens_counted")
+
+_MODEL = catalogue.entry(MODEL)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about; numbers count from 0.
+
+    Attributes:
+        text: the sentence.
+        query: the token that looks.
+        layer, head: a head of the trained model.
+    """
+
+    text: str
+    query: int
+    layer: int
+    head: int
+
+    @cached_property
+    def shown(self) -> Shown:
+        """The sentence's tokens."""
+        return Shown(loading.tokens(MODEL, self.text), self.text)
+
+    @property
+    def word(self) -> str:
+        """The token that looks, as Markdown."""
+        return markdown.code(name_of(self.query, self.shown.groups))
+
+    @property
+    def name(self) -> str:
+        """The head's name as in Clark et al. 2019: "4-2"."""
+        return head_name(self.layer, self.head)
+
+
+@computed
+def _at_token(text: str, layer: int, query: int, heads: int) -> HeadShares:
+    from attnviz.app.learn.many_heads import compute
+
+    return compute.at_token(text, layer, query, heads)
+
+
+@computed
+def _habits(text: str) -> tuple[Habit, ...]:
+    from attnviz.app.learn.many_heads import compute
+
+    return compute.habits(text)
+
+
+def choose() -> Chosen:
+    """Draw the choices: sentence, word, layer and head."""
+    text_column, word_column, head_column = st.columns([5, 3, 4])
+    with text_column:
+        text = sentence()
+    with word_column:
+        query = choose_word("query", "Query (looks)", text)
+    with head_column:
+        layer, head = choose_head()
+    return Chosen(text, query, layer, head)
+
+
+def question(chosen: Chosen) -> None:
+    """Ask what many heads cost."""
+    one, *_, many = sizes.costs(len(chosen.shown))
+    times = many.multiply_adds / one.multiply_adds
+    guess(
+        f"{many.heads} narrow heads of {many.d_head} numbers each, instead of one wide head of {one.d_head}: "
+        "how much more do they have to multiply?",
+        ["12 times as much", "About twice as much", "Nothing more", "Less"],
+        right="Nothing more" if times == 1 else "12 times as much",
+        because=f"Both have {many.parameters:,} parameters (learned numbers), and for this sentence both "
+        f"take {many.multiply_adds:,} multiply-adds: {many.heads} × {many.d_head} = {one.d_head}. "
+        f"But {many.heads} heads give each word {many.heads} rows of weights instead of one.",
+        key="guess_many_heads",
+    )
+
+
+def picture(chosen: Chosen) -> int:
+    """Draw the number of heads, their shares, and what one does, in words; return the number of heads."""
+    st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.word}", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Heads that share the {_MODEL.d_model} numbers:", width="content")
+        heads = int(
+            one_of("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads), "heads_of_384")
+        )
+    found = _at_token(chosen.text, chosen.layer, chosen.query, heads)
+    head = min(chosen.head, heads - 1)
+    groups = chosen.shown.groups
+    if heads != _MODEL.heads:
+        st.info(
+            f"The model was trained with {_MODEL.heads} heads. Here the very same matrices are cut into "
+            f"{heads}: real multiplications, but not what a model trained with {heads} would have learned.",
+            icon=":material/content_cut:",
+        )
+    shares(
+        "many_heads shares",
+        query=name_of(chosen.query, groups),
+        tokens=[name_of(at, groups) for at in range(len(groups))],
+        shown=found,
+        selected=head,
+        on_pick=_open,
+    )
+    st.markdown(_told(chosen, found, head))
+    return heads
+
+
+def _open(head: int) -> None:
+    st.session_state["head"] = head + 1
+
+
+def _told(chosen: Chosen, found: HeadShares, head: int) -> str:
+    """The picture in words."""
+    heads = len(found.shares)
+    groups = chosen.shown.groups
+    largest = int(found.shares.argmax())
+    looked = ", ".join(
+        f"{markdown.code(name)} :violet[**{percent(weight)}**]"
+        for name, weight in looks(found.weights, head, groups).keys
+    )
+    sentence_of_head = (
+        f"In **head {head + 1}** of {heads}, {chosen.word} looks at {looked}. What it reads there, times the "
+        f"head's slice of $W_O$, makes :green[**{_signed(found.shares[head])}**] of the block's output for "
+        f"{chosen.word}."
+    )
+    other = "No head's share is larger."
+    if head != largest:
+        other = f"The largest share is head {largest + 1}'s, {_signed(found.shares[largest])}."
+    together = (
+        f"{'All heads' if heads > 1 else 'It'} and the bias ({_signed(found.bias_share)}) add up to "
+        f"{100 * (found.shares.sum() + found.bias_share):.0f} %."
+    )
+    return " ".join((sentence_of_head, *([other] if heads > 1 else []), together))
+
+
+def text(chosen: Chosen, heads: int) -> None:
+    """Draw what the four steps are with so many heads, and why there are many."""
+    d_model, d_head = _MODEL.d_model, _MODEL.d_model // heads
+    head = min(chosen.head, heads - 1)
+    first, last = head * d_head + 1, (head + 1) * d_head
+    pieces = f"{heads} pieces" if heads > 1 else "one piece"
+    joined = f"There is one average, of {d_head} numbers, and nothing to join."
+    if heads > 1:
+        joined = f"The {heads} averages, {d_head} numbers each, one after the other: {d_model} again."
+    rest = ", and nothing else" if heads > 1 else ": all of them"
+    st.header("Four steps", anchor=False)
+    st.markdown(
+        f"A **head** gives each token a row of weights, and reads with it. The heads of a layer work side by "
+        f"side, and together they are an **attention block**:\n\n"
+        f"1. **Split.** The {d_model} numbers of each :blue[query], :red[key] and :green[value] are cut into "
+        f"{pieces} of {d_head}. Head {head + 1} gets numbers {first} to {last}{rest}.\n"
+        f"2. **Attend.** Each head compares its pieces of :blue[query] and :red[key], makes its own "
+        f":violet[weights], and averages its pieces of the :green[values].\n"
+        f"3. **Concatenate.** {joined}\n"
+        f"4. **Multiply by $W_O$.** This learned matrix, {d_model} × {d_model}, mixes them into the block's "
+        f"**output**. Its rows {first} to {last} meet only what head {head + 1} read: they are the head's "
+        "*slice*, $W_{O,i}$."
+    )
+    formula(
+        r"\begin{aligned}&\operatorname{Concat}(\text{head}_1,\dots,\text{head}_h)\,W_O\\"
+        r"&\quad=\sum_{i=1}^{h} \text{head}_i\,W_{O,i}\end{aligned}"
+    )
+    formula(
+        r"\text{head}_i = \textcolor{violet}{\operatorname{softmax}\!\left("
+        r"\frac{\textcolor{blue}{Q_i}\,\textcolor{red}{K_i}^{\top}}{\sqrt{d_{\text{head}}}}\right)}"
+        r"\textcolor{green}{V_i}"
+    )
+    st.markdown(
+        "So the output is a **sum with one summand a head** (and a bias, $b_O$): what a head adds is its own "
+        "average times its own slice. Its **share** is how far this summand reaches along the whole output, "
+        "in percent of the output's length; below 0 it pulls the other way. "
+        "All shares, the bias' too, sum to 100 %."
+    )
+    _why(chosen)
+
+
+def _why(chosen: Chosen) -> None:
+    """Draw what one row of weights cannot do, with the sentence's own numbers."""
+    st.header("Why not one wide head?", anchor=False)
+    groups = chosen.shown.groups
+    trained = _at_token(chosen.text, chosen.layer, chosen.query, _MODEL.heads)
+    wide = _at_token(chosen.text, chosen.layer, chosen.query, 1)
+    places = dict.fromkeys(int(row.argmax()) for row in trained.weights)
+    favourites = ", ".join(markdown.code(name_of(place, groups)) for place in places)
+    only = ", ".join(
+        f"{markdown.code(name)} {percent(weight)}" for name, weight in looks(wide.weights, 0, groups).keys
+    )
+    count = f"{len(places)} different tokens" if len(places) > 1 else "a single token"
+    st.markdown(
+        "A row of weights sums to 1. If a word needs its noun *and* the word before it, one row must split "
+        "its 100 % between the two, and what it brings home is their mixture. Two heads bring home both, "
+        "each in its own piece.\n\n"
+        f"For {chosen.word} in layer {chosen.layer + 1}, the {_MODEL.heads} trained heads look most at "
+        f"{count}: {favourites}. The same matrices used as one wide head have a single row: {only}.\n\n"
+        f"The price: each narrow head compares only {_MODEL.d_head} numbers, not {_MODEL.d_model}."
+    )
+
+
+def habit(chosen: Chosen) -> None:
+    """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
+    st.header(f"What is head {chosen.name} good at?", anchor=False)
+    here = chosen.layer, chosen.head
+    found = _habits(chosen.text)
+    st.markdown(
+        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures all tokens of "
+        "this sentence; *even* is what a head scores that gives every token the same weight. A number means "
+        "little unless it is far above that."
+    )
+    sizes.table(
+        ("rule", "satisfied", f"head {chosen.name}", "even"),
+        [
+            (
+                f"**{f.name}** ({f.found.sum()} of {f.found.size} heads): {f.rule}",
+                "yes" if f.found[here] else "no",
+                percent(float(f.scores[here])),
+                percent(f.even),
+            )
+            for f in found
+        ],
+        left=2,
+    )
+    names = [f.name for f in found if f.found[here]]
+    st.markdown(
+        f"In this sentence head {chosen.name} counts as **{', '.join(names)}**."
+        if names
+        else f"In this sentence head {chosen.name} satisfies none of these rules. They know places, signs "
+        "and equal words, not grammar: a head that follows a pronoun to its noun has no name here."
+    )
+    find = names[0] if names else "previous"
+    st.page_link(
+        "pages/explore.py",
+        label=f"Explore: all heads that count as “{find}”",
+        icon=":material/grid_view:",
+        query_params={
+            "text": chosen.text,
+            "layer": str(chosen.layer + 1),
+            "head": str(chosen.head + 1),
+            "find": find,
+        },
+    )
+
+
+def more(chosen: Chosen) -> None:
+    """Draw what many heads cost, how large real models are, and what the head is good at."""
+    st.html(sizes.STYLE)
+    with st.container(key=sizes.TABLES):
+        sizes.cost(len(chosen.shown))
+        sizes.models()
+        habit(chosen)
+
+
+def code() -> None:
+    """Show the functions that computed the picture."""
+    the_code(
+        ("attnviz.transformer.multi_head", "MultiHeadAttention"),
+        ("attnviz.transformer.multi_head", "split_heads"),
+        ("attnviz.transformer.multi_head", "join_heads"),
+        ("attnviz.app.learn.many_heads.compute", "head_shares"),
+        ("attnviz.app.learn.many_heads.compute", "cut"),
+        ("attnviz.app.learn.many_heads.compute_sizes", "multiply_adds"),
+    )
+
+
+def limits(chosen: Chosen) -> None:
+    """Say what one could wrongly conclude."""
+    points = (
+        "- **A share is not an importance.** It says how much of this output a head makes, not what "
+        "later layers do with it, nor what the model's answer would be without the head.\n"
+        "- **This output is not the word's new vector.** It is added to what the word had before, and the "
+        "sum is normalised: page 8.\n"
+        "- **The other numbers of heads are not trained.** They cut this model's matrices at other places; a "
+        f"model trained so would have learned other matrices. Only {_MODEL.heads} is what was learned.\n"
+        "- **In deep layers a token is a mixture.** What stands at *dog* has by then read from other words "
+        "(Abnar & Zuidema 2020).\n"
+        "- **A look at [CLS] or [SEP] may be a rest.** In many heads they get most of the weight (Clark et "
+        "al. 2019), and what such a head then adds is often small (Kobayashi et al. 2020).\n"
+        f"- **A label is about this sentence.** Head {chosen.name} may do something else in the next one."
+    )
+    tokens = len(chosen.shown)
+    if tokens > _MODEL.d_head + 1:
+        points += (
+            f"\n- **These weights are not the only ones.** With {tokens} tokens and {_MODEL.d_head} numbers "
+            "a head, other rows of weights give the very same output (Brunner et al. 2020)."
+        )
+    not_shown(points)
+
+
+def _signed(share: float) -> str:
+    """0.176 → "+17.6 %", as the picture writes it."""
+    size = f"{abs(100 * share):.1f} %"
+    return size if size == "0.0 %" else ("+" if share > 0 else "−") + size

@@ -1,0 +1,1 @@
+"""The sections of the Learn page “Who may look at whom?”, and what they compute."""

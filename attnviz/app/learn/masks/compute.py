@@ -1,0 +1,186 @@
+"""Who may look at whom: masks by kind or drawn by hand, and the model run again with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from PIL import Image
+
+from attnviz.app.learn import compute
+from attnviz.capture import loading
+from attnviz.capture.arrays import owned
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Block, Floats, Kind, Mask, Trace
+from attnviz.transformer.masks import (
+    causal_mask,
+    explicit_mask,
+    no_mask,
+    padding_mask,
+    prefix_mask,
+    window_mask,
+)
+
+BY_HAND = "by hand"
+KINDS = ("none", "causal", "padding", "prefix", "window", BY_HAND)
+
+
+def cells(kind: str, tokens: int, size: int = 0, after: int = 0, drawn: str = "") -> Mask:
+    """The cells of a mask, [query, key], True where a query may look; a row may be without any.
+
+    Args:
+        kind: one of `KINDS`.
+        tokens: how many the sentence has.
+        size: how many tokens at the end are padding, how many at the beginning are the prefix, or how many
+            before it a query sees through its window.
+        after: how many tokens after it a query sees through its window.
+        drawn: what `written` made of the cells of a mask drawn by hand; "" opens all.
+
+    Raises:
+        InvalidTrace: `drawn` is no mask for so many tokens, or all tokens are padding.
+    """
+    if kind == BY_HAND and drawn:
+        return read(drawn, tokens)
+    masks = {
+        "none": lambda: no_mask(tokens, tokens),
+        "causal": lambda: causal_mask(tokens),
+        "padding": lambda: padding_mask(torch.arange(tokens) < tokens - size, tokens),
+        "prefix": lambda: prefix_mask(tokens, size),
+        "window": lambda: window_mask(tokens, size, after),
+        BY_HAND: lambda: no_mask(tokens, tokens),
+    }
+    mask: Mask = owned(masks[kind]())
+    return mask
+
+
+def weights(text: str, mask: Mask, head: int) -> Floats:
+    """One head of each layer: its weights, [layer, query, key], with the mask in every layer and head.
+
+    Args:
+        text: what is read.
+        mask: [query, key], True where a token may look.
+        head: from 0.
+
+    Raises:
+        InvalidTrace: the mask has another size, or lets a token look nowhere: this is refused before the
+            softmax, which would give a row of NaN.
+    """
+    steps = compute.run(text, explicit_mask(torch.tensor(mask)))
+    found: Floats = owned(torch.stack([layer.attention.attention.weights[head] for layer in steps.layers]))
+    return found
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a model's own mask is, in one word.
+
+    Attributes:
+        kind: "none", "causal", "window" (no token sees farther than so many others) or "other".
+        before, after: of a window, how many tokens before and after itself a query sees.
+        closed: how many cells are closed.
+    """
+
+    kind: Literal["none", "causal", "window", "other"]
+    before: int = 0
+    after: int = 0
+    closed: int = 0
+
+
+def shape_of(mask: Mask) -> Shape:
+    """What kind of mask this is; a window that is wider than the text looks like none, or causal.
+
+    Args:
+        mask: [query, key], True where a query may look.
+    """
+    closed = int((~mask).sum())
+    if not closed:
+        return Shape("none")
+    queries, keys = np.nonzero(mask)
+    before, after = int((queries - keys).max()), int((keys - queries).max())
+    if mask.shape[0] != mask.shape[1] or not (mask == _band(len(mask), before, after)).all():
+        return Shape("other", closed=closed)
+    if after == 0 and before == len(mask) - 1:
+        return Shape("causal", closed=closed)
+    return Shape("window", before, after, closed)
+
+
+def _band(tokens: int, before: int, after: int) -> Mask:
+    distance = np.subtract.outer(np.arange(tokens), np.arange(tokens))
+    band: Mask = (distance <= before) & (distance >= -after)
+    return band
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMask:
+    """One mask of a model, and the layers that share it.
+
+    Attributes:
+        kind: of the attention.
+        layers: from 0.
+        mask: [query, key], True where a query may look.
+        shape: what it is.
+    """
+
+    kind: Kind
+    layers: tuple[int, ...]
+    mask: Mask
+    shape: Shape
+
+
+def own_masks(trace: Trace) -> tuple[OwnMask, ...]:
+    """The different masks that a model had when it read, by kind of attention and first layer."""
+    found: dict[tuple[Kind, bytes], list[Block]] = {}
+    for block in trace.blocks:
+        found.setdefault((block.kind, block.mask.tobytes()), []).append(block)
+    return tuple(
+        OwnMask(kind, tuple(block.layer for block in blocks), blocks[0].mask, shape_of(blocks[0].mask))
+        for (kind, _), blocks in found.items()
+    )
+
+
+def masks_for_pictures(name: str) -> tuple[OwnMask, ...]:
+    """`own_masks` of a model that sees pictures, when it looks at a ramp of greys.
+
+    Raises:
+        AttnvizError: there is no such model, or it sees no pictures.
+    """
+    return own_masks(loading.look(name, Image.linear_gradient("L"), "a ramp of greys"))
+
+
+def written(mask: Mask) -> str:
+    """A mask as text for a link: "8-c-e" for a causal mask of three tokens.
+
+    Each row is one group of hexadecimal digits. A digit holds four cells, 8 the first and 1 the fourth;
+    zeros fill up the last one.
+    """
+    digits = math.ceil(mask.shape[1] / 4)
+    rows = np.pad(mask, ((0, 0), (0, 4 * digits - mask.shape[1])))
+    return "-".join(
+        "".join(f"{int(digit):x}" for digit in row.reshape(-1, 4) @ (8, 4, 2, 1)) for row in rows.astype(int)
+    )
+
+
+def read(text: str, tokens: int) -> Mask:
+    """`written` undone.
+
+    Raises:
+        InvalidTrace: the text is no mask, or one for another number of tokens.
+    """
+    digits = math.ceil(tokens / 4)
+    rows = text.lower().split("-")
+    if not all(re.fullmatch("[0-9a-f]+", row) for row in rows):
+        raise InvalidTrace("The drawn mask cannot be read.")
+    if len(rows) != tokens:
+        raise InvalidTrace(f"The mask was drawn for {len(rows)} tokens, and this sentence has {tokens}.")
+    if any(len(row) != digits for row in rows):
+        raise InvalidTrace("The drawn mask cannot be read: its rows are too short or too long.")
+    bits = np.array([[bit == "1" for digit in row for bit in f"{int(digit, 16):04b}"] for row in rows])
+    if bits[:, tokens:].any():
+        raise InvalidTrace("The drawn mask cannot be read: its rows are too long.")
+    mask = np.ascontiguousarray(bits[:, :tokens])
+    mask.setflags(write=False)
+    return mask

@@ -1,0 +1,64 @@
+"""A mask to draw: one button for each query and key, opened and closed by mouse, finger or keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from attnviz.app.components.component import component
+from attnviz.trace import Floats
+from attnviz.widgets.tokens import ShownToken
+
+_mount = component("mask_editor", "palette", "pens")
+
+MOST_TOKENS = 40
+"""How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""
+
+Shows = Literal["without mask", "with mask", "change"]
+
+
+def mask_editor(
+    name: str,
+    /,
+    *,
+    tokens: Sequence[ShownToken],
+    mask: str,
+    without: Floats,
+    with_mask: Floats | None,
+    shows: Shows,
+    query: int,
+    on_draw: Callable[[str], None],
+) -> None:
+    """Draws the mask's cells with the weights in them; a change is seen at once, before Python answers.
+
+    Until the answer comes, or while there is none, the numbers of another mask are not shown.
+
+    Args:
+        name: Streamlit's key of this widget.
+        tokens: the rows and the columns, in order; at most `MOST_TOKENS`.
+        mask: as `lessons.masks.written` writes it.
+        without: the weights without a mask, [query, key].
+        with_mask: the weights under this mask; None where it was refused.
+        shows: which numbers stand in the cells.
+        query: the row to mark, from 0.
+        on_draw: called with the mask that the visitor drew, written in the same way.
+    """
+
+    def drawn() -> None:
+        if draw := st.session_state[name].get("draw"):
+            on_draw(str(draw["mask"]))
+
+    _mount(
+        key=name,
+        data={
+            "tokens": list(tokens),
+            "mask": mask,
+            "without": without.ravel().tolist(),
+            "with_mask": None if with_mask is None else with_mask.ravel().tolist(),
+            "shows": shows,
+            "query": query,
+        },
+        on_draw_change=drawn,
+    )

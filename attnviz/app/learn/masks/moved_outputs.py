@@ -1,0 +1,50 @@
+"""Rows of tokens, each saying whether its output stayed the same to the bit, or how far it moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from attnviz.app.components.component import component
+
+_mount = component("moved_outputs", "palette")
+
+
+class Output(TypedDict):
+    """One token's output.
+
+    Attributes:
+        label: the token; "tired → narrow" where it was replaced.
+        edited: whether it was replaced.
+        unchanged: whether its output is the same to the bit.
+        distance: 1 − cosine between the output before and after.
+        written: the distance as a person reads it.
+    """
+
+    label: str
+    edited: bool
+    unchanged: bool
+    distance: float
+    written: str
+
+
+class Row(TypedDict):
+    """All tokens under one mask.
+
+    Attributes:
+        title: what the row is called.
+        outputs: in order.
+    """
+
+    title: str
+    outputs: list[Output]
+
+
+def moved_outputs(name: str, rows: Sequence[Row], /) -> None:
+    """Draws the rows one below the other, each token in the same place.
+
+    Args:
+        name: Streamlit's key of this widget.
+        rows: with equally many tokens.
+    """
+    _mount(key=name, data={"rows": list(rows)})

@@ -1,0 +1,170 @@
+"""The masks that the chosen model itself had when it read the sentence, layer by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.app import markdown, warm_up
+from attnviz.app.learn.in_your_model import (
+    KINDS,
+    choose_head,
+    choose_kind,
+    groups,
+    in_your_model,
+    layers,
+    read,
+)
+from attnviz.app.learn.weights_picture import weights_picture
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Kind, Trace, head_name
+from attnviz.widgets.tokens import shown_tokens
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.masks.compute import OwnMask
+
+_SHOWN_TOKENS = 64
+_WHO: dict[Kind, str] = {
+    "encoder": "each token of the text",
+    "decoder": "each token of the decoder’s text",
+    "cross": "each token of the decoder’s text, looking at the encoder’s,",
+}
+
+
+def draw(text: str) -> None:
+    """Draw the section: the masks of a model of the visitor's choice.
+
+    Args:
+        text: the sentence of the page.
+    """
+    told = (
+        "Which mask does a model of your choice come with? It reads the sentence above, and this is who was "
+        "allowed to look at whom, in each of its layers."
+    )
+    with in_your_model(told) as entry:
+        if entry is None:
+            return
+        if entry.sees:
+            warm_up.model(entry.name)
+            _tell(entry, _masks_for_pictures(entry.name))
+            st.markdown("It reads no sentence. The page *Pictures* shows where its patches look.")
+            return
+        trace = read(entry, text)
+        masks = _own_masks(trace)
+        _tell(entry, masks)
+        _picture(trace, masks)
+
+
+def code() -> tuple[tuple[str, str], ...]:
+    """The functions that computed the section, while it is open: (module, name) of each."""
+    if not st.session_state.get("in_your_model"):
+        return ()
+    return (("attnviz.app.learn.masks.compute", "own_masks"), ("attnviz.app.learn.masks.compute", "shape_of"))
+
+
+def _tell(entry: Entry, masks: tuple[OwnMask, ...]) -> None:
+    st.markdown("\n".join(f"- {_in_words(entry, mask)}" for mask in masks))
+
+
+def _in_words(entry: Entry, own: OwnMask) -> str:
+    """One mask in a sentence, as Markdown: "**Encoder, layers 1–6: no mask.** …"."""
+    shape, where = own.shape, layers(own.layers)
+    kind = f"{KINDS[own.kind]}, " if len(entry.kinds) > 1 else ""
+    rows, columns = own.mask.shape
+    who = "each patch of the picture" if entry.sees else _WHO[own.kind]
+    if shape.kind == "none":
+        called, means = "no mask", f"{who} may look at all {columns}"
+    elif shape.kind == "causal":
+        called, means = "causal", f"{who} sees itself and what comes before, and nothing that comes after"
+    elif shape.kind == "window" and shape.after == 0:
+        called = f"causal, with a window of {shape.before + 1}"
+        means = f"{who} sees itself and the {shape.before} before it, and nothing that comes after"
+    elif shape.kind == "window":
+        called = f"a window of {shape.before + shape.after + 1}"
+        means = f"{who} sees itself, {shape.before} before it and {shape.after} after it"
+    else:
+        called, means = "a mask of its own", "see the picture for who may look at whom"
+    said = f"**{_as_a_sentence(kind + where)}: {called}.** {_as_a_sentence(means)}."
+    if shape.closed:
+        said += f" {shape.closed:,} of {rows * columns:,} cells are closed."
+    return said
+
+
+def _as_a_sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:
+    present = dict.fromkeys(mask.kind for mask in masks)
+    kind = choose_kind(list(present))
+    block, head = choose_head(trace.of_kind(kind))
+    own = next(mask for mask in masks if mask.kind == kind and block.layer in mask.layers)
+    queries, keys = groups(block, trace)
+    rows, columns = min(len(queries), _SHOWN_TOKENS), min(len(keys), _SHOWN_TOKENS)
+    cut = len(queries) > rows or len(keys) > columns
+    seen = f" The first {rows} × {columns} of {len(queries)} × {len(keys)} cells." if cut else ""
+    open_cells = block.mask[None, :rows, :columns]
+    named = shown_tokens(queries)[:rows], shown_tokens(keys)[:columns]
+    mask_column, weights_column = st.columns(2, gap="large")
+    with mask_column:
+        heading = f"The mask of {layers(own.layers)}"
+        st.subheader(heading, anchor=False)
+        if block.mask.all():
+            st.markdown(
+                f"There is nothing to draw: all {len(queries)} × {len(keys)} cells are open, and 0 is added "
+                "to each score."
+            )
+        else:
+            weights_picture(
+                "own mask",
+                np.where(open_cells, 0, np.nan).astype(np.float32),
+                *named,
+                layer=block.layer + 1,
+                heads=[head + 1],
+                heading=heading,
+                kind="diverging",
+                unit="score",
+                note=f"What is added to each score: 0 where a cell is open, −∞ where it is hatched.{seen}",
+                caption=heading,
+                filename="attnviz-own-mask",
+            )
+    with weights_column:
+        heading = f"The weights of head {head_name(block.layer, head)} under it"
+        st.subheader(heading, anchor=False)
+        weights = block.weights[head]
+        closed = "" if block.mask.all() else "Hatched: closed, so exactly 0. "
+        weights_picture(
+            "own masked weights",
+            np.where(open_cells, weights[None, :rows, :columns], np.nan).astype(np.float32),
+            *named,
+            layer=block.layer + 1,
+            heads=[head + 1],
+            heading=heading,
+            note=f"{closed}Each row shares 100 % among its open cells.{seen}",
+            caption=heading,
+            filename="attnviz-own-weights",
+        )
+    last = len(queries) - 1
+    told = ", ".join(
+        f"{markdown.code(name)} **{percent(weight)}**"
+        for name, weight in looks(weights, last, queries, keys).keys
+    )
+    st.markdown(
+        f"The last token, {markdown.code(name_of(last, queries))}, may look at "
+        f"{int(block.mask[last].sum())} of {len(keys)}, and looks at {told}."
+    )
+
+
+def _own_masks(trace: Trace) -> tuple[OwnMask, ...]:
+    from attnviz.app.learn.masks.compute import own_masks
+
+    return own_masks(trace)
+
+
+def _masks_for_pictures(name: str) -> tuple[OwnMask, ...]:
+    from attnviz.app.learn.masks.compute import masks_for_pictures
+
+    return masks_for_pictures(name)

@@ -1,0 +1,132 @@
+"""Which outputs can one word change? The last section of "Who may look at whom?"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group, Shown
+from attnviz.app import markdown
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
+from attnviz.app.learn.sentence import choose_word
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError
+from attnviz.models import catalogue
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.masks.compute_reach import Moved, Reach
+
+PARAMETERS = ("edited", "replacement")
+
+_MOST_OUTPUTS = 60
+
+
+def draw(text: str) -> None:
+    """Change one word, and show which outputs it reaches, in an encoder and in a decoder."""
+    st.header("Which outputs can one word change?", anchor=False)
+    numbers = catalogue.entry(MODEL).d_model
+    st.markdown(
+        "Replace one word. The model reads both sentences, and each token's **output** (its vector after the "
+        f"last layer, {numbers} numbers) is compared with itself: is it the same **to the bit**, the very "
+        "same zeros and ones in memory? If not, how far did it turn (1 − cosine: 0 is the same direction)?"
+    )
+    word, other = st.columns(2)
+    with word:
+        place = choose_word("edited", "Word to replace", text, default="tired")
+    with other:
+        replacement = st.text_input("Replace it with", "narrow", key="replacement", bind="query-params")
+    try:
+        changed = _replaced(text, place, replacement)
+    except AttnvizError as error:
+        st.warning(markdown.plain(str(error)), icon=":material/edit:")
+    else:
+        _outputs(text, changed, _reach(text, changed))
+    why, difference = st.columns(2, gap="large")
+    why.markdown(
+        "**Why a causal model's early tokens never change.** In the first layer a token's output is computed "
+        "from itself and the tokens before it, and from nothing else. If none of these changed, not one "
+        "number that goes into it changed, so its output is the same. The second layer reads only such "
+        "outputs, again of itself and of tokens before, and so on: from layer to layer nothing can come back "
+        "from behind the mask. Without a mask, one layer is enough for every token to read the new word."
+    )
+    difference.markdown(
+        "**Reading and writing.** *Bidirectional* models such as BERT look to both sides: they are for "
+        "finished sentences, where every word may change what every other one means. *Unidirectional* models "
+        "such as GPT look to one side only, so they can write: what they computed for the words so far stays "
+        "valid whatever comes next, and need not be computed again for each new word."
+    )
+
+
+def _outputs(text: str, changed: str, reach: Reach) -> None:
+    count = len(reach.edited)
+    if not reach.edited.any():
+        st.info("Both sentences have the same tokens, so every output is the same. Type another word.")
+        return
+    before, after = _groups(text), _groups(changed)
+    first = int(reach.edited.argmax())
+    begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
+    seen = range(begin, min(count, begin + _MOST_OUTPUTS))
+
+    def outputs(moved: Moved) -> list[Output]:
+        return [
+            {
+                "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,
+                "edited": bool(reach.edited[at]),
+                "unchanged": bool(moved.unchanged[at]),
+                "distance": float(moved.distance[at]),
+                "written": _distance(float(moved.distance[at])),
+            }
+            for at in seen
+        ]
+
+    with st.container(border=True):
+        moved_outputs(
+            "moved outputs",
+            [
+                {"title": "Encoder: no mask, as in BERT", "outputs": outputs(reach.encoder)},
+                {"title": "Decoder: causal mask, as in GPT", "outputs": outputs(reach.decoder)},
+            ],
+        )
+        if len(seen) < count:
+            st.markdown(f":small[Tokens {begin + 1} to {seen.stop} of {count} are drawn; all were compared.]")
+        st.markdown(_reach_in_words(text, reach))
+
+
+def _reach_in_words(text: str, reach: Reach) -> str:
+    count, first = len(reach.edited), int(reach.edited.argmax())
+    free, behind = reach.encoder.unchanged, reach.decoder.unchanged
+    others = np.where(reach.edited, -1, reach.encoder.distance)
+    furthest = int(others.argmax())
+    return (
+        f"Token {first + 1} of {count} was replaced. **Without a mask {int(free.sum())}** of {count} outputs "
+        "stayed the same to the bit; of the tokens that were not replaced, "
+        f"{markdown.code(name_of(furthest, _groups(text)))} moved furthest ({_distance(others[furthest])}). "
+        f"**With a causal mask {int(behind.sum())}** stayed the same: {int(behind[:first].sum())} of the "
+        f"{first} before the new word, {int(behind[first:].sum())} of the {count - first} from it on."
+    )
+
+
+def _groups(text: str) -> tuple[Group, ...]:
+    return Shown(loading.tokens(MODEL, text), text).groups
+
+
+def _distance(distance: float) -> str:
+    return "<0.001" if distance < 0.0005 else f"{distance:.3f}"
+
+
+@computed
+def _replaced(text: str, place: int, replacement: str) -> str:
+    from attnviz.app.learn.masks import compute_reach
+
+    return compute_reach.replaced(text, place, replacement)
+
+
+@computed
+def _reach(text: str, changed: str) -> Reach:
+    from attnviz.app.learn.masks import compute_reach
+
+    return compute_reach.reach(text, changed)

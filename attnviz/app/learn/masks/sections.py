@@ -1,0 +1,397 @@
+"""The sections of "Who may look at whom?": a mask to draw, and what the model then looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.shown import Group, Shown
+from attnviz.app import markdown
+from attnviz.app.controls import one_of
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.masks import own_masks
+from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
+from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.capture import loading
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Floats, Mask, head_name
+
+PARAMETERS = (
+    *("text", "query", "layer", "head"),
+    *("mask", "mask_size", "mask_after", "cells", "mask_shows"),
+)
+
+_BY_HAND = "by hand"
+_KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
+_SHOWS: tuple[Shows, ...] = ("with mask", "without mask", "change")
+_NUMBER_WIDTH = 150  # pixels; a narrower number input has no buttons
+_CAPTION = 60  # characters of the sentence that a saved picture names
+
+
+@dataclass(frozen=True)
+class _MaskChoice:
+    """A mask: its kind, its sizes, and its cells if they were drawn by hand."""
+
+    kind: str
+    size: int = 0
+    after: int = 0
+    drawn: str = ""
+
+
+_UNMASKED, _CAUSAL = _MaskChoice("none"), _MaskChoice("causal")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        text: the sentence.
+        query: the token whose looks are told in words, from 0.
+        layer, head: whose weights are shown, from 0.
+    """
+
+    text: str
+    query: int
+    layer: int
+    head: int
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The tokens, with what they are called."""
+        return Shown(loading.tokens(MODEL, self.text), self.text).groups
+
+    @property
+    def name(self) -> str:
+        """What the query is called, in Markdown."""
+        return markdown.code(name_of(self.query, self.groups))
+
+    @property
+    def head_name(self) -> str:
+        """The head's name as in Clark et al. 2019: "4-2"."""
+        return head_name(self.layer, self.head)
+
+    @property
+    def unmasked(self) -> Floats:
+        """The head's weights with no mask, [query, key]."""
+        return self.weights(_UNMASKED)
+
+    @property
+    def causal(self) -> Floats:
+        """The head's weights with a causal mask, [query, key]."""
+        return self.weights(_CAUSAL)
+
+    def weights(self, mask: _MaskChoice, layer: int | None = None) -> Floats:
+        """The head's weights in this layer (None: the chosen one) under a mask, [query, key].
+
+        Raises:
+            InvalidTrace: the mask lets a token look nowhere.
+        """
+        layer = self.layer if layer is None else layer
+        of_layers = _weights(self.text, mask.kind, mask.size, mask.after, mask.drawn, self.head)
+        found: Floats = of_layers[layer]
+        return found
+
+    def looks(self, weights: Floats) -> str:
+        """What the query looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
+        keys = looks(weights, self.query, self.groups).keys
+        return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in keys)
+
+
+def choose() -> Chosen:
+    """Draw the sentence, the word and the head that the page is about."""
+    text = sentence()
+    word, head_columns = st.columns([1, 2])
+    with word:
+        query = choose_word("query", "Token that looks (query)", text)
+    with head_columns:
+        layer, head = choose_head()
+    return Chosen(text, query, layer, head)
+
+
+def question(chosen: Chosen) -> None:
+    """Ask what a causal mask does to the query's looks."""
+    groups = chosen.groups
+    strongest = int(chosen.causal[chosen.query].argmax())
+    ahead = len(groups) - 2
+    places = {strongest, int(chosen.unmasked[chosen.query].argmax()), chosen.query, ahead, 0}
+    guess(
+        f"In head {chosen.head_name}, what will {chosen.name} look at most if nobody may look ahead?",
+        [name_of(place, groups) for place in sorted(places)],
+        right=name_of(strongest, groups),
+        because=_causal_in_words(chosen),
+        key="guess_masks",
+    )
+
+
+def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
+    """Draw the mask to edit, and the weights of the model that was run with it.
+
+    Args:
+        chosen: what the page is about.
+        drawn_as_text: where a mask drawn by hand stands as text. Not in the picture: it comes with the
+            first stroke, and must not move the cells away from under the pointer.
+    """
+    groups = chosen.groups
+    st.header(f"The mask, and what head {chosen.head_name} does with it", anchor=False)
+    kind = one_of("Mask", _KINDS, _KINDS[0], "mask")
+    # The sizes stand beside the rest: the first stroke over a window, which has no more use for them, must
+    # not move the cells.
+    sizes = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    numbers = sizes.container(width="content")
+    numbers.markdown(f":small[{_EXPLAINED[kind]}]")
+    shows = one_of("Numbers", _SHOWS, _SHOWS[0], "mask_shows", numbers)
+    with sizes:
+        mask = _choose_mask(kind, len(groups), drawn_as_text)
+    cells, mask = _cells(mask, len(groups))
+    if kind != _BY_HAND:
+        # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
+        st.session_state["cells"] = _written(cells) if len(groups) <= MOST_TOKENS else ""
+    masked = _weights_or_refusal(chosen, mask)
+    if len(groups) <= MOST_TOKENS:
+        mask_editor(
+            "mask editor",
+            tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
+            mask=_written(cells),
+            without=chosen.unmasked,
+            with_mask=None if isinstance(masked, InvalidTrace) else masked,
+            shows=shows,
+            query=chosen.query,
+            on_draw=_draw,
+        )
+    elif not isinstance(masked, InvalidTrace):
+        _long(chosen, cells, masked, shows)
+    if isinstance(masked, InvalidTrace):
+        _refuse(masked, cells, groups)
+    else:
+        st.markdown(_in_words(chosen, mask.kind, masked))
+
+
+def text(chosen: Chosen) -> DeltaGenerator:
+    """Say what a mask is, beside the picture; return the place below for a drawn mask as text."""
+    st.header("What a mask is", anchor=False)
+    st.markdown(
+        "A **mask** says for each pair of tokens whether the one (the :blue[query], a row) may look at the "
+        "other (the :red[key], a column). As a matrix $M$, it is added to the scores before the softmax: 0 "
+        "where a cell is open, −∞ where it is closed."
+    )
+    formula(
+        r"\textcolor{violet}{A} = \operatorname{softmax}\!\left("
+        r"\frac{\textcolor{blue}{Q}\,\textcolor{red}{K}^\top}{\sqrt{d_\text{head}}} + M\right)"
+    )
+    st.markdown(
+        ":violet[$A$] has the weights, a row for each query. "
+        "The softmax takes $e$ to the power of each score, and $e^{-\\infty} = 0$: a closed cell gets "
+        ":violet[weight] **exactly 0**, and the open cells of its row share the whole **100 %**. "
+        "A row with every cell closed would be 0 divided by 0, so it is refused before anything is computed."
+    )
+    st.markdown(
+        "The model is **run again** with your mask in all its layers and heads, so that the numbers change "
+        "for two reasons: some cells are closed here, and the layers before could not read everything either."
+    )
+    st.header("What a causal mask changes", anchor=False)
+    st.markdown(_causal_in_words(chosen))
+    st.markdown(_first_layer(chosen))
+    st.header("Who uses which", anchor=False)
+    st.markdown(
+        "- **none**: BERT, and the *encoder* of 2017 (Vaswani et al.), which reads a finished text, look in "
+        "both directions.\n"
+        "- **causal**: GPT (Radford et al. 2018), and the *decoder* of 2017, write from left to right, so no "
+        "token may look ahead: when it is written, what follows does not exist yet.\n"
+        "- **padding**: sentences computed together are filled up to equal length; nobody looks at the "
+        "filling.\n"
+        "- **prefix**: a question that all may read, then an answer written from left to right "
+        "([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)).\n"
+        "- **window**: only neighbours, which makes long texts cheaper "
+        "([Beltagy et al. 2020](https://arxiv.org/abs/2004.05150))."
+    )
+    return st.container()
+
+
+def code() -> None:
+    """Show the functions that computed the picture."""
+    kind = "explicit" if st.session_state["mask"] == _BY_HAND else st.session_state["mask"]
+    the_code(
+        ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
+        ("attnviz.transformer.masks", "refuse_blind_rows"),
+        ("attnviz.app.learn.masks.compute", "weights"),
+        ("attnviz.transformer.attention", "attention_weights"),
+        ("attnviz.transformer.attention", "_forbid"),
+        ("attnviz.app.learn.masks.compute_reach", "reach"),
+        ("attnviz.app.learn.masks.compute_reach", "moved"),
+        *own_masks.code(),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    not_shown(
+        "- **Not how a GPT looks.** This BERT learned without a mask. Under a causal one it must do with "
+        "less than it was taught with; a GPT learned with the mask and arranges itself with it.\n"
+        "- **Not only this head.** The mask holds in every layer and head. In deep layers a token is already "
+        "a mixture of what it could read before (Abnar & Zuidema 2020): a closed cell stops the direct look, "
+        "but what was there may come round through a third token that both may use.\n"
+        "- **Not why the model decides.** A weight says what was read, not what it was good for "
+        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+        "- **That [CLS] and [SEP] mean much.** They often get most of the weight, as a place to rest (Clark "
+        "et al. 2019, Kobayashi et al. 2020). Close their columns and see where it goes.\n"
+        "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
+        "plus one, other weights would give the very same output (Brunner et al. 2020)."
+    )
+
+
+def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskChoice:
+    size = after = 0
+    drawn = ""
+    if kind == "padding":
+        size = _number("Padding tokens", "mask_size", count - 1)
+    elif kind == "prefix":
+        size = _number("Prefix tokens", "mask_size", count)
+    elif kind == "window":
+        with st.container(horizontal=True, width="content", gap="small"):
+            size = _number("Tokens before", "mask_size", count - 1)
+            after = _number("Tokens after", "mask_after", count - 1)
+    elif kind == _BY_HAND:
+        drawn = drawn_as_text.text_input(
+            "Drawn mask, as text",
+            key="cells",
+            bind="query-params",
+            help="One group of hexadecimal digits a row; a digit holds four cells, 8 the first and 1 the "
+            "fourth. It goes into the link.",
+        )
+    return _MaskChoice(kind, size, after, drawn)
+
+
+# Each short enough for one line: a second one would move the cells.
+_EXPLAINED = {
+    "none": "Every token may look at every token.",
+    "causal": "A token sees itself and what comes before.",
+    "padding": "As if the last tokens only filled up: nobody sees them.",
+    "prefix": "All see the prefix; then nobody looks ahead.",
+    "window": "A token sees itself and its neighbours.",
+    _BY_HAND: "Your own mask.",
+}
+
+
+def _number(label: str, key: str, most: int, default: int = 3) -> int:
+    if st.session_state.get(key, 0) > most:
+        st.session_state[key] = most
+    return int(
+        st.number_input(label, 0, most, min(default, most), key=key, bind="query-params", width=_NUMBER_WIDTH)
+    )
+
+
+def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
+    """The mask's cells; all open, with a word about it, where a drawn mask is none for this sentence."""
+    try:
+        return _cells_of(mask.kind, count, mask.size, mask.after, mask.drawn), mask
+    except InvalidTrace as error:
+        st.warning(
+            f"{markdown.plain(str(error))} So every cell is open now: draw it anew, or choose another mask.",
+            icon=":material/grid_off:",
+        )
+        return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
+
+
+def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidTrace:
+    try:
+        return chosen.weights(mask)
+    except InvalidTrace as error:
+        return error
+
+
+def _draw(drawn: str) -> None:
+    st.session_state["mask"], st.session_state["cells"] = _BY_HAND, drawn
+
+
+def _refuse(error: InvalidTrace, cells: Mask, groups: tuple[Group, ...]) -> None:
+    names = [markdown.code(name_of(int(row), groups)) for row in np.flatnonzero(~cells.any(axis=1))]
+    st.error(
+        f"**Not computed.** {markdown.plain(str(error))} Rows without an open cell: {', '.join(names)}.",
+        icon=":material/block:",
+    )
+
+
+def _long(chosen: Chosen, cells: Mask, masked: Floats, shows: Shows) -> None:
+    """A sentence with too many cells to draw on: the same numbers, to look at."""
+    st.info(
+        f"This sentence has {len(cells)} tokens. A mask can be drawn for up to {MOST_TOKENS}; "
+        "the other masks work at any length."
+    )
+    numbers = {
+        "without mask": chosen.unmasked,
+        "with mask": np.where(cells, masked, np.nan).astype(np.float32),
+        "change": masked - chosen.unmasked,
+    }[shows]
+    named = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
+    changes = shows == "change"
+    weights_picture(
+        "masked weights",
+        numbers[None],
+        named,
+        named,
+        query=chosen.query,
+        layer=chosen.layer + 1,
+        heads=[chosen.head + 1],
+        kind="diverging" if changes else "sequential",
+        unit="signed percent" if changes else "percent",
+        caption=f"{chosen.text[:_CAPTION]} · head {chosen.head_name} · {shows}",
+        filename="attnviz-mask",
+    )
+
+
+def _in_words(chosen: Chosen, kind: str, masked: Floats) -> str:
+    without = f"In head {chosen.head_name}, {chosen.name} looks at {chosen.looks(chosen.unmasked)}"
+    if kind == "none":
+        return f"{without}. Nothing is masked."
+    called = "your mask" if kind == _BY_HAND else f"the {kind} mask"
+    return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
+
+
+def _causal_in_words(chosen: Chosen) -> str:
+    return (
+        f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
+        f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
+    )
+
+
+def _first_layer(chosen: Chosen) -> str:
+    """The one layer where only the first reason counts, as a sum for a calculator."""
+    free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
+    row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]
+    key = int(seen.argmax())
+    left = float(row[: chosen.query + 1].sum())
+    return (
+        "In **layer 1** only the first reason counts, so it can be checked with a calculator. Under the "
+        f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
+        f"{markdown.code(name_of(key, chosen.groups))} {row[key]:.1f} %, and {left:.1f} % to all that it may "
+        f"still see, itself included. **{row[key]:.1f} % / {left:.1f} % = {seen[key]:.1f} %**: "
+        "the weight with the mask."
+    )
+
+
+@computed
+def _cells_of(kind: str, tokens: int, size: int, after: int, drawn: str) -> Mask:
+    from attnviz.app.learn.masks import compute
+
+    return compute.cells(kind, tokens, size, after, drawn)
+
+
+@computed
+def _weights(text: str, kind: str, size: int, after: int, drawn: str, head: int) -> Floats:
+    from attnviz.app.learn.masks import compute
+
+    mask = compute.cells(kind, len(loading.tokens(MODEL, text)), size, after, drawn)
+    return compute.weights(text, mask, head)
+
+
+def _written(cells: Mask) -> str:
+    from attnviz.app.learn.masks import compute
+
+    return compute.written(cells)

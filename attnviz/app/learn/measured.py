@@ -1,0 +1,79 @@
+"""How often a translator is right: measured of the weights that attnviz ships, on sentences new to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+from attnviz.app import markdown
+from attnviz.errors import ModelFilesDamaged
+from attnviz.models import catalogue
+from attnviz.trained.translator import lexicon, splits
+from attnviz.trained.translator.variants import WEIGHTS
+
+_FILE = WEIGHTS / "figures.json"
+_SPLITS = {
+    "pair": "two nouns that never met",
+    "description": "an adjective never said of that noun",
+    "triple": "subject, object and adjective never together",
+}
+
+
+def variant_of(model: str) -> str:
+    """How the command line calls a translator of the catalogue."""
+    origin = catalogue.entry(model).origin
+    assert isinstance(origin, catalogue.Trained)  # noqa: S101 - every translator was trained here
+    return origin.file.stem
+
+
+@cache
+def measured(model: str) -> Mapping[str, Any]:
+    """The figures of a translator of the catalogue, as `python -m attnviz measure` names them.
+
+    Raises:
+        ModelFilesDamaged: they are missing; the message names the command that makes them.
+    """
+    try:
+        runs = json.loads(_FILE.read_text("utf-8"))
+        (found,) = [run for run in runs if run["variant"] == variant_of(model) and run["shipped"]]
+    except (OSError, ValueError, KeyError) as error:
+        command = "python -m attnviz measure --write"
+        raise ModelFilesDamaged(
+            f"The figures in {_FILE} are missing or damaged. Make them again with: {command}"
+        ) from error
+    return dict(found)
+
+
+def how_often(model: str, words: Sequence[str]) -> str:
+    """What was measured of a translator, in Markdown; or why nothing can be told.
+
+    Args:
+        model: its name in the catalogue.
+        words: those of the English sentence that is shown.
+    """
+    try:
+        found = measured(model)
+    except ModelFilesDamaged as error:
+        return markdown.plain(str(error))
+    nouns = sorted({word for word in words if word in lexicon.NOUN})
+    apart = [pair for pair in combinations(nouns, 2) if splits.is_held_out("pair", pair)]
+    this_one = "".join(
+        f" This is such a sentence: *{one}* and *{other}* never stood in one that it learned from."
+        for one, other in apart
+    )
+    exact = [f"{exactly(found['exact'][split])} with {new}" for split, new in _SPLITS.items()]
+    return (
+        "Of sentences whose like was nowhere in its training, it translates without a single error: "
+        f"{', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one of *il* and "
+        f"*elle* in {exactly(found['pronoun'])}; a coin would in 50 %.{this_one}"
+    )
+
+
+def exactly(probability: float) -> str:
+    """With one decimal; never 0 % for what is not 0, nor 100 % for less than all."""
+    if 0 < probability < 0.0005:
+        return "<0.1 %"
+    return ">99.9 %" if 0.9995 <= probability < 1 else f"{100 * probability:.1f} %"

@@ -1,0 +1,50 @@
+"""Every position's vector as a row of colours, pointed at or walked through with the arrow keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attnviz.app.components.component import component
+from attnviz.trace import Floats
+
+_mount = component("encoding", "palette", "pens", "numbers")
+
+_DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
+
+
+def encoding(
+    name: str,
+    vectors: Floats,
+    labels: Sequence[str],
+    /,
+    *,
+    position: int = 0,
+    pair: int | None = None,
+    limit: float = 1,
+    alt: str,
+    filename: str,
+) -> None:
+    """Draws numbers from −limit to limit as colours.
+
+    Args:
+        name: Streamlit's key of this widget.
+        vectors: [position, d_model].
+        labels: what stands at the first positions.
+        position: whose row is outlined, from 0.
+        pair: whose two columns are outlined, from 0; None for none.
+        limit: the size of the numbers with the strongest colours.
+        alt: what one sees.
+        filename: of the saved files, without ending.
+    """
+    _mount(
+        key=name,
+        data={
+            "vectors": vectors.round(_DIGITS).tolist(),
+            "labels": list(labels),
+            "position": position,
+            "pair": pair,
+            "limit": limit,
+            "alt": alt,
+            "filename": f"attnviz-{filename}",
+        },
+    )

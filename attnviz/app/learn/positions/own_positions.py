@@ -1,0 +1,484 @@
+"""What the chosen model itself does about order: its own table, turns or biases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.app import markdown, warm_up
+from attnviz.app.components.curves import Axis, Dash, Line, curves
+from attnviz.app.controls import one_of
+from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
+from attnviz.app.learn.lesson import formula
+from attnviz.app.learn.positions.encoding import encoding
+from attnviz.app.learn.weights_picture import weights_picture
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Block, Floats, Trace, head_name
+from attnviz.widgets.tokens import shown_tokens
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.positions.compute import Likeness
+    from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns
+
+_SHOWN_PLACES = 64
+_SHOWN_NUMBERS = 64
+_DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+
+
+def draw(text: str) -> None:
+    """Draw the section: what a model of the visitor's choice does about order.
+
+    Args:
+        text: the sentence of the page.
+    """
+    told = (
+        "Which way does a model of your choice go? Its own numbers, read from its own memory: the table it "
+        "learned, the rates at which it turns, or what it adds to its scores."
+    )
+    with in_your_model(told) as entry:
+        if entry is None:
+            return
+        found = _positions(entry.name, _opened(entry))
+        if not found.ways:
+            _nothing(entry)
+        draw_kind: dict[str, Callable[[Entry, str, list[Any]], None]] = {
+            "table": _tables,
+            "turns": _turns,
+            "slopes": _slopes,
+            "biases": _biases,
+            "relative": _relative,
+        }
+        for kind in dict.fromkeys(way.kind for way in found.ways):
+            ways = [way for way in found.ways if way.kind == kind]
+            draw_kind[kind](entry, text, ways)
+
+
+def code() -> tuple[tuple[str, str], ...]:
+    """The functions that computed the section, while it is open: (module, name) of each."""
+    if not st.session_state.get("in_your_model"):
+        return ()
+    return (
+        ("attnviz.capture.positions", "positions_of"),
+        ("attnviz.app.learn.positions.compute", "likeness"),
+        ("attnviz.app.learn.positions.compute_own", "moved"),
+    )
+
+
+def _nothing(entry: Entry) -> None:
+    st.markdown(
+        f"**Nothing tells {_called(entry)} where a token stands.** It has no table, turns nothing and adds "
+        "nothing to its scores: its first layer makes the same query and key of a token at any place. What "
+        "it knows of order, it knows from its mask alone (Haviv et al. 2022)."
+    )
+
+
+# A table
+
+
+def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
+    table = _of_part(tables)
+    found = _likeness(entry.name, repr(entry.origin), tables.index(table))
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        _tell_table(entry, table, found)
+        if table.grid:
+            _chart_of_directions(table)
+        else:
+            _chart_of_likeness(found)
+    with drawn:
+        _chart_of_vectors(_labels(entry, text, table), table)
+
+
+def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
+    places, numbers = table.vectors.shape
+    st.subheader(
+        "A table that it learned" if table.learned else "The paper’s sines and cosines", anchor=False
+    )
+    origin = (
+        f"learned in training. There is no row {places + 1:,}: it reads no more tokens"
+        if table.learned
+        else "sines and cosines, which no training has changed"
+    )
+    st.markdown(
+        f"{_called(entry)} adds to each token's vector the vector of its place: **{places:,} places** with "
+        f"**{numbers:,} numbers** each, {origin}."
+    )
+    formula(r"x = \text{token} + \text{table}[pos]")
+    if table.unused:
+        st.markdown(
+            f"Its table has {table.unused} more rows in front, which no token ever gets; the first token has "
+            f"row {table.unused}, counted from 0."
+        )
+    lengths = (
+        f"The vector of the first place has the length **{found.lengths[0]:.2f}**, the others have "
+        f"**{found.lengths[1:].mean():.2f}** on average."
+    )
+    if table.grid:
+        rows, columns = table.grid
+        st.markdown(
+            f"A picture is cut into {rows} rows of {columns} patches, each with a place of its own. "
+            f"Whether patches of one row or of one column have places alike, it had to find out. {lengths}"
+        )
+        return
+    near, far = (min(apart, len(found.mean) - 1) for apart in (1, 10))
+    st.markdown(
+        "**Does it know distances?** The vectors of neighbouring places have a cosine of "
+        f"**{_number(found.mean[near], 2)}** on average, {far} apart **{_number(found.mean[far], 2)}** "
+        f"(from {_number(found.low[far], 2)} to {_number(found.high[far], 2)}). {lengths}"
+    )
+
+
+def _chart_of_likeness(found: Likeness) -> None:
+    distances = range(len(found.mean))
+    curves(
+        "own likeness",
+        [Line("mean", distances, found.mean, found.low, found.high, band=True, colour="text")],
+        title="How alike the vectors of two places are",
+        across=Axis("distance between two positions"),
+        up=Axis("cosine"),
+        at="{x} apart",
+        digits=3,
+        alt=f"The mean cosine is 1 at distance 0 and {found.mean[-1]:.2f} at distance {distances[-1]}.",
+        filename="own-positions",
+    )
+    st.caption(
+        f"All pairs of its {len(found.lengths) - 1:,} places after the first, by their distance: the mean, "
+        "and the band from the least to the most alike."
+    )
+
+
+def _chart_of_directions(table: Table) -> None:
+    from attnviz.app.learn.positions.compute_own import directions
+
+    found = directions(table)
+    curves(
+        "own directions",
+        [
+            Line("in the same row", range(len(found.across)), found.across, colour="text"),
+            Line("in the same column", range(len(found.down)), found.down, dash="dash", colour="text"),
+        ],
+        title="How alike the vectors of two patches are",
+        across=Axis("patches apart"),
+        up=Axis("mean cosine"),
+        at="{x} apart",
+        digits=3,
+        alt=f"The farthest patches of a row have a mean cosine of {found.across[-1]:.2f}, those of a column "
+        f"{found.down[-1]:.2f}.",
+        filename="own-patches",
+    )
+
+
+def _chart_of_vectors(labels: list[str], table: Table) -> None:
+    shown = table.vectors[:_SHOWN_PLACES, :_SHOWN_NUMBERS]
+    limit = float(np.abs(shown).max())
+    encoding(
+        "own vectors",
+        shown,
+        labels,
+        limit=limit,
+        alt=f"The vectors of the first {len(shown)} places as rows of {shown.shape[1]} colours, the "
+        f"strongest at ±{limit:.2g}.",
+        filename="own-table",
+    )
+    st.caption(
+        f"One row a place, one column a dimension: the first {len(shown)} of {len(table.vectors):,} places "
+        f"and the first {shown.shape[1]} of {table.vectors.shape[1]:,} numbers."
+    )
+
+
+def _labels(entry: Entry, text: str, table: Table) -> list[str]:
+    """What stands at the first places: the tokens of the sentence, or the patches of a picture."""
+    if table.grid:
+        patches = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(table.grid)]
+        return ["[CLS]"] * (len(table.vectors) - len(patches)) + patches
+    trace = read(entry, text)
+    names, _ = groups(trace.of_kind(table.part or trace.blocks[0].kind)[0], trace)
+    return [group.label for group in names]
+
+
+# Turns
+
+
+def _turns(entry: Entry, text: str, ways: list[Turns]) -> None:
+    trace = read(entry, text)
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("It turns queries and keys", anchor=False)
+        for turns in ways:
+            st.markdown(_rates_in_words(entry, turns, ways))
+        _chart_of_rates(ways)
+    with drawn:
+        _score_by_distance(entry, trace, ways)
+
+
+def _rates_in_words(entry: Entry, turns: Turns, ways: list[Turns]) -> str:
+    turned = 2 * len(turns.frequencies)
+    whole = "all" if turned == turns.d_head else f"{turned} of the"
+    where = "" if len(ways) == 1 else f" in {layers(turns.layers)}"
+    fastest, slowest = (2 * np.pi / rate for rate in (turns.frequencies.max(), turns.frequencies.min()))
+    base = f", to the base **{turns.theta:,.0f}**" if turns.theta else ""
+    said = (
+        f"{_called(entry)} turns {whole} {turns.d_head} numbers of each :blue[query] and :red[key]{where}, "
+        f"two by two, at its own {len(turns.frequencies)} rates{base}: one whole turn takes from "
+        f"**{fastest:,.1f}** to **{slowest:,.0f}** places."
+    )
+    if turns.rule != "default":
+        said += f" The rates were changed for longer texts, by the rule {markdown.code(turns.rule)}."
+    if turns.factor != 1:
+        said += f" What is turned is also multiplied by **{turns.factor:.4g}**."
+    return said
+
+
+def _chart_of_rates(ways: list[Turns]) -> None:
+    curves(
+        "own rates",
+        [
+            Line(
+                layers(turns.layers) if len(ways) > 1 else "one turn",
+                range(1, len(turns.frequencies) + 1),
+                2 * np.pi / turns.frequencies,
+                dash=dash,
+                marker="circle",
+                colour="query",
+            )
+            for turns, dash in zip(ways, _DASHES, strict=False)
+        ],
+        title="How many places one whole turn takes",
+        across=Axis("pair"),
+        up=Axis("places for one turn", log=10),
+        at="pair {x}",
+        digits=1,
+        alt=f"The first pair turns once in {2 * np.pi / ways[0].frequencies[0]:,.1f} places, the last in "
+        f"{2 * np.pi / ways[0].frequencies[-1]:,.0f}.",
+        filename="own-rates",
+    )
+    st.caption("Read from the model's own frequencies. The pairs that turn slowly tell far places apart.")
+
+
+def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
+    from attnviz.app.learn.positions.compute_own import REACH, moved
+
+    turning = sorted(layer for turns in ways for layer in turns.layers)
+    kind = ways[0].part or trace.blocks[0].kind
+    block, head = choose_head([block for block in trace.of_kind(kind) if block.layer in turning])
+    query, key = choose_pair(block, trace)
+    turns = next(turns for turns in ways if block.layer in turns.layers)
+    found = moved(block, turns, head, query, key, min(REACH, entry.token_limit - 1))
+    names, _ = groups(block, trace)
+    score = float(block.scores[head, query, key])
+    curves(
+        "own score",
+        [Line("score", found.distances, found.scores, colour="query")],
+        title="The score by distance",
+        across=Axis("key's place − query's place"),
+        up=Axis("score"),
+        at="key {x} on",
+        digits=3,
+        marked=key - query,
+        alt=f"The score of the two, were the key to stand elsewhere; {score:.3f} where it stands.",
+        filename="own-score",
+    )
+    closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
+    st.markdown(
+        f"**Check it.** In head {head_name(block.layer, head)}, {markdown.code(name_of(query, names))} "
+        f"scores {markdown.code(name_of(key, names))} with **{_number(score, 3)}**, {_apart(key - query)}."
+        f"{closed} The curve takes the model's own two vectors and turns the key on, by the model's own "
+        "rates: the score at every other distance, the words being the same."
+    )
+    _angle(turns, query, markdown.code(name_of(query, names)))
+
+
+def _angle(turns: Turns, place: int, word: str) -> None:
+    """Draw the choice of a pair, and by how much it is turned where a word stands."""
+    pairs = len(turns.frequencies)
+    if st.session_state.get("own_pair", 1) > pairs:
+        st.session_state["own_pair"] = pairs
+    pair = int(st.number_input("Pair of this model", 1, pairs, 1, key="own_pair", bind="query-params")) - 1
+    first, second = (int(number) + 1 for number in turns.pairs[pair])
+    [angles] = turns.angles(np.array([place]))
+    rate = f"{turns.frequencies[pair]:.4g}"
+    st.markdown(
+        f"Pair {pair + 1}, numbers {first} and {second} of {turns.d_head}, turns by "
+        f"**{rate}** {'radian' if rate == '1' else 'radians'} a place: at position {place}, where {word} "
+        f"stands, by {place} · {rate} = **{angles[pair]:.4g}**."
+    )
+
+
+# What is added to the scores
+
+
+def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
+    [way] = ways
+    trace = read(entry, text)
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("It takes off for each token in between", anchor=False)
+        block, head = choose_head(trace.blocks)
+        slope = float(way.slopes[head])
+        st.markdown(
+            f"{_called(entry)} lowers each score by the distance times the slope of its head (ALiBi, Press "
+            f"et al. 2022). Head {head + 1} has the slope **{slope:.4g}**: a key 10 tokens back loses "
+            f"{slope:.4g} · 10 = **{slope * 10:.4g}**, in the softmax a factor {np.exp(-10 * slope):.3g}."
+        )
+        st.markdown(f"**All slopes:** {', '.join(f'{value:.4g}' for value in way.slopes)}.")
+        back = np.arange(min(_SHOWN_PLACES, entry.token_limit))
+        _chart_of_biases(back, -way.slopes[:, None] * back, head, "distance back from the query to the key")
+    with drawn:
+        _added(trace, block, head)
+        st.caption(
+            "The model writes slope · place of the key. Within a row that differs from −slope · distance by "
+            "one and the same number, which the softmax takes out again."
+        )
+
+
+def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
+    way = _of_part(ways)
+    trace = read(entry, text)
+    blocks = trace.of_kind(way.part or trace.blocks[0].kind)
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("It adds a number for each distance", anchor=False)
+        block, head = choose_head([block for block in blocks if block.layer in way.layers])
+        line = way.biases[head]
+        least, most = (int(way.distances[place]) for place in (line.argmin(), line.argmax()))
+        st.markdown(
+            f"{_called(entry)} learned for each head and each distance a number that is added to the score "
+            "(Raffel et al. 2020). Far distances share one number. "
+            f"Head {head + 1} adds most for a key {_apart(most)}: **{_number(line.max(), 2)}**; least "
+            f"{_apart(least)}: **{_number(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
+        )
+        _chart_of_biases(way.distances, way.biases, head, "key's place − query's place")
+    with drawn:
+        _added(trace, block, head)
+
+
+def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
+    from attnviz.app.learn.positions.compute_own import from_here
+
+    [way] = ways
+    found = from_here(way)
+    trace = read(entry, text)
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("A vector for each distance", anchor=False)
+        st.markdown(
+            f"{_called(entry)} has no vectors of places here, but one of {way.vectors.shape[1]:,} numbers "
+            "for each **distance**. Queries are compared with it, and keys too, and both are added to the "
+            "score (DeBERTa, He et al. 2021): what a distance does depends on the words."
+        )
+        curves(
+            "own distances",
+            [Line("cosine", found.distances, found.cosines, colour="text")],
+            title="How alike each distance's vector is to that of distance 0",
+            across=Axis("key's place − query's place"),
+            up=Axis("cosine"),
+            at="{x} on",
+            digits=3,
+            alt="The cosine is 1 at distance 0 and "
+            f"{found.cosines[found.distances == 1][0]:.2f} one token on.",
+            filename="own-distances",
+        )
+    with drawn:
+        block, head = choose_head(trace.blocks)
+        _added(trace, block, head)
+
+
+def _chart_of_biases(distances: Any, biases: Floats, head: int, across: str) -> None:
+    others = [
+        Line(f"head {number + 1}", distances, line, colour="text", faint=True)
+        for number, line in enumerate(biases)
+        if number != head
+    ]
+    curves(
+        "own biases",
+        [Line(f"head {head + 1}", distances, biases[head], colour="text"), *others],
+        title="What is added to the score",
+        across=Axis(across),
+        up=Axis("added to the score", zero=True),
+        at="{x} on" if distances[0] < 0 else "{x} back",
+        digits=3,
+        faint="other heads",
+        alt=f"Head {head + 1} adds from {biases[head].min():.3g} to {biases[head].max():.3g}.",
+        filename="own-biases",
+    )
+
+
+def _added(trace: Trace, block: Block, head: int) -> None:
+    """Draw what the model adds to the scores of one head, for the tokens of the sentence."""
+    if block.bias is None:
+        st.info("This layer adds nothing to its scores.")
+        return
+    queries, keys = groups(block, trace)
+    rows, columns = min(len(queries), _SHOWN_PLACES), min(len(keys), _SHOWN_PLACES)
+    heading = f"Added to the scores of head {head_name(block.layer, head)}"
+    st.subheader(heading, anchor=False)
+    added = np.where(block.mask, block.bias[head], np.nan)[None, :rows, :columns]
+    weights_picture(
+        "own matrix",
+        added.astype(np.float32),
+        shown_tokens(queries)[:rows],
+        shown_tokens(keys)[:columns],
+        layer=block.layer + 1,
+        heads=[head + 1],
+        heading=heading,
+        kind="diverging",
+        unit="score",
+        note="As the model added it when it read the sentence. Hatched: its mask closes the cell.",
+        caption=heading,
+        filename="attnviz-own-bias",
+    )
+
+
+# Words
+
+
+def _of_part(ways: list[Any]) -> Any:
+    """One of them; the visitor's choice where encoder and decoder have one each."""
+    parts = {str(way.part).capitalize(): way for way in ways}
+    if len(parts) == 1:
+        return ways[0]
+    return parts[one_of("Part of the model", list(parts), next(iter(parts)), "own_part")]
+
+
+def _called(entry: Entry) -> str:
+    return f"**{markdown.plain(entry.title)}**"
+
+
+def _apart(distance: int) -> str:
+    if distance == 0:
+        return "at its own place"
+    return f"{abs(distance)} {'ahead' if distance > 0 else 'back'}"
+
+
+def _number(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}".replace("-", "−")
+
+
+# What is kept between two clicks
+
+
+def _opened(entry: Entry) -> str:
+    """The model, loaded if need be; what it was loaded from, so that a changed folder is read anew."""
+    with st.spinner("Opening the model …"):
+        warm_up.model(entry.name)
+    return repr(entry.origin)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _positions(name: str, origin: str) -> Positions:  # noqa: ARG001 - a part of the key
+    from attnviz.app.learn.positions.compute_own import positions
+
+    return positions(name)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _likeness(name: str, origin: str, number: int) -> Likeness:
+    """How alike the places of a model's table of this number are."""
+    from attnviz.app.learn.positions.compute_own import alike
+
+    tables = [way for way in _positions(name, origin).ways if way.kind == "table"]
+    return alike(tables[number], _SHOWN_PLACES)

@@ -1,0 +1,503 @@
+"""Four ways to tell attention where each token stands, on one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group, Shown
+from attnviz.app import markdown
+from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
+from attnviz.app.controls import one_of
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.lesson import formula
+from attnviz.app.learn.positions.encoding import encoding
+from attnviz.app.learn.sentence import choose_head, choose_word, word_option
+from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.capture import loading
+from attnviz.trace import Floats, head_name
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.positions.compute import Alibi, Curve, Likeness, Rotary, Waves
+
+PARAMETERS = ("encoding", "pair", "layer", "head", "key", "turning_pair", "slopes", "slope")
+
+_KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
+_CODE = {
+    "Sinusoidal": (("attnviz.transformer.positions", "sinusoidal"),),
+    "Learned": (("attnviz.transformer.positions", "LearnedPositions"),),
+    "Rotary": (
+        ("attnviz.transformer.rotary", "rotary_frequencies"),
+        ("attnviz.transformer.rotary", "rotate"),
+    ),
+    "ALiBi": (("attnviz.transformer.alibi", "alibi_slopes"), ("attnviz.transformer.alibi", "alibi_bias")),
+}
+_HEADS = ("8", "12", "16")
+_SHOWN_TOKENS = 64
+_SIDE_BY_SIDE = """
+| kind | acts on | tells | used in |
+|---|---|---|---|
+| **Sinusoidal** | the input | the place | Vaswani et al. 2017 |
+| **Learned** | the input | the place | BERT, GPT-2 |
+| **Rotary** | :blue[q], :red[k] | the distance | LLaMA |
+| **ALiBi** | the scores | the distance | BLOOM |
+
+:small[GPT-2: Radford et al. 2019. LLaMA: Touvron et al. 2023. BLOOM: Le Scao et al. 2022.]
+"""
+
+
+def draw(text: str, word: int) -> None:
+    """Draw the choice of a kind of positions, and what it is.
+
+    Args:
+        text: the sentence.
+        word: the token that is followed, from 0.
+    """
+    st.header("Four ways to tell it where each token stands", anchor=False)
+    groups = Shown(loading.tokens(MODEL, text), text).groups
+    kind = one_of("Kind of positions", _KINDS, _KINDS[0], "encoding")
+    {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
+        text, word, groups
+    )
+    st.subheader("Side by side", anchor=False)
+    st.markdown(_SIDE_BY_SIDE)
+
+
+def code() -> tuple[tuple[str, str], ...]:
+    """The functions that computed the chosen kind: (module, name) of each."""
+    return _CODE[st.session_state["encoding"]]
+
+
+def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    found = _waves(len(groups))
+    positions, d_model = found.encoding.shape
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("A clock with many hands", anchor=False)
+        st.markdown(
+            "The paper of 2017 (Vaswani et al.) adds to each word's vector one of sines and cosines, its "
+            "positional encoding $PE$. Each pair of numbers is the "
+            "hand of a clock: the first turns fastest, the last hardly at all."
+        )
+        formula(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
+        formula(r"PE(pos, 2i{+}1) = \cos \frac{pos}{10000^{2i/d}}")
+        pair = (
+            int(st.number_input("Pair of dimensions", 1, d_model // 2, 5, key="pair", bind="query-params"))
+            - 1
+        )
+        rate = float(found.rates[pair])
+        sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
+        turn = 2 * np.pi / rate
+        st.markdown(
+            f"**Check it.** {_name(word, groups)} stands at position {word}, counted from 0 as in the paper, "
+            f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
+            f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
+            f"**{_number(sine, 3)}**, cosine **{_number(cosine, 3)}**. One whole "
+            f"turn takes {turn:,.1f} positions."
+        )
+        here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
+        st.markdown(
+            f"**It knows distances.** The dot product of two positions' vectors is **{here:.1f}** at "
+            f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand. For $k$ positions "
+            f"more, pair {pair + 1} turns by $k \\cdot {rate:.4f}$ radians, "
+            "whatever the position: one fixed rotation."
+        )
+        _chart_of_encoding(found, groups, word, pair)
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.products,
+            "PE · PE: which places are alike",
+            "The dot product of the vectors of two positions; the words play no part.",
+        )
+        _chart_of_waves(found, _curve(pair, positions), pair, word)
+
+
+def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
+    encoding(
+        "encoding picture",
+        found.encoding,
+        [group.label for group in groups],
+        position=word,
+        pair=pair,
+        alt=f"The sinusoidal vectors of {len(found.encoding)} positions as rows of {found.encoding.shape[1]} "
+        "colours: quick stripes on the left, hardly any change on the right.",
+        filename="sinusoidal",
+    )
+    st.caption(
+        f"One row a position, one column a dimension. Outlined: the row of {_name(word, groups)} and the "
+        f"columns of pair {pair + 1}."
+    )
+
+
+def _chart_of_waves(found: Waves, line: Curve, pair: int, word: int) -> None:
+    places = np.flatnonzero(line.position % 1 == 0).tolist()
+    curves(
+        "wave picture",
+        [
+            Line("sine", line.position, line.sine, marker="circle", points=places, colour="text"),
+            Line(
+                "cosine",
+                line.position,
+                line.cosine,
+                dash="dash",
+                marker="cross",
+                points=places,
+                colour="muted",
+            ),
+        ],
+        title=f"Pair {pair + 1} along the positions",
+        across=Axis("position"),
+        up=Axis(f"pair {pair + 1}"),
+        at="position {x}",
+        digits=3,
+        marked=word,
+        height=150,
+        alt=f"Sine and cosine of pair {pair + 1}, one turn in "
+        f"{2 * np.pi / float(found.rates[pair]):,.1f} positions.",
+        filename="waves",
+    )
+    curves(
+        "distance picture",
+        [Line("PE · PE", range(len(found.by_distance)), found.by_distance, colour="text")],
+        title="PE · PE by distance",
+        across=Axis("distance between two positions"),
+        up=Axis("PE · PE"),
+        at="{x} apart",
+        height=150,
+        alt=f"PE · PE falls from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
+        "distance 10.",
+        filename="waves-by-distance",
+    )
+
+
+def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    found = _table(len(groups))
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("A table, learned like everything else", anchor=False)
+        limit = len(found.lengths)
+        st.markdown(
+            f"BERT has no formula. It has a table with one vector for each of {limit} places, found by "
+            "training like all its other numbers (Devlin et al. 2019). These are the very vectors that the "
+            "shuffle above leaves out."
+        )
+        formula(r"x = \text{word} + \text{segment} + \text{table}[pos]")
+        other = word + 1 if word + 1 < len(groups) else word - 1
+        peak = int(found.mean[2:10].argmax()) + 2
+        st.markdown(
+            "**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
+            f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
+            f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked "
+            f"for. Those of {_name(word, groups)} and {_name(other, groups)} have "
+            f"**{_number(found.cosines[word, other], 2)}**. Unlike the sine's, the "
+            "cosines depend on the place too: see the width of the band."
+        )
+        st.markdown(
+            f"**It ends.** There is no row {limit + 1}, so this model reads {limit} tokens and no more. "
+            f"The first row, where [CLS] always stands, is a mark of its own: its length is "
+            f"**{found.lengths[0]:.2f}**, the others' **{found.lengths[1:].mean():.2f}** on average."
+        )
+        mean = Line(
+            "mean", range(len(found.mean)), found.mean, found.low, found.high, band=True, colour="text"
+        )
+        curves(
+            "table picture",
+            [mean],
+            title="How alike the vectors of two places are",
+            across=Axis("distance between two positions"),
+            up=Axis("cosine"),
+            at="{x} apart",
+            digits=3,
+            alt=f"The mean cosine falls from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
+            "distance 10; single pairs of places ten apart have between "
+            f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
+            filename="learned-positions",
+        )
+        st.caption(
+            f"All pairs of BERT's {limit - 1} places after the first, by their distance: the mean, and the "
+            "band from the least to the most alike."
+        )
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.cosines,
+            "Cosine between the places",
+            "The cosine between BERT's vectors of two places; the words play no part.",
+        )
+
+
+def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("Turn the query and the key", anchor=False)
+        st.markdown(
+            "Nothing is added to the words. Instead each pair of numbers in a :blue[query] and a :red[key] "
+            "is turned by an angle that grows with its place, by the rule of the sinusoidal clock's hands "
+            "(Su et al. 2021). $R_m$ is the turn of place $m$. :green[Values] stay as they are."
+        )
+        formula(
+            r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
+            r"\textcolor{blue}{q} \cdot (R_{n-m}\, \textcolor{red}{k})"
+        )
+        layer, head = choose_head()
+        key = choose_word("key", "Token that is looked at (key)", text, default="dog")
+        found = _rotated(text, layer, head, word, key)
+        pairs = len(found.frequencies)
+        pair = int(st.number_input("Pair to turn", 1, pairs, 4, key="turning_pair", bind="query-params")) - 1
+        _tell_rotary(found, word, key, pair, groups)
+        _chart_of_turning(found, groups, word, pair)
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.scores,
+            f"Scores of head {head_name(layer, head)}, turned",
+            "q · k / √d after both were turned by their places. The vectors are BERT's, read without its "
+            "positions: it was not trained for rotation, so these are not a trained model's scores.",
+            key=key,
+            layer=layer,
+            head=head,
+        )
+        _chart_of_distance(found, word, key)
+
+
+def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
+    from attnviz.app.learn.positions.compute import STARTS
+
+    looks: tuple[tuple[Dash | None, Marker | None], ...] = (("solid", None), (None, "cross"), (None, "ring"))
+    curves(
+        "rotary picture",
+        [
+            Line(f"query at {start}", found.distances, scores, dash=dash, marker=marker, colour="query")
+            for start, scores, (dash, marker) in zip(STARTS, found.moved, looks, strict=True)
+        ],
+        title="The score by distance",
+        across=Axis("key's place − query's place"),
+        up=Axis("score"),
+        at="key {x} on",
+        digits=3,
+        marked=key - word,
+        alt="The score by distance, with the query at three places: one curve, the three differ by at "
+        f"most {_spread(found):.6f}.",
+        filename="rotary",
+    )
+    st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
+
+
+def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
+    shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
+    across, up = found.turned[:shown, 2 * pair : 2 * pair + 2].T
+    names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
+    circle, radius = np.linspace(0, 2 * np.pi, 181), float(np.hypot(across[0], up[0]))
+    curves(
+        "turning picture",
+        [
+            Line("", radius * np.cos(circle), radius * np.sin(circle), colour="muted"),
+            Line(
+                "at another place",
+                across,
+                up,
+                dash=None,
+                marker="circle",
+                colour="query",
+                names=names,
+                printed=[str(place) for place in range(shown)],
+            ),
+            Line(
+                "where it stands",
+                [0, across[word]],
+                [0, up[word]],
+                marker="diamond",
+                colour="text",
+                points=[1],
+                names=["", names[word]],
+            ),
+        ],
+        title=f"Pair {pair + 1} of the query, turned",
+        across=Axis("first number of the pair"),
+        up=Axis("second number"),
+        digits=3,
+        plane=True,
+        alt=f"Pair {pair + 1} of the query as points on a circle, turned by "
+        f"{found.frequencies[pair]:.4f} radians from each place to the next.",
+        filename="rotary-pair",
+    )
+    st.caption(f"Pair {pair + 1} of the query, were it to stand at each place of the sentence.")
+
+
+def _spread(found: Rotary) -> float:
+    return float(np.ptp(found.moved, axis=0).max())
+
+
+def _tell_rotary(found: Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
+    query_name, key_name = _name(word, groups), _name(key, groups)
+    turn = float(found.frequencies[pair])
+    st.markdown(
+        f"**Only the distance counts.** {query_name} at position {word} scores {key_name} at position {key} "
+        f"with **{_number(found.scores[word, key], 3)}** (**{_number(found.plain[word, key], 3)}** before "
+        "turning). Put the query at position 100 or 1000 instead, and the key "
+        f"as far from it as before: the score stays, to within {_spread(found):.6f}."
+    )
+    before, after = found.query[2 * pair : 2 * pair + 2], found.turned[word, 2 * pair : 2 * pair + 2]
+    st.markdown(
+        f"**Check it.** Pair {pair + 1} turns by $10000^{{-{2 * pair}/{2 * len(found.frequencies)}}} = "
+        f"{turn:.4f}$ radians a step, so by {word * turn:.4f} at position {word}. It takes the query's "
+        f"({_number(before[0], 3)}, {_number(before[1], 3)}) to "
+        f"(**{_number(after[0], 3)}**, **{_number(after[1], 3)}**); the length "
+        f"stays **{np.hypot(*after):.3f}**."
+    )
+
+
+def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
+    told, drawn = st.columns(2, gap="large")
+    with told:
+        st.subheader("Far away counts less", anchor=False)
+        st.markdown(
+            "No vectors and no turning: each score is lowered by the distance, in each head at its own rate, "
+            "the slope $m_h$ of head $h$ of $H$ (Press et al. 2022). Made for decoders, where nobody looks "
+            "ahead: the key $j$ never comes after the query $i$. There is no table to run out of, so texts "
+            "may be longer than those in training; that is what it was made for."
+        )
+        formula(
+            r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "
+            r"\quad m_h = 2^{-8h/H}"
+        )
+        st.markdown("Number of heads, $H$")
+        heads = int(one_of("Number of heads", _HEADS, _HEADS[0], "slopes"))
+        if st.session_state.get("slope", 1) > heads:
+            st.session_state["slope"] = heads
+        head = int(st.number_input("Head, $h$", 1, heads, 1, key="slope", bind="query-params")) - 1
+        found = _biases(min(len(groups), _SHOWN_TOKENS), heads)
+        slope = float(found.slopes[head])
+        back = min(word, 5)
+        st.markdown(
+            f"**Check it.** Head {head + 1} of {heads} has the slope **{slope:.4g}**. From "
+            f"{_name(word, groups)} to {_name(word - back, groups)}, {back} back, the score is lowered by "
+            f"{slope:.4g} · {back} = **{slope * back:.4g}**: in the softmax a factor "
+            f"$e^{{-{slope * back:.4g}}} = {np.exp(-slope * back):.3f}$."
+        )
+        st.markdown(f"**All slopes:** {', '.join(f'{value:.4g}' for value in found.slopes)}.")
+        if heads & (heads - 1):
+            st.markdown(
+                f"{heads} is no power of two, so by the authors' rule the first heads take the slopes of "
+                f"{2 ** (heads.bit_length() - 1)} heads, and the rest every second slope of twice as many."
+            )
+        back_from_query = range(found.by_distance.shape[1])
+        others = [
+            Line(f"head {number + 1}", back_from_query, line, colour="text", faint=True)
+            for number, line in enumerate(found.by_distance)
+            if number != head
+        ]
+        curves(
+            "bias picture",
+            [Line(f"head {head + 1}", back_from_query, found.by_distance[head], colour="text"), *others],
+            title="What is added to the score",
+            across=Axis("distance back from the query to the key"),
+            up=Axis("added to the score", zero=True),
+            at="{x} back",
+            digits=3,
+            faint="other heads",
+            alt=f"{heads} straight lines that fall from 0; the steepest slope is "
+            f"{found.slopes.max():.4g}, the flattest {found.slopes.min():.4g}.",
+            filename="alibi",
+        )
+    with drawn:
+        _matrix(
+            text,
+            word,
+            found.bias[head],
+            f"Bias of head {head + 1} of {heads}",
+            "What is added to each score; the words play no part. Hatched: the key comes later.",
+        )
+
+
+def _matrix(
+    text: str,
+    word: int,
+    numbers: Floats,
+    heading: str,
+    note: str,
+    *,
+    key: int | None = None,
+    layer: int = 0,
+    head: int = 0,
+) -> None:
+    """Numbers between the sentence's tokens, in the same place for every kind."""
+    st.subheader(heading, anchor=False)
+    tokens = shown_tokens(loading.tokens(MODEL, text), text)
+    shown = min(len(tokens), _SHOWN_TOKENS)
+    if shown < len(tokens):
+        note += f" The first {shown} of {len(tokens)} tokens are shown."
+
+    def pick(query: int | None, picked: int | None) -> None:
+        if query is not None:
+            st.session_state["query"] = word_option(text, query)
+        if key is not None and picked is not None:
+            st.session_state["key"] = word_option(text, picked)
+
+    weights_picture(
+        "positions matrix",
+        numbers[None, :shown, :shown],
+        tokens[:shown],
+        tokens[:shown],
+        query=word if word < shown else None,
+        key=key if key is not None and max(word, key) < shown else None,
+        layer=layer + 1,
+        heads=[head + 1],
+        heading=heading,
+        kind="diverging",
+        unit="score",
+        note=note,
+        caption=heading,
+        filename="attnviz-positions",
+        on_pick=pick,
+    )
+
+
+def _name(place: int, groups: tuple[Group, ...]) -> str:
+    return markdown.code(name_of(place, groups))
+
+
+def _number(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}".replace("-", "−")
+
+
+@computed
+def _waves(tokens: int) -> Waves:
+    from attnviz.app.learn.positions.compute import waves
+
+    return waves(tokens)
+
+
+@computed
+def _curve(pair: int, positions: int) -> Curve:
+    from attnviz.app.learn.positions.compute import curve
+
+    return curve(pair, positions)
+
+
+@computed
+def _table(tokens: int) -> Likeness:
+    from attnviz.app.learn.positions.compute import table
+
+    return table(tokens)
+
+
+@computed
+def _rotated(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
+    from attnviz.app.learn.positions.compute import rotary
+
+    return rotary(text, layer, head, query, key)
+
+
+@computed
+def _biases(tokens: int, heads: int) -> Alibi:
+    from attnviz.app.learn.positions.compute import alibi
+
+    return alibi(tokens, heads)

@@ -1,0 +1,291 @@
+"""How does attention know the order? By itself it does not, and a shuffle shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.picture import diverging
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group, Shown
+from attnviz.app import markdown
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.positions import own_positions, position_kinds
+from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
+from attnviz.app.learn.sentence import choose_word, sentence, word_option
+from attnviz.capture import loading
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.positions.compute import Comparison, SetExperiment
+
+PARAMETERS = ("text", "query", "order")
+
+_ROUNDING = 1e-4  # what is not rounding differs by a thousand times as much
+_MOST_ORDERS = 999
+_SHOWN_TOKENS = 32
+_SHOWN_NUMBERS = 24
+_SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the mean of all words"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        text: the sentence.
+        word: the place of the token that is followed, from 0.
+    """
+
+    text: str
+    word: int
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The tokens, with what they are called."""
+        return Shown(loading.tokens(MODEL, self.text), self.text).groups
+
+    @property
+    def name(self) -> str:
+        """What the followed token is called, in Markdown."""
+        return markdown.code(name_of(self.word, self.groups))
+
+
+@dataclass(frozen=True)
+class Read:
+    """The sentence, read in its own order and in another.
+
+    Attributes:
+        chosen: what was read.
+        order: the number of the other order; 0 is the original.
+        found: what became of every token.
+    """
+
+    chosen: Chosen
+    order: int
+    found: SetExperiment
+
+    @property
+    def row(self) -> int:
+        """Where the followed token stands now, from 0."""
+        return self.found.order.index(self.chosen.word)
+
+
+def choose() -> Chosen:
+    """Draw the sentence and the word to follow."""
+    sentence_column, word_column = st.columns([3, 1])
+    with sentence_column:
+        text = sentence()
+    with word_column:
+        word = choose_word("query", "Token to follow", text)
+    return Chosen(text, word)
+
+
+def question(chosen: Chosen) -> None:
+    """Ask what becomes of the followed word."""
+    found = _experiment(chosen.text, 1)
+    row = found.order.index(chosen.word)
+    same = bool(found.without.differences[row] < _ROUNDING)
+    guess(
+        "Shuffle the words, and leave out the vectors that tell BERT where each token stands, its "
+        f"**positions**: what will the output of {chosen.name} (its vector after the last layer) be?",
+        [_OTHER, _SAME, _MEAN],
+        right=_SAME if same else _OTHER,
+        because=f"Without positions, its {found.without.after.shape[1]} numbers before and after the shuffle "
+        f"differ by at most **{written(found.without.differences[row])}**, which is rounding. "
+        f"With positions, by up to **{written(found.with_positions.differences[row])}**.",
+        key="guess_positions",
+    )
+
+
+def picture(chosen: Chosen) -> Read:
+    """Draw the shuffle, and what becomes of every token's output."""
+    st.header("The same words in another order", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        order = st.number_input(
+            "Order (0 is the original one)", 0, _MOST_ORDERS, 1, key="order", bind="query-params", width=220
+        )
+        st.button("Shuffle", icon=":material/shuffle:", on_click=_shuffle)
+        st.button("Original order", on_click=_original)
+    read = Read(chosen, order, _experiment(chosen.text, order))
+    tokens, note = _shown(read)
+    shuffle(
+        "shuffle",
+        tokens=tokens,
+        columns=("Output without positions", "Output with positions"),
+        chosen=chosen.word + 1,
+        note=note,
+        on_pick=lambda number: _follow(chosen.text, number),
+    )
+    st.markdown(in_words(read))
+    return read
+
+
+def in_words(read: Read) -> str:
+    """The picture's sentence, in Markdown."""
+    bare, placed = read.found.without, read.found.with_positions
+    name, row = read.chosen.name, read.row
+    cosine = f"{placed.cosines[row]:.2f}".replace("-", "−")
+    moved = (
+        f"token {read.chosen.word + 1}, now token {row + 1}" if row != read.chosen.word else "stays in place"
+    )
+    if read.order == 0:
+        return f"This is the original order: {name} comes out the same on both sides. Now shuffle."
+    if len(read.chosen.groups) < 4:
+        return "One token alone cannot be shuffled. Write a longer sentence."
+    return (
+        f"Without positions, {name} ({moved}) comes out **the same**: its {bare.after.shape[1]} numbers "
+        f"differ by at most **{written(bare.differences[row])}** (cosine {bare.cosines[row]:.6f}). With "
+        "positions, they differ by up to "
+        f"**{written(placed.differences[row])}** (cosine **{cosine}**)."
+    )
+
+
+def text(read: Read) -> None:
+    """Say why, beside the picture."""
+    st.header("Attention sees a set, not a sequence", anchor=False)
+    st.markdown(
+        "A token's output is a sum over all tokens, weight times value. **A sum does not ask in which order "
+        "its terms are added**, and each weight comes from two vectors, not from two places. The rest of a "
+        "layer (adding, layer norm, feed-forward) treats every token alone. So if "
+        "$F$ is attention and $P$ puts the rows in another order:"
+    )
+    formula(
+        r"F(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
+        r" = P F(\textcolor{blue}{Q}, \textcolor{red}{K}, \textcolor{green}{V})"
+    )
+    bare, placed = read.found.without, read.found.with_positions
+    st.markdown(
+        "The real BERT reads both orders here, as it is and without positions: one term less in its input, "
+        "$\\operatorname{LayerNorm}(\\text{word} + \\text{segment} + \\text{position})$. All its layers stay "
+        "as they are. (The segment, first or second text, is the same for all tokens here; [CLS] and [SEP] "
+        "keep their places at the ends.) Over **all tokens**, the outputs in the two orders differ\n\n"
+        f"- without positions by at most **{written(bare.differences.max())}**,\n"
+        f"- with positions by up to **{written(placed.differences.max())}**."
+    )
+    if twins := read.found.twins:
+        groups = read.chosen.groups
+        st.markdown(
+            f"Without positions, even the two {markdown.code(groups[twins.first].label)} of this sentence "
+            f"(tokens {twins.first + 1} and {twins.second + 1}) are one and the same to the model: the "
+            f"largest difference between their outputs is **{written(twins.without)}**. With positions, it "
+            f"is **{written(twins.with_positions)}**."
+        )
+    st.markdown(
+        "To such a model, *the dog bit the man* and *the man bit the dog* are one sentence. Something must "
+        "tell each token where it stands: four ways follow below, and BERT's own is the second."
+    )
+    st.markdown(
+        ":small[**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and rounds "
+        "after every addition. In another order the same terms are rounded otherwise.]"
+    )
+
+
+def code() -> None:
+    """Show the functions that computed the page."""
+    the_code(
+        ("attnviz.app.learn.positions.compute", "shuffled"),
+        ("attnviz.app.learn.positions.compute", "encode"),
+        ("attnviz.app.learn.positions.compute", "compare"),
+        *position_kinds.code(),
+        *own_positions.code(),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    not_shown(
+        "- **A model trained without positions.** This BERT was trained with its table and had it taken "
+        "away. A decoder trained without positions can still learn about order, probably because its causal "
+        "mask shows each token another number of tokens (Haviv et al. 2022).\n"
+        "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
+        "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
+        "model would do.\n"
+        "- **Everything in an output.** The strips show the beginning of each vector; "
+        "the numbers beside them are computed from all of it.\n"
+        "- **What the words mean in the new order.** That the outputs differ says that the order counts, "
+        "not that it was understood."
+    )
+
+
+def written(number: float) -> str:
+    """0.8164 → "0.82", 0.0000008 → "0.0000008": as many decimals as it takes to see more than zeros."""
+    if number == 0:
+        return "0"
+    if number >= 0.01:
+        return f"{number:.2f}"
+    return f"{number:.7f}" if number >= 1e-7 else "less than 0.0000001"
+
+
+def _shown(read: Read) -> tuple[list[ShuffledToken], str]:
+    """The tokens as the widget takes them, and what its colours mean."""
+    found, groups = read.found, read.chosen.groups
+    places = [*range(min(len(groups), _SHOWN_TOKENS))]
+    if read.row not in places:
+        places[-1] = read.row
+    strips = np.stack(
+        [
+            outputs[places, :_SHOWN_NUMBERS]
+            for compared in (found.without, found.with_positions)
+            for outputs in (compared.before, compared.after)
+        ]
+    )
+    drawn = diverging(strips, "shared")
+    tokens: list[ShuffledToken] = [
+        {
+            "label": groups[found.order[place]].label,
+            "special": groups[found.order[place]].special,
+            "place": place + 1,
+            "came_from": found.order[place] + 1,
+            "outcomes": [
+                _outcome(compared, place, drawn.levels[2 * number : 2 * number + 2, row].tolist())
+                for number, compared in enumerate((found.without, found.with_positions))
+            ],
+        }
+        for row, place in enumerate(places)
+    ]
+    high = float(drawn.high.max())
+    left_out = len(groups) - len(places)
+    more = (
+        f" The first {len(places)} of {len(groups)} tokens are shown; all were computed." if left_out else ""
+    )
+    return tokens, (
+        f"Each pair of strips: the first {_SHOWN_NUMBERS} of a token's {found.without.after.shape[1]} "
+        "numbers, above in the original order, below shuffled; blue is negative, orange positive, strongest "
+        f"at ±{high:.1f}. cos: the cosine between the two vectors, 1 where they point the same way.{more}"
+    )
+
+
+def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outcome:
+    difference, cosine = float(compared.differences[place]), float(compared.cosines[place])
+    same = difference < _ROUNDING
+    return {
+        "before": levels[0],
+        "after": levels[1],
+        "same": same,
+        "verdict": "= same" if same else f"≠ cos {cosine:.2f}".replace("-", "−"),
+        "exact": (difference, cosine),
+        "title": f"largest difference {written(difference)}, cosine {cosine:.6f}",
+    }
+
+
+def _shuffle() -> None:
+    st.session_state["order"] = st.session_state["order"] % _MOST_ORDERS + 1
+
+
+def _original() -> None:
+    st.session_state["order"] = 0
+
+
+def _follow(text: str, number: int) -> None:
+    st.session_state["query"] = word_option(text, number - 1)
+
+
+@computed
+def _experiment(text: str, order: int) -> SetExperiment:
+    from attnviz.app.learn.positions.compute import set_experiment
+
+    return set_experiment(text, order)

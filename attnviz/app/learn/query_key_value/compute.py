@@ -1,0 +1,353 @@
+"""Query, key and value: the six steps from a token's vector to what one head reads for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attnviz.app.learn.compute import MODEL, bert, run, tokens
+from attnviz.capture import loading
+from attnviz.capture.arrays import owned
+from attnviz.capture.translator import words
+from attnviz.errors import InvalidTrace
+from attnviz.interventions.editing import attention_at, places
+from attnviz.trace import Floats, Kind, Mask, Token
+from attnviz.transformer.attention import scaled_dot_product_attention
+from attnviz.transformer.masks import no_mask
+from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
+
+MOST_ROWS = 24
+"""How many tokens are written out as rows; of a longer text, the others are computed and added up."""
+
+
+class Projection(NamedTuple):
+    """One head's part of a linear map: x W + b."""
+
+    matrix: Float[Tensor, "d_model d_head"]
+    bias: Float[Tensor, " d_head"]
+
+
+class SixSteps(NamedTuple):
+    """What each step leaves behind for one token.
+
+    Attributes:
+        vector: step 1, the token's own vector.
+        query: step 2, what the token asks for.
+        keys, values: step 2, what every token is found by, and what it gives.
+        dot_products: step 3, query · key for every token.
+        scores: step 4, the dot products ÷ √d_head, also where the token may not look.
+        weights: step 5, their softmax; they sum to 1, and are exactly 0 where the token may not look.
+        output: step 6, the values' weighted sum: what this head reads for the token.
+    """
+
+    vector: Float[Tensor, " d_model"]
+    query: Float[Tensor, " d_head"]
+    keys: Float[Tensor, "token d_head"]
+    values: Float[Tensor, "token d_head"]
+    dot_products: Float[Tensor, " token"]
+    scores: Float[Tensor, " token"]
+    weights: Float[Tensor, " token"]
+    output: Float[Tensor, " d_head"]
+
+
+def six_steps(
+    vector: Float[Tensor, " d_model"],
+    vectors: Float[Tensor, "token d_model"],
+    to_query: Projection,
+    to_key: Projection,
+    to_value: Projection,
+    *,
+    allowed: Bool[Tensor, " token"] | None = None,
+) -> SixSteps:
+    """softmax(q Kᵀ / √d_head) V for one token (Vaswani et al. 2017, equation 1, one row of it).
+
+    Args:
+        vector: of the token that looks.
+        vectors: of the tokens that it looks at, one a row: in self-attention its own is among them, in
+            cross-attention they are another text's.
+        to_query, to_key, to_value: the head's three maps.
+        allowed: True where it may look; None: everywhere.
+    """
+    query = vector @ to_query.matrix + to_query.bias
+    keys = vectors @ to_key.matrix + to_key.bias
+    values = vectors @ to_value.matrix + to_value.bias
+    mask = None if allowed is None else allowed.unsqueeze(0)
+    attention = scaled_dot_product_attention(query.unsqueeze(0), keys, values, mask)
+    return SixSteps(
+        vector,
+        query,
+        keys,
+        values,
+        attention.dot_products.squeeze(0),
+        attention.scores.squeeze(0),
+        attention.weights.squeeze(0),
+        attention.output.squeeze(0),
+    )
+
+
+def of_head(linear: nn.Linear, head: int, d_head: int) -> Projection:
+    """One head's columns of a map that serves all heads side by side.
+
+    Args:
+        linear: W_Q, W_K or W_V of all heads; torch keeps the matrix lying on its side, [output, input].
+        head: from 0.
+        d_head: how many columns a head has.
+    """
+    columns = slice(head * d_head, (head + 1) * d_head)
+    return Projection(linear.weight[columns].T, linear.bias[columns])
+
+
+class Reading(NamedTuple):
+    """One layer's attention of one kind, while its model reads a text.
+
+    Attributes:
+        attention: the layer's learned matrices.
+        passed: what it computed.
+        queries_from: the vectors of the tokens that look.
+        keys_from: the vectors of those that are looked at; in self-attention the same.
+        mask: True where a token may look.
+        query_tokens, key_tokens: the tokens of both.
+        query_text, key_text: the texts that they stand in.
+    """
+
+    attention: MultiHeadAttention
+    passed: MultiHeadSteps
+    queries_from: Float[Tensor, "query d_model"]
+    keys_from: Float[Tensor, "key d_model"]
+    mask: Bool[Tensor, "query key"]
+    query_tokens: tuple[Token, ...]
+    key_tokens: tuple[Token, ...]
+    query_text: str
+    key_text: str
+
+
+def read(model: str, kind: Kind, text: str, layer: int) -> Reading:
+    """Let a model read a text, and look at one layer of one kind of attention.
+
+    Args:
+        model: the bundled BERT, or a translator; its name in the catalogue.
+        kind: BERT has "encoder" only.
+        text: the sentence; a translator translates it, and its decoder reads the translation.
+        layer: from 0.
+
+    Raises:
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
+        ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
+        InvalidTrace: it has no such attention.
+    """
+    if model != MODEL:
+        return _read_by_translator(model, kind, text, layer)
+    if kind != "encoder":
+        raise InvalidTrace(f"BERT is an encoder: it has no {kind} attention.")
+    return _read_by_bert(text, layer)
+
+
+def _read_by_bert(text: str, layer: int) -> Reading:
+    passed, read_tokens = run(text), tokens(text)
+    attention = bert().encoder.layers[layer].attention
+    assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
+    vectors = passed.hidden_states[layer]
+    mask = no_mask(len(read_tokens), len(read_tokens))
+    of_layer = passed.layers[layer].attention
+    return Reading(attention, of_layer, vectors, vectors, mask, read_tokens, read_tokens, text, text)
+
+
+def _read_by_translator(model: str, kind: Kind, text: str, layer: int) -> Reading:
+    loaded = loading.load_translator(model)
+    trace = loaded.trace(text)
+    block, cross = trace.block(kind, layer), trace.block("cross", layer=0)
+    steps = loaded.translator.steps(words(cross.key_tokens), words(cross.query_tokens))
+    network = loaded.translator.model
+    match kind:
+        case "encoder":
+            passed = steps.encoder.layers[layer].attention
+            queries_from = keys_from = steps.encoder.hidden_states[layer]
+        case "decoder":
+            passed = steps.decoder.layers[layer].attention
+            queries_from = keys_from = steps.decoder.hidden_states[layer]
+        case "cross":
+            passed = steps.decoder.layers[layer].cross_attention
+            queries_from = steps.decoder.layers[layer].attention_add_norm.output
+            keys_from = steps.encoder.output
+    english, french = trace.text, str(trace.target)
+    return Reading(
+        attention_at(network, places(network)[kind, layer]),
+        passed,
+        queries_from,
+        keys_from,
+        torch.tensor(block.mask),
+        block.query_tokens,
+        block.key_tokens,
+        query_text=english if kind == "encoder" else french,
+        key_text=french if kind == "decoder" else english,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Walk:
+    """The six steps of one token in one head, and what the model itself computed.
+
+    Attributes:
+        model, kind: whose attention, and which.
+        query_tokens, key_tokens: the tokens that look, and those that are looked at.
+        query_text, key_text: the texts that they stand in.
+        layer, head, token: whose steps these are, from 0.
+        vector: float32 [d_model], of the token that looks.
+        vectors: float32 [key, d_model], what the layer reads.
+        query_matrix, key_matrix, value_matrix: float32 [d_model, d_head], the head's own.
+        query_bias, key_bias, value_bias: float32 [d_head].
+        query: float32 [d_head].
+        keys, values: float32 [key, d_head].
+        dot_products, scores, weights: float32 [key]; the scores are those before the mask.
+        output: float32 [d_head].
+        mask: [query, key], True where a token may look.
+        model_output: float32 [d_head], what this head gave for this token when the whole model ran.
+        model_scores, model_weights: float32 [query, key], the head's own when the whole model ran.
+    """
+
+    model: str
+    kind: Kind
+    query_tokens: tuple[Token, ...]
+    key_tokens: tuple[Token, ...]
+    query_text: str
+    key_text: str
+    layer: int
+    head: int
+    token: int
+    vector: Floats
+    vectors: Floats
+    query_matrix: Floats
+    key_matrix: Floats
+    value_matrix: Floats
+    query_bias: Floats
+    key_bias: Floats
+    value_bias: Floats
+    query: Floats
+    keys: Floats
+    values: Floats
+    dot_products: Floats
+    scores: Floats
+    weights: Floats
+    output: Floats
+    mask: Mask
+    model_output: Floats
+    model_scores: Floats
+    model_weights: Floats
+
+    @property
+    def crosses(self) -> bool:
+        """True if the token looks at another text than its own."""
+        return self.kind == "cross"
+
+    @property
+    def allowed(self) -> Mask:
+        """[key], True where the token may look."""
+        allowed: Mask = self.mask[self.token]
+        return allowed
+
+    @property
+    def d_model(self) -> int:
+        """How many numbers a token's vector has."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def d_head(self) -> int:
+        """How many numbers a query, a key and a value have."""
+        return int(self.keys.shape[1])
+
+    @property
+    def difference(self) -> float:
+        """The largest difference between a number of the six steps' output and the model's own."""
+        return float(np.abs(self.output - self.model_output).max())
+
+    @property
+    def free_directions(self) -> int:
+        """In how many independent ways the weights can change and leave the output and their sum as they are.
+
+        Weights that do more than zero of that are not unique: others give the very same output (Brunner et
+        al. 2020, §3). The values and the column of ones that makes the sum have at most d_head + 1
+        dimensions, so a text of more tokens always leaves some.
+        """
+        values = self.values[self.allowed]
+        constraints = np.column_stack([values, np.ones(len(values))])
+        return len(values) - int(np.linalg.matrix_rank(constraints))
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The keys that a readable picture writes out, from 0, in the order of the text.
+
+        Of a long text: the token that looks, if it is one of them, and those that it looks at most.
+        """
+        if len(self.key_tokens) <= MOST_ROWS:
+            return tuple(range(len(self.key_tokens)))
+        itself = [] if self.crosses else [self.token]
+        others = [int(key) for key in np.argsort(-self.weights, kind="stable") if key not in itself]
+        return tuple(sorted([*itself, *others][:MOST_ROWS]))
+
+    @property
+    def query_rows(self) -> tuple[int, ...]:
+        """The queries that a readable table writes out, from 0, in the order of the text.
+
+        Of a long text: the tokens of `rows`; in cross-attention, those around the token that looks.
+        """
+        if not self.crosses:
+            return self.rows
+        first = min(self.token - MOST_ROWS // 2, len(self.query_tokens) - MOST_ROWS)
+        return tuple(range(len(self.query_tokens)))[max(0, first) :][:MOST_ROWS]
+
+
+def walk(text: str, layer: int, head: int, token: int, model: str = MODEL, kind: Kind = "encoder") -> Walk:
+    """The six steps of one token in one head.
+
+    Args:
+        text: the sentence.
+        layer, head, token: which, from 0; in a translator's decoder, the token is one of the translation.
+        model, kind: as in `read`.
+
+    Raises:
+        All that `read` raises.
+    """
+    reading = read(model, kind, text, layer)
+    attention, of_model = reading.attention, reading.passed
+    d_head = of_model.query.shape[-1]
+    maps = [
+        of_head(linear, head, d_head) for linear in (attention.to_query, attention.to_key, attention.to_value)
+    ]
+    with torch.inference_mode():
+        steps = six_steps(reading.queries_from[token], reading.keys_from, *maps, allowed=reading.mask[token])
+    to_query, to_key, to_value = (Projection(*(part.detach() for part in projection)) for projection in maps)
+    return Walk(
+        model=model,
+        kind=kind,
+        query_tokens=reading.query_tokens,
+        key_tokens=reading.key_tokens,
+        query_text=reading.query_text,
+        key_text=reading.key_text,
+        layer=layer,
+        head=head,
+        token=token,
+        vector=owned(steps.vector),
+        vectors=owned(reading.keys_from),
+        query_matrix=owned(to_query.matrix),
+        key_matrix=owned(to_key.matrix),
+        value_matrix=owned(to_value.matrix),
+        query_bias=owned(to_query.bias),
+        key_bias=owned(to_key.bias),
+        value_bias=owned(to_value.bias),
+        query=owned(steps.query),
+        keys=owned(steps.keys),
+        values=owned(steps.values),
+        dot_products=owned(steps.dot_products),
+        scores=owned(steps.scores),
+        weights=owned(steps.weights),
+        output=owned(steps.output),
+        mask=owned(reading.mask),
+        model_output=owned(of_model.attention.output[head, token]),
+        model_scores=owned(of_model.attention.scores[head]),
+        model_weights=owned(of_model.attention.weights[head]),
+    )

@@ -1,0 +1,521 @@
+"""One token, one head, six steps: from its vector to what the head reads for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.shown import Group, Shown
+from attnviz.app import markdown
+from attnviz.app.components import store
+from attnviz.app.controls import one_of
+from attnviz.app.learn.computed import MODEL, computed_with
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.query_key_value import six_steps_of
+from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
+from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
+from attnviz.app.learn.query_key_value.weights_table import weights_table
+from attnviz.app.learn.weights_picture import shown_tokens
+from attnviz.models import catalogue
+from attnviz.models.catalogue import TRANSLATOR
+from attnviz.trace import Kind, head_name
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.query_key_value.compute import Walk
+    from attnviz.trace import Token
+
+PARAMETERS = (*six_steps_of.PARAMETERS, "step", "convention")
+
+_STEPS = ("1", "2", "3", "4", "5", "6")
+_ROWS, _COLUMNS = "rows", "columns"
+_OPTIONS = 4  # to guess from
+
+# The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
+_FORMULA = (
+    r"\begin{aligned}"
+    r"\textcolor{blue}{q} &= x\,\textcolor{blue}{W_Q} + \textcolor{blue}{b_Q}\; \\"
+    r"\textcolor{red}{k_j} &= x_j\,\textcolor{red}{W_K} + \textcolor{red}{b_K}\; \\"
+    r"\textcolor{green}{v_j} &= x_j\,\textcolor{green}{W_V} + \textcolor{green}{b_V}\; \\"
+    r"\textcolor{violet}{w_j} &= \frac{e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_j}/\sqrt{d}}}"
+    r"{\sum_m e^{\,\textcolor{blue}{q}\cdot\textcolor{red}{k_m}/\sqrt{d}}}\; \\"
+    r"\text{output} &= \textstyle\sum_j \textcolor{violet}{w_j}\,\textcolor{green}{v_j}\;"
+    r"\end{aligned}\;"
+)
+
+# After a Hebrew or Arabic token, a number would else be drawn before it.
+_LEFT_TO_RIGHT = "\u200e"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        attention: of which model and kind.
+        walk: the six steps.
+        queries, keys: the tokens that look and those that are looked at, by name.
+    """
+
+    attention: Attention
+    walk: Walk
+    queries: tuple[Group, ...]
+    keys: tuple[Group, ...]
+
+    def name(self, key: int) -> str:
+        """A token that is looked at as plain text; with its number where the sentence has it twice."""
+        return name_of(key, self.keys)
+
+    def shown(self, key: int) -> str:
+        """The same as Markdown."""
+        return markdown.code(self.name(key)) + _LEFT_TO_RIGHT
+
+    @property
+    def asker(self) -> str:
+        """The token that looks, as plain text."""
+        return name_of(self.walk.token, self.queries)
+
+    @property
+    def word(self) -> str:
+        """The token that looks, as Markdown."""
+        return markdown.code(self.asker) + _LEFT_TO_RIGHT
+
+    @property
+    def head(self) -> str:
+        """The head's name, "4-2"."""
+        return head_name(self.walk.layer, self.walk.head)
+
+    @property
+    def by_weight(self) -> list[int]:
+        """The tokens that it may look at, the one with the largest weight first."""
+        ranked = np.argsort(-self.walk.weights, kind="stable")
+        return [int(token) for token in ranked if self.walk.allowed[token]]
+
+    @property
+    def forbidden(self) -> int:
+        """How many tokens it may not look at."""
+        return int((~self.walk.allowed).sum())
+
+
+def choose() -> Chosen:
+    """Draw the choice of a model, a sentence, a head and a word of the sentence."""
+    asked = six_steps_of.choose()
+    attention = asked.attention
+    done = _WALKS[attention.model](
+        asked.text, asked.layer, asked.head, asked.token, attention.model, attention.kind
+    )
+    queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
+    return Chosen(attention, done, queries.groups, keys.groups)
+
+
+def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) -> Walk:
+    from attnviz.app.learn.query_key_value.compute import walk
+
+    return walk(text, layer, head, token, model, kind)
+
+
+_WALKS = {model: computed_with(model, _walk) for model in (MODEL, TRANSLATOR)}
+
+
+def question(chosen: Chosen) -> None:
+    """Which token will answer?"""
+    ranked = chosen.by_weight
+    spread = np.linspace(0, len(ranked) - 1, min(_OPTIONS, len(ranked))).round().astype(int)
+    options = sorted({ranked[int(place)] for place in spread})
+    best, dot_products = ranked[0], chosen.walk.dot_products
+    answers = ", ".join(f"{chosen.shown(token)} {_number(dot_products[token])}" for token in options)
+    guess(
+        f"A **head** is one attention that a model has learned; head {chosen.head} is layer "
+        f"{chosen.walk.layer + 1}, head {chosen.walk.head + 1} of {chosen.attention.whose}. In it, "
+        f"{chosen.word} asks {chosen.attention.asked} a question, and compares it with what each of them "
+        "offers. Which of these fits best?",
+        [chosen.name(token) for token in options],
+        right=chosen.name(best),
+        because=f"The dot products of query and key are: {answers}. How these numbers come about is what "
+        "the picture shows.",
+        key="guess_query_key_value",
+    )
+
+
+def picture(chosen: Chosen) -> None:
+    """The six steps, which the visitor walks through."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Step**", width="content")
+        step = one_of("Step", _STEPS, _STEPS[0], "step")
+    done, rows = chosen.walk, list(chosen.walk.rows)
+    left_out = np.setdiff1d(np.arange(len(done.key_tokens)), rows)
+    left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
+    scores = done.scores[done.allowed]
+    largest = scores.max()
+    source = store.publish(
+        "walk arrays",
+        {
+            "vector": done.vector,
+            "vectors": done.vectors[rows],
+            "query_matrix": done.query_matrix,
+            "key_matrix": done.key_matrix,
+            "value_matrix": done.value_matrix,
+            "query_bias": done.query_bias,
+            "key_bias": done.key_bias,
+            "value_bias": done.value_bias,
+            "query": done.query,
+            "keys": done.keys[rows],
+            "values": done.values[rows],
+            "dot_products": done.dot_products[rows],
+            "scores": done.scores[rows],
+            "weights": done.weights[rows],
+            "output": done.output,
+            "rest": done.weights[left_out] @ done.values[left_out],
+        },
+        largest=float(largest),
+        sum=float(np.exp(scores - largest).sum(dtype=np.float64)),
+    )
+    labels = _labels(chosen.keys, rows)
+    tokens = shown_tokens(done.key_tokens, done.key_text)
+    asker = shown_tokens(done.query_tokens, done.query_text)[done.token]
+    walk(
+        "walk",
+        source=source,
+        step=int(step),
+        steps=steps(chosen),
+        tokens=[tokens[row] | {"label": label} for row, label in zip(rows, labels, strict=True)],
+        query=None if done.crosses else rows.index(done.token),
+        across={"token": asker, "origin": LOOKING_ACROSS} if done.crosses else None,
+        forbidden=[not allowed for allowed in done.allowed[rows]],
+        total=len(tokens),
+        rest={"count": len(left_out), "weight": left_out_weight} if len(left_out) else None,
+        origin=chosen.attention.origin(done.layer),
+        on_step=_go,
+    )
+    if len(left_out):
+        most = f"the {len(rows)} tokens that {chosen.word} looks at most"
+        if not done.crosses:
+            most = f"{chosen.word} and the {len(rows) - 1} tokens that it looks at most"
+        st.markdown(
+            f":small[Up to {len(rows)} tokens, each has a row with its numbers. This text has {len(tokens)}: "
+            f"the rows are {most}. The other "
+            f"{len(left_out)} are computed just the same; together they have "
+            f"{percent(left_out_weight)} of the weight.]"
+        )
+
+
+def steps(chosen: Chosen) -> list[Step]:
+    """What happens in each step, in words and numbers."""
+    done = chosen.walk
+    count, size = len(done.key_tokens), done.d_head
+    first, *others = chosen.by_weight
+    last = others[-1] if others else first
+    query = _spoken(chosen.asker, "query")
+    best, worst = (_spoken(chosen.name(token), "key") for token in (first, last))
+    # A token that may look at one only has no best and no worst fit.
+    least: list[str | Spoken] = [", and that of ", worst, f" least, {_number(done.dot_products[last])}"]
+    read = looks(done.weights[None], 0, [chosen.queries[done.token]], chosen.keys)
+    shares = [(percent(weight), key) for key, weight in read.keys]
+    looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
+    mixed = _joined([[f"{share} of the value of ", _spoken(key, "value")] for share, key in shares], " + ")
+    return [
+        _step(
+            "Every token is a vector",
+            *_vectors(chosen, query),
+        ),
+        _step(
+            "Query, key and value",
+            f"With three matrices of {done.d_model} × {size} numbers, head {chosen.head} makes of every "
+            f"{'x' if done.crosses else 'vector'} a ",
+            _spoken("query", "query"),
+            ", and of every s a " if done.crosses else ", a ",
+            _spoken("key", "key"),
+            " and a ",
+            _spoken("value", "value"),
+            f", {size} numbers each, and adds a bias to each, the same for every token. Matrices and biases "
+            "are learned. Drawn here: all keys and values, and the query of ",
+            query,
+            ".",
+        ),
+        _step(
+            "Compare the query with every key",
+            _spoken("q", "query"),
+            " · ",
+            _spoken("k", "key"),
+            f", {size} products added up: the query of ",
+            query,
+            " fits the key of ",
+            best,
+            f" best, {_number(done.dot_products[first])}",
+            *(least if others else []),
+            f", of the {len(chosen.by_weight)} that it may look at." if chosen.forbidden else ".",
+        ),
+        _step(
+            f"Divide by √{size}",
+            f"Each sum ÷ √{size} is a score. ",
+            best,
+            f": {_number(done.dot_products[first])} ÷ {_number(size**0.5)} = {_number(done.scores[first])}. "
+            "Without it, the next step could give one token nearly everything: page 2.",
+            *_mask(chosen, query),
+        ),
+        _step(
+            "Softmax turns scores into shares",
+            "e to the power of each score, divided by the sum of all: these are the ",
+            _spoken("weights", "weights"),
+            ". ",
+            query,
+            " looks at ",
+            *looked_at,
+            f"; all {count} weights sum to 100 %.",
+            " The forbidden ones are exactly 0: e to the power of −∞." if chosen.forbidden else "",
+        ),
+        _step(
+            "Add up the values, by weight",
+            *mixed,
+            " + …: that is what the head reads for ",
+            query,
+            f". The model’s own {size} numbers are the same, {_agreement(done.difference)}.",
+        ),
+    ]
+
+
+def _vectors(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
+    """Step 1: who reads what."""
+    done = chosen.walk
+    count = len(done.key_tokens)
+    if done.crosses:
+        handed = f"The encoder hands over {count} English tokens, one vector s each: the rows below. "
+        return [handed, "The vector x of ", query, f" is the decoder’s; it has {done.d_model} numbers, too."]
+    reader = chosen.attention.reads.format(layer=done.layer + 1)
+    numbers = f" is its vector x: {done.d_model} numbers."
+    return [f"{reader} reads {count} tokens, one row each. The row of ", query, numbers]
+
+
+def _mask(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
+    """Step 4: what the mask does to the scores, if there is one for this token."""
+    if not chosen.forbidden:
+        return []
+    tokens = "token" if chosen.forbidden == 1 else f"{chosen.forbidden} tokens"
+    return [f" Then the mask puts −∞ in place of the scores of the {tokens} after ", query, ": page 5."]
+
+
+def text(chosen: Chosen) -> None:
+    """What the three are, and why there are three."""
+    done = chosen.walk
+    itself = None if done.crosses else done.token
+    best = next((token for token in chosen.by_weight if token != itself), chosen.by_weight[0])
+    column = float(done.model_weights[:, best].sum())
+    st.header("A library, for vectors", anchor=False)
+    if done.crosses:
+        does = "every French token does so, and the books are the English ones"
+        asks, found, gives = "a French token’s", "an English token’s", "its"
+        vectors = "a French token with vector $x$ and English ones with vectors $s_j$"
+    else:
+        does = "every token does so"
+        asks, found, gives = "its", "its", "its"
+        vectors = "a token with vector $x$"
+    st.markdown(
+        "You come with a question, compare it with the titles on the spines, and take home what stands in "
+        f"the books that fit. In a head {does}:\n"
+        f"- {asks} :blue[**query**] is the question: what it looks for;\n"
+        f"- {found} :red[**key**] is the title: what others find it by;\n"
+        f"- {gives} :green[**value**] is what it gives to those who look at it."
+        "\n\nUnlike in a library, nobody takes one book: one takes a little of each, most from the best "
+        f"fit. In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
+        "(this is the $d_{\\text{head}}$ of later pages):"
+    )
+    formula(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
+    if chosen.forbidden:
+        st.markdown(
+            f"The sums end at {chosen.word}: the decoder writes word by word, so a mask forbids to look at "
+            "what comes later."
+        )
+    st.header("Why three and not one?", anchor=False)
+    st.markdown(_why_three(chosen, best))
+    st.header("Why do the weights sum to 1?", anchor=False)
+    st.markdown(
+        "The softmax divides by the sum over all keys. So the :violet[weights] of *one query*, over all "
+        f"keys, are shares of 1. What *one key* gets from all queries can be any sum: {chosen.shown(best)} "
+        f"gets {_number(column)} in all."
+    )
+    st.header("What is the output?", anchor=False)
+    st.markdown(
+        f"{done.d_head} numbers: what head {chosen.head} read for {chosen.word}. The layer’s "
+        f"{done.d_model // done.d_head} heads each do the same with matrices of their own; side by side, "
+        f"their outputs are {done.d_model} numbers again. In the original Transformer it was 512 numbers and "
+        "8 heads of 64 (Vaswani et al. 2017)."
+    )
+
+
+def _why_three(chosen: Chosen, best: int) -> str:
+    done = chosen.walk
+    value = "And what a token is found by need not be what it hands over: hence the :green[value]."
+    if done.crosses:
+        return (
+            "The two vectors come from different networks, for different languages: that of a French word "
+            "need not be like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn to "
+            f"make {done.d_head} numbers of each that can be compared: {chosen.word} gives "
+            f"{chosen.shown(best)} the score {_number(done.model_scores[done.token, best])}. {value}"
+        )
+    alike = (
+        "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
+        "*a*. But a pronoun may need its noun, and the noun not its pronoun."
+    )
+    if best == done.token:
+        return f"{alike} Hence :blue[queries] and :red[keys] apart. {value}"
+    back = _number(done.model_scores[best, done.token])
+    returned = (
+        f"while {chosen.shown(best)} gives {chosen.word} {back}"
+        if done.mask[best, done.token]
+        else f"while {chosen.shown(best)} would give {chosen.word} {back} if it might look ahead"
+    )
+    return (
+        f"{alike} With :blue[queries] and :red[keys] apart, {chosen.word} gives {chosen.shown(best)} the "
+        f"score {_number(done.model_scores[done.token, best])}, {returned}. {value}"
+    )
+
+
+def more(chosen: Chosen) -> None:
+    """The same for every token, as a matrix of weights in both conventions; and the six steps in words."""
+    table, in_words = st.columns([7, 5], gap="large")
+    with table:
+        _conventions(chosen)
+    with in_words:
+        _in_words(chosen)
+
+
+def _conventions(chosen: Chosen) -> None:
+    st.header("All queries at once: rows or columns?", anchor=False)
+    st.markdown(
+        f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
+        "texts write a query’s weights as a **row**, $w_{ij}$: from *i* to *j*. Some write them as a "
+        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1. If $A$ is the "
+        "matrix of weights and $V$ has the values, one row each, all outputs at once are $A V$ with rows, "
+        "and $A^\\top V$ with columns."
+    )
+    convention = one_of("Convention", (_ROWS, _COLUMNS), _ROWS, "convention")
+    done, rows, query_rows = chosen.walk, list(chosen.walk.rows), list(chosen.walk.query_rows)
+    shown = np.ix_(query_rows, rows)
+    weights, mask = done.model_weights[shown], done.mask[shown]
+    others = done.model_weights[query_rows].sum(axis=1, dtype=np.float64)
+    others -= weights.sum(axis=1, dtype=np.float64)
+    weights_table(
+        "convention table",
+        weights=weights,
+        others=others.tolist() if len(rows) < len(done.key_tokens) else None,
+        queries=_labels(chosen.queries, query_rows),
+        keys=_labels(chosen.keys, rows),
+        forbidden=None if mask.all() else (~mask).tolist(),
+        query=query_rows.index(done.token),
+        columns=convention == _COLUMNS,
+        caption=f"Weights of head {chosen.head} in percent: every "
+        f"{'column' if convention == _COLUMNS else 'row'} is one query, and sums to 100."
+        + ("" if mask.all() else " Hatched: forbidden.")
+        + _left_out(rows, done.key_tokens, "English tokens" if done.crosses else "tokens")
+        + (_left_out(query_rows, done.query_tokens, "French tokens") if done.crosses else ""),
+    )
+
+
+def _left_out(rows: list[int], tokens: tuple[Token, ...], name: str) -> str:
+    return f" {len(rows)} of {len(tokens)} {name} are shown." if len(rows) < len(tokens) else ""
+
+
+def _in_words(chosen: Chosen) -> None:
+    st.header("The six steps in words", anchor=False)
+    st.markdown(
+        "\n".join(
+            f"{number}. **{step['title']}.** {''.join(_in_markdown(part) for part in step['sentence'])}"
+            for number, step in enumerate(steps(chosen), start=1)
+        )
+    )
+
+
+def code(chosen: Chosen) -> None:
+    """The functions that computed the picture."""
+    lesson, attention = "attnviz.app.learn.query_key_value.compute", "attnviz.transformer.attention"
+    the_code(
+        (lesson, "_read_by_bert" if chosen.attention.model == MODEL else "_read_by_translator"),
+        (lesson, "six_steps"),
+        (lesson, "of_head"),
+        (attention, "scaled_dot_product_attention"),
+        (attention, "attention_weights"),
+    )
+
+
+def limits(chosen: Chosen) -> None:
+    """What the picture does not show."""
+    done = chosen.walk
+    why = (
+        "**Why the model decided.** A weight says what was read, not what it was good for (Jain & Wallace "
+        "2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019)."
+    )
+    from attnviz.app.learn.query_key_value.compute import MOST_ROWS
+
+    heads = done.d_model // done.d_head
+    others = f"**The other heads.** This is one of {heads} in its layer; what they add together is page 4."
+    itself = f"the token that looks and the {MOST_ROWS - 1} that it"
+    looked_at = f"the {MOST_ROWS} English tokens that the French one" if done.crosses else itself
+    long = (
+        f"**All of a long text.** Up to {MOST_ROWS} tokens, each has a row and its numbers. Of a longer "
+        f"text, the picture and the table write out {looked_at} looks at most; all are computed, and what "
+        "the others weigh is added up."
+    )
+    points = [why, others, chosen.attention.special, long]
+    if chosen.attention.model == TRANSLATOR:
+        told = catalogue.entry(TRANSLATOR).description
+        points.append(f"**That networks find this by themselves.** {told}")
+    if done.layer or done.crosses:
+        reader = chosen.attention.reads.format(layer=done.layer + 1)
+        points.append(
+            f"**Words.** {reader} does not read words: the vector of "
+            f"{chosen.shown(chosen.by_weight[0])} has already taken something from every other token (Abnar "
+            "& Zuidema 2020)."
+        )
+    if done.free_directions:
+        points.append(
+            f"**The only possible weights.** {chosen.word} may look at {len(chosen.by_weight)} tokens, but a "
+            f"value has only {done.d_head} numbers. So the weights can change in {done.free_directions} "
+            "independent ways and give the very same output (Brunner et al. 2020)."
+        )
+    not_shown("\n".join(f"- {point}" for point in points))
+
+
+def _go(step: int) -> None:
+    st.session_state["step"] = str(step)
+
+
+def _labels(groups: tuple[Group, ...], rows: list[int]) -> list[str]:
+    """What rows are called; with their numbers where some tokens have no row."""
+    numbered = len(rows) < len(groups)
+    return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]
+
+
+def _step(title: str, *sentence: str | Spoken) -> Step:
+    return {"title": title, "sentence": sentence}
+
+
+def _spoken(text: str, role: str) -> Spoken:
+    return {"text": text, "role": role}
+
+
+def _joined(parts: list[list[str | Spoken]], between: str) -> list[str | Spoken]:
+    return [piece for nth, part in enumerate(parts) for piece in ([between, *part] if nth else part)]
+
+
+def _in_markdown(part: str | Spoken) -> str:
+    if isinstance(part, str):
+        return markdown.plain(part)
+    colour = {"query": "blue", "key": "red", "value": "green", "weights": "violet"}[part["role"]]
+    return f":{colour}[**{markdown.plain(part['text'])}**]{_LEFT_TO_RIGHT}"
+
+
+def _number(value: float) -> str:
+    """−14.2 → "−14.20"."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _agreement(difference: float) -> str:
+    """1.2e-7 → "to within 0.0000002": rounded up to one digit, so that it stays true."""
+    if difference == 0:
+        return "to the last bit"
+    decimals = int(np.ceil(-np.log10(difference)))
+    up = np.ceil(difference * 10**decimals) / 10**decimals
+    return f"to within {up:.{decimals}f}".rstrip("0")

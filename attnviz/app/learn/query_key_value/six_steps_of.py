@@ -1,0 +1,215 @@
+"""Whose six steps? BERT's, or those of one of the translator's three kinds of attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.analysis.shown import Shown
+from attnviz.app import markdown
+from attnviz.app.controls import choose_token, one_of
+from attnviz.app.learn.computed import MODEL, translated
+from attnviz.app.learn.english import english, outside_note
+from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.capture import loading
+from attnviz.models import catalogue
+from attnviz.models.catalogue import TRANSLATOR
+from attnviz.trace import Kind
+from attnviz.trained.translator import variants
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.translate.compute import Translation
+
+PARAMETERS = (
+    *("six_steps_of", "text", "query", "layer", "head"),
+    *("english", "translator_query", "translator_layer", "translator_head"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention:
+    """One kind of attention of one model, and how the page speaks of it.
+
+    Attributes:
+        model, kind: as the lesson calls them.
+        whose: whose heads these are.
+        asked: whom a token asks, each of whom offers something.
+        reads: what reads the tokens; "{layer}" is the layer's number.
+        first: where the vectors of its first layer come from.
+        later: where those of a later layer come from; "{layer}" is the number of the layer before.
+        special: what one could wrongly conclude from the tokens that the model adds.
+    """
+
+    model: str
+    kind: Kind
+    whose: str
+    asked: str
+    reads: str
+    first: str
+    later: str = "Layer {layer} handed it on: it already holds something of the other tokens."
+    special: str
+
+    def origin(self, layer: int) -> str:
+        """Where the vectors that a layer (from 0) reads come from."""
+        return self.later.format(layer=layer) if layer else self.first
+
+    @property
+    def layers(self) -> int:
+        """How many layers have such attention."""
+        return catalogue.entry(self.model).layers_of(self.kind)
+
+
+_EMBEDDED = (
+    "The learned vector of the word, times the square root of its size, plus sines and cosines of its place "
+    "(page 6): nothing read yet."
+)
+_MARKS = (
+    "**That [START] and [END] mean much.** They mark where the French sentence begins and the English one "
+    "ends. Heads that need nothing can rest their weight on such tokens (Clark et al. 2019 found it in a "
+    "larger model)."
+)
+
+_BERT = "BERT"
+
+ATTENTIONS = {
+    _BERT: Attention(
+        model=MODEL,
+        kind="encoder",
+        whose="BERT",
+        asked="every token",
+        reads="Layer {layer}",
+        first="The learned vectors of the token, its place and its segment (first or second text), added and "
+        "normalised: nothing read yet.",
+        special="**That [CLS] and [SEP] mean much.** The tokenizer adds them, and in many heads they get "
+        "most of the weight, as a place to rest (Clark et al. 2019); what is then read there is often small "
+        "(Kobayashi et al. 2020).",
+    ),
+    "Translator: English reads English": Attention(
+        model=TRANSLATOR,
+        kind="encoder",
+        whose="the translator’s encoder",
+        asked="every English token",
+        reads="Layer {layer} of the encoder",
+        first=_EMBEDDED,
+        special=_MARKS,
+    ),
+    "Translator: French reads French": Attention(
+        model=TRANSLATOR,
+        kind="decoder",
+        whose="the translator’s decoder",
+        asked="itself and every French token before it",
+        reads="Layer {layer} of the decoder",
+        first=_EMBEDDED,
+        special=_MARKS,
+    ),
+    "Translator: French reads English": Attention(
+        model=TRANSLATOR,
+        kind="cross",
+        whose="the translator’s cross-attention",
+        asked="every English token",
+        reads="The decoder",
+        first="The encoder’s output: it already holds something of the other English tokens.",
+        special=_MARKS,
+    ),
+}
+
+LOOKING_ACROSS = (
+    "From the decoder’s own attention and Add & Norm (page 8), where it read itself and the French tokens "
+    "before it."
+)
+"""Where the vector of a token that looks at another text comes from."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which six steps the visitor asked for.
+
+    Attributes:
+        attention: of which model and kind.
+        text: the sentence.
+        layer, head, token: from 0.
+    """
+
+    attention: Attention
+    text: str
+    layer: int
+    head: int
+    token: int
+
+
+def choose() -> Asked:
+    """Draw the choice of a model, and of a sentence, a head and a word that it reads."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Model**", width="content")
+        attention = ATTENTIONS[one_of("Model", tuple(ATTENTIONS), _BERT, "six_steps_of")]
+    return _ask_bert(attention) if attention.model == MODEL else _ask_translator(attention)
+
+
+def _ask_bert(attention: Attention) -> Asked:
+    sentence_column, head_column, word_column = st.columns([5, 4, 3])
+    with sentence_column:
+        text = sentence()
+    with head_column:
+        layer, head = choose_head()
+    with word_column:
+        token = choose_word("query", "Query (looks)", text)
+    return Asked(attention, text, layer, head, token)
+
+
+@translated
+def _translate(text: str) -> Translation:
+    from attnviz.app.learn.translate.compute import translate
+
+    return translate(TRANSLATOR, text)
+
+
+def _ask_translator(attention: Attention) -> Asked:
+    """The same with the translator's own sentence; its decoder's words are those of its translation."""
+    columns = st.columns([5, 4, 3], vertical_alignment="bottom")
+    with columns[0]:
+        text = english()
+    translation = _translate(text)
+    with columns[1]:
+        layer, head = _choose_translators_head(attention)
+    with columns[2]:
+        token = _choose_translators_word(attention, text, translation)
+    outside_note(translation.outside)
+    if attention.kind != "encoder":
+        st.markdown(f"Its translation: {markdown.plain(translation.text)}")
+    return Asked(attention, text, layer, head, token)
+
+
+def _choose_translators_head(attention: Attention) -> tuple[int, int]:
+    """From 0; where there is but one layer, there is nothing to choose."""
+    layer = 0
+    place = st.container()
+    if attention.layers > 1:
+        layer_column, place = st.columns(2)
+        layer = _from_one(layer_column, "Layer", "translator_layer", attention.layers, variants.TAUGHT_LAYER)
+    taught = variants.TAUGHT_CROSS_HEAD if attention.kind == "cross" else variants.TAUGHT_HEAD
+    heads = catalogue.entry(attention.model).heads
+    return layer, _from_one(place, "Head", "translator_head", heads, taught)
+
+
+def _from_one(place: DeltaGenerator, label: str, key: str, most: int, default: int) -> int:
+    """A number that counts from 1 on screen, and here from 0."""
+    return int(place.number_input(label, 1, most, default + 1, key=key, bind="query-params")) - 1
+
+
+def _choose_translators_word(attention: Attention, text: str, translation: Translation) -> int:
+    """At first, who is at the root of *il* or *elle*: "it", or the French word that it is written after."""
+    if attention.kind == "encoder":
+        groups = Shown(loading.tokens(TRANSLATOR, text), text).groups
+        roots = [place for place, group in enumerate(groups) if group.label == "it"]
+    else:
+        groups = Shown(translation.target, str(translation.trace.target)).groups
+        roots = [pronoun.step for pronoun in translation.pronouns]
+    options = [f"{group.number} {group.label}" for group in groups]
+    begin = roots[0] if roots else len(options) // 2
+    chosen = choose_token(
+        "translator_query", "Query (looks)", options, options[begin], (attention.kind, text)
+    )
+    return options.index(chosen)

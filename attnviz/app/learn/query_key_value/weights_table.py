@@ -1,0 +1,50 @@
+"""A head's weights as a table of numbers, in either of the two conventions for rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attnviz.app.components.component import component
+from attnviz.trace import Floats
+
+_mount = component("weights_table", "palette")
+
+
+def weights_table(
+    key: str,
+    /,
+    *,
+    weights: Floats,
+    others: Sequence[float] | None,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    query: int,
+    columns: bool,
+    caption: str,
+    forbidden: Sequence[Sequence[bool]] | None = None,
+) -> None:
+    """Draws the weights with their sums.
+
+    Args:
+        key: Streamlit's key of this widget.
+        weights: [query, key], of the tokens that are shown.
+        others: for each query, what it gives to tokens that are not shown; None if all are.
+        queries, keys: the tokens that look, and those that are looked at.
+        query: the one whose weights are marked.
+        columns: each query has a column instead of a row.
+        caption: what the table shows, in one sentence.
+        forbidden: [query, key], where the mask forbids to look; None: nowhere.
+    """
+    _mount(
+        key=key,
+        data={
+            "weights": weights.tolist(),
+            "others": None if others is None else list(others),
+            "queries": list(queries),
+            "keys": list(keys),
+            "forbidden": forbidden,
+            "query": query,
+            "columns": columns,
+            "caption": caption,
+        },
+    )

@@ -1,0 +1,201 @@
+"""Why divide by √d? Random queries and keys, and a real model's, each with the scale and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnviz.app.learn import compute
+from attnviz.capture.arrays import owned
+from attnviz.trace import Floats, Token
+from attnviz.transformer.attention import attention_weights
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """The variance of q · k for every size.
+
+    Attributes:
+        measured: [size], on random pairs.
+        errors: [size], the standard errors of these measurements.
+    """
+
+    measured: Floats
+    errors: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """One row of weights, and how far it is from having decided.
+
+    Attributes:
+        weights: [key].
+        entropy: in bits; 0: one key gets everything; log₂ of the number of keys: all get the same.
+        gradient: the size (Frobenius norm) of `jacobian`, the softmax's derivative; 0: nothing is learned.
+    """
+
+    weights: Floats
+    entropy: float
+    gradient: float
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One query against several keys.
+
+    Attributes:
+        dot_products: [key], q · k.
+        plain: the softmax of these.
+        scaled: the softmax of these divided by √d.
+    """
+
+    dot_products: Floats
+    plain: Softmax
+    scaled: Softmax
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Means over random rows for every size: first without the scale, then with it.
+
+    Attributes:
+        entropy: [scale, size], in bits.
+        gradient: [scale, size].
+    """
+
+    entropy: Floats
+    gradient: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRow:
+    """One head of the bundled BERT.
+
+    Attributes:
+        tokens: what the row's keys belong to.
+        d_head: entries of a query or key.
+        variance: of q · k over all pairs of tokens.
+        query_variance, key_variance: of the entries of all queries, and of all keys.
+        row: one token's query against all keys.
+    """
+
+    tokens: tuple[Token, ...]
+    d_head: int
+    variance: float
+    query_variance: float
+    key_variance: float
+    row: Row
+
+
+def variances(sizes: Sequence[int], draws: int, seed: int) -> Variances:
+    """Draw queries and keys with entries from N(0, 1), and measure how their dot products vary.
+
+    Args:
+        sizes: d, how many entries they have; each in turn.
+        draws: how many pairs of a query and a key are drawn for each d.
+        seed: the same one draws the same numbers.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    measured = []
+    for d in sizes:
+        query, key = torch.randn(2, draws, d, generator=generator)
+        measured.append((query * key).sum(dim=-1).var())
+    errors = torch.tensor([standard_error(d, draws) for d in sizes])
+    return Variances(owned(torch.stack(measured)), owned(errors))
+
+
+def standard_error(d: int, draws: int) -> float:
+    """How far from d a variance of q · k lies, typically, when it is measured on a number of draws.
+
+    A product of two independent N(0, 1) has variance 1 and fourth moment 9. A sum of d of them therefore has
+    σ² = d and μ₄ = 3d² + 6d. A variance measured on n draws has itself the variance
+    (μ₄ − σ⁴ (n − 3)/(n − 1)) / n.
+    """
+    fourth_moment = 3 * d**2 + 6 * d
+    variance = (fourth_moment - d**2 * (draws - 3) / (draws - 1)) / draws
+    return sqrt(variance)
+
+
+def row(d: int, longest: int, keys: int, seed: int) -> Row:
+    """A random query against random keys; a larger d adds entries to the same vectors.
+
+    Args:
+        d: how many entries they have.
+        longest: the most that d can be.
+        keys: how many keys there are.
+        seed: the same one draws the same numbers.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    query, *others = torch.randn(1 + keys, longest, generator=generator)[:, :d]
+    return compare(query, torch.stack(others))
+
+
+def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
+    """The weights of one query, once by softmax(q · k) and once by softmax(q · k / √d)."""
+    plain = attention_weights(query[None], keys, scale=1.0)
+    scaled = attention_weights(query[None], keys)
+    return Row(owned(plain.dot_products[0]), _softmax(plain.weights[0]), _softmax(scaled.weights[0]))
+
+
+def _softmax(weights: Float[Tensor, " key"]) -> Softmax:
+    size = torch.linalg.matrix_norm(jacobian(weights))
+    return Softmax(owned(weights), float(entropy(weights)), float(size))
+
+
+def entropy(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row"]:
+    """−Σ w log₂ w: how undecided each row is, in bits (Shannon 1948)."""
+    nats: Tensor = torch.special.entr(weights).sum(dim=-1)
+    return nats / torch.log(torch.tensor(2.0))
+
+
+def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"]:
+    """∂w/∂s = diag(w) − wᵀ w, for each row w = softmax(s): how its weights move with its scores."""
+    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+
+
+def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> Curves:
+    """The mean entropy and gradient of random rows, for every size, without the scale and with it.
+
+    Args:
+        sizes: d, how many entries queries and keys have; each in turn.
+        keys: how many keys a row has.
+        rows: how many rows a mean is taken over.
+        seed: the same one draws the same numbers.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    entropies, gradients = torch.empty(2, len(sizes)), torch.empty(2, len(sizes))
+    for column, d in enumerate(sizes):
+        query = torch.randn(rows, 1, d, generator=generator)
+        key = torch.randn(rows, keys, d, generator=generator)
+        for line, scale in enumerate((1.0, d**-0.5)):
+            weights = attention_weights(query, key, scale=scale).weights
+            entropies[line, column] = entropy(weights).mean()
+            gradients[line, column] = torch.linalg.matrix_norm(jacobian(weights)).mean()
+    return Curves(owned(entropies), owned(gradients))
+
+
+def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
+    """The same comparison with the bundled BERT's own queries and keys.
+
+    Args:
+        text: what the model reads.
+        layer, head, query: from 0; the query's number is that of its token.
+
+    Raises:
+        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+    """
+    steps = compute.run(text).layers[layer].attention
+    queries, keys = steps.query[head], steps.key[head]
+    return HeadRow(
+        tokens=compute.tokens(text),
+        d_head=queries.shape[-1],
+        variance=float((queries @ keys.T).var()),
+        query_variance=float(queries.var()),
+        key_variance=float(keys.var()),
+        row=compare(queries[query], keys),
+    )

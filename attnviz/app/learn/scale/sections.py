@@ -1,0 +1,386 @@
+"""The page on √d: what the division does to random scores, and to a real head's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log2, sqrt
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.analysis.sentence import percent
+from attnviz.app import markdown
+from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
+from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.app.learn.weights_picture import shown_tokens
+from attnviz.models import catalogue
+from attnviz.trace import head_name
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.scale.compute import Curves, HeadRow, Row, Variances
+    from attnviz.trace import Floats
+
+PARAMETERS = ("text", "layer", "head", "query", "d", "seed")
+
+SIZES = tuple(2**power for power in range(11))
+DRAWS = 200  # pairs for one variance: few enough that chance can be seen
+KEYS = 8  # in a row: equal weights then have an entropy of exactly 3 bits
+ROWS = 300  # for one mean
+D_HEAD = catalogue.entry(MODEL).d_head
+MOST_SHOWN = 16  # keys of a sentence that are listed one by one
+FIRST_SEED, LAST_SEED = 8, 9999  # in draw 8 the row is much like the mean of many, for small and large d
+
+_SIZE_AXIS = Axis("d, entries of q and k", log=2)
+_COLUMNS = ("without ÷ √d", "with ÷ √d")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The random numbers on show: how many entries the vectors have, and which draw it is."""
+
+    d: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Head:
+    """The row of the real model: sentence, and layer, head and query token from 0."""
+
+    text: str
+    layer: int
+    head: int
+    query: int
+
+    @property
+    def name(self) -> str:
+        """As on screen: "4-2"."""
+        return head_name(self.layer, self.head)
+
+
+@computed
+def _variances(seed: int) -> Variances:
+    from attnviz.app.learn.scale import compute
+
+    return compute.variances(SIZES, DRAWS, seed)
+
+
+@computed
+def _row(d: int, seed: int) -> Row:
+    from attnviz.app.learn.scale import compute
+
+    return compute.row(d, SIZES[-1], KEYS, seed)
+
+
+@computed
+def _curves(seed: int) -> Curves:
+    from attnviz.app.learn.scale import compute
+
+    return compute.curves(SIZES, KEYS, ROWS, seed)
+
+
+@computed
+def _in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
+    from attnviz.app.learn.scale import compute
+
+    return compute.in_bert(text, layer, head, query)
+
+
+def choose() -> Head:
+    """Draw the title of the real model's section and the choice of its row; return the choice."""
+    st.header("The same in a real model: the bundled BERT", anchor=False)
+    text_column, head_column, word_column = st.columns([5, 4, 3])
+    with text_column:
+        text = sentence()
+    with head_column:
+        layer, head = choose_head()
+    with word_column:
+        query = choose_word("query", "Query (looks)", text)
+    return Head(text, layer, head, query)
+
+
+def draw() -> Draw:
+    """Draw the choice of d and of the random numbers; return it."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        d = st.select_slider(
+            "d: how many entries queries and keys have", SIZES, D_HEAD, key="d", bind="query-params"
+        )
+        with st.container(width=120):
+            seed = st.number_input(
+                "Seed",
+                0,
+                LAST_SEED,
+                FIRST_SEED,
+                key="seed",
+                bind="query-params",
+                help="The same seed draws the same random numbers again.",
+            )
+        st.button("Draw again", icon=":material/casino:", on_click=_draw_again)
+    return Draw(int(d), int(seed))
+
+
+def _draw_again() -> None:
+    st.session_state["seed"] = (st.session_state["seed"] + 1) % (LAST_SEED + 1)
+
+
+def question() -> None:
+    """Ask how large dot products are."""
+    measured = float(_variances(FIRST_SEED).measured[SIZES.index(D_HEAD)])
+    guess(
+        f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, all independent, with mean 0 and "
+        "**variance** (mean squared distance from the mean) 1. "
+        "How large is the variance of their dot product :blue[$q$] · :red[$k$]?",
+        ["1", f"√{D_HEAD} ≈ {sqrt(D_HEAD):.1f}", str(D_HEAD), f"{D_HEAD}² = {D_HEAD**2}"],
+        right=str(D_HEAD),
+        because=f"Each of the {D_HEAD} products brings a variance of 1, and they add up: {D_HEAD}. "
+        f"Measured on {DRAWS} random pairs: {measured:.1f}.",
+        key="guess_scale",
+    )
+
+
+def picture(drawn: Draw) -> None:
+    """Draw the variances, the row of weights at the chosen d, and both in words."""
+    variances, row = _variances(drawn.seed), _row(drawn.d, drawn.seed)
+    at = SIZES.index(drawn.d)
+    measured, error = float(variances.measured[at]), float(variances.errors[at])
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.header("The variance of q · k grows like d", anchor=False)
+        curves(
+            "variance chart",
+            [
+                Line("theory: variance = d", SIZES, SIZES, dash="dash", colour="muted"),
+                Line(
+                    "measured ± 2 standard errors",
+                    SIZES,
+                    variances.measured,
+                    variances.measured - 2 * variances.errors,
+                    variances.measured + 2 * variances.errors,
+                    dash=None,
+                    marker="circle",
+                ),
+            ],
+            title="The variance of q · k grows like d",
+            across=_SIZE_AXIS,
+            up=Axis("variance of q · k", log=10),
+            at="d = {x}",
+            marked=drawn.d,
+            alt="Measured variances of q · k follow the line variance = d, "
+            f"from {variances.measured[0]:.2f} at d = {SIZES[0]} to {variances.measured[-1]:.0f} at "
+            f"d = {SIZES[-1]}. At d = {drawn.d}: {measured:.2f}.",
+            caption=f"Variance of the dot products of {DRAWS} random pairs of vectors with d entries.",
+            filename="variance",
+        )
+    with right:
+        st.header(f"A row of {KEYS} keys at d = {drawn.d}", anchor=False)
+        softmax_bars(
+            "random row",
+            title=f"Dot products and weights of {KEYS} random keys, without and with division by √{drawn.d}",
+            columns=_COLUMNS,
+            keys=[
+                {
+                    "label": f"key {number}",
+                    "place": None,
+                    "score": float(score),
+                    "weights": [float(row.plain.weights[number - 1]), float(row.scaled.weights[number - 1])],
+                }
+                for number, score in enumerate(row.dot_products, start=1)
+            ],
+            measures=_measures(row),
+        )
+    strongest = int(row.plain.weights.argmax())
+    plain, scaled = (percent(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
+    st.markdown(
+        f"At $d$ = **{drawn.d}**, {DRAWS} random dot products have variance **{measured:.2f}** "
+        f"(theory: {drawn.d}, give or take {2 * error:.2f}: two standard errors, which chance exceeds in "
+        "some 5 draws of 100). In this row, softmax "
+        f"**without** the division gives key {strongest + 1} **{plain}** and leaves an entropy of "
+        f"**{row.plain.entropy:.2f}** of {log2(KEYS):.0f} bits. **With** it (÷\u202f√{drawn.d} = "
+        f"{sqrt(drawn.d):.2f}), that key gets **{scaled}** and the entropy is **{row.scaled.entropy:.2f}** "
+        "bits."
+    )
+
+
+def _measures(row: Row) -> list[Measure]:
+    both = (row.plain, row.scaled)
+    return [
+        {"label": "entropy, bits", "values": [f"{softmax.entropy:.2f}" for softmax in both]},
+        {"label": "gradient", "values": [f"{softmax.gradient:.3f}" for softmax in both]},
+    ]
+
+
+def text() -> None:
+    """Say why the variance is d, and what the division mends."""
+    st.header("Sums of random numbers spread out", anchor=False)
+    st.markdown(
+        "A dot product multiplies a :blue[query] and a :red[key] entry by entry and adds up the $d$ "
+        "products. If all entries are independent, with mean 0 and variance 1, each product has mean 0 and "
+        "variance 1 too, and variances of independent numbers add up:"
+    )
+    formula(
+        r"\operatorname{Var}(\textcolor{blue}{q}\cdot\textcolor{red}{k})"
+        r"=\sum_{i=1}^{d}\operatorname{Var}(\textcolor{blue}{q_i}\,\textcolor{red}{k_i})=d"
+    )
+    st.markdown(
+        "Divide a number by $\\sqrt d$ and its variance is divided by $d$. So the **scores** keep variance 1:"
+    )
+    formula(
+        r"\textcolor{violet}{w}=\operatorname{softmax}\!\left("
+        r"\frac{\textcolor{blue}{q}\,\textcolor{red}{K}^\top}{\sqrt{d}}\right)"
+    )
+    st.markdown(
+        "**Softmax** turns scores into shares, the :violet[weights]: $e$ to the power of each score, divided "
+        "by the sum of all. Only *differences* count: a key that scores 10 more than another gets "
+        f"$e^{{10}}$ ≈ {exp(10):,.0f} times its weight. With a large $d$ such differences are common, and "
+        "one key takes nearly everything, by pure chance.\n\n"
+        "**Entropy**, $-\\sum w \\log_2 w$, tells how undecided a row is: 0 bits if one key gets everything, "
+        f"{log2(KEYS):.0f} bits if all {KEYS} get the same. **Gradient** is explained below."
+    )
+
+
+def learning(drawn: Draw) -> None:
+    """Draw the means of many rows: how undecided they are, and how much can be learned from them."""
+    means = _curves(drawn.seed)
+    at = SIZES.index(drawn.d)
+    st.header("A softmax that has decided no longer learns", anchor=False)
+    chart_column, text_column = st.columns([7, 5], gap="large")
+    with chart_column:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            _means_chart("entropy", "entropy, in bits", means.entropy, drawn.d, digits=2)
+        with right:
+            _means_chart("gradient", "size of the gradient", means.gradient, drawn.d, digits=3)
+    with text_column:
+        st.markdown(
+            "A model learns by **gradients**: how much would the weights move if a score moved a little? "
+            "Softmax answers with a matrix, one row for each weight, one column for each score:"
+        )
+        formula(
+            r"\frac{\partial\,\textcolor{violet}{w}}{\partial\,s}=\operatorname{diag}(\textcolor{violet}{w})"
+            r"-\textcolor{violet}{w}^\top\,\textcolor{violet}{w}"
+        )
+        st.markdown(
+            "($w$ is a row; $\\operatorname{diag}(w)$ has it on the diagonal, and 0 elsewhere.) "
+            "Where one weight is 1 and all others are 0, every cell of this matrix is 0: moving a score a "
+            "little changes nothing, so nothing is learned. "
+            "The size shown is the root of the sum of all squared cells (the Frobenius norm).\n\n"
+            f"Means of {ROWS} random rows at $d$ = {drawn.d}: without the division, entropy "
+            f"**{means.entropy[0, at]:.2f}** bits and gradient **{means.gradient[0, at]:.3f}**; with it, "
+            f"**{means.entropy[1, at]:.2f}** bits and **{means.gradient[1, at]:.3f}**. "
+            "That the gradient vanishes is what the authors of the division suspected (Vaswani et al. 2017, "
+            "section 3.2.1)."
+        )
+
+
+def _means_chart(what: str, label: str, means: Floats, d: int, *, digits: int) -> None:
+    """One mean over d, [scale, size]: first without the division, then with it."""
+    (first, _), (last, kept) = means[:, 0], means[:, -1]
+    curves(
+        f"{what} chart",
+        [
+            Line(_COLUMNS[0], SIZES, means[0], dash="dash", marker="cross", colour="muted"),
+            Line(_COLUMNS[1], SIZES, means[1], marker="circle"),
+        ],
+        title=f"Mean {label}",
+        across=_SIZE_AXIS,
+        up=Axis(label, zero=True),
+        at="d = {x}",
+        digits=digits,
+        marked=d,
+        alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the {what} falls from "
+        f"{first:.{digits}f} to {last:.{digits}f}; with it, it is {kept:.{digits}f} in the end.",
+        caption=f"Means of {ROWS} random rows of {KEYS} keys.",
+        filename=f"softmax-{what}",
+    )
+
+
+def real(head: Head) -> None:
+    """Draw one row of the real model, and its numbers in words."""
+    found = _in_bert(head.text, head.layer, head.head, head.query)
+    tokens = shown_tokens(found.tokens, head.text)
+    row = found.row
+    labels = [markdown.code(token["name"]) for token in tokens]
+    strongest = int(row.plain.weights.argmax())
+    chart_column, text_column = st.columns([7, 5], gap="large")
+    with chart_column, st.container(border=True):
+        softmax_bars(
+            "real row",
+            title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {head.name}",
+            columns=_COLUMNS,
+            keys=listed(row, [token["label"] for token in tokens]),
+            measures=_measures(row),
+        )
+    plain, scaled = (_exact(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
+    with text_column:
+        st.markdown(
+            f"In head {head.name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
+            f"all {len(tokens)} × {len(tokens)} pairs of tokens, :blue[$q$] · :red[$k$] has variance "
+            f"**{found.variance:.1f}**. Theory says {found.d_head} for independent entries of mean 0 and "
+            f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f}, and "
+            "training made queries and keys depend on each other.\n\n"
+            f"**Without** the division, {labels[head.query]} would give {labels[strongest]} **{plain}** and "
+            f"leave an entropy of **{row.plain.entropy:.2f}** of {log2(len(tokens)):.2f} bits. **With** it, "
+            f"as the model was trained, {labels[strongest]} gets **{scaled}** and the entropy is "
+            f"**{row.scaled.entropy:.2f}** bits. The gradient is **{row.plain.gradient:.4f}** without it and "
+            f"**{row.scaled.gradient:.4f}** with it."
+        )
+
+
+def listed(row: Row, labels: list[str]) -> list[Key]:
+    """The keys of a row in their order; of a long one the strongest, and the rest as one."""
+    pairs = list(zip(row.plain.weights.tolist(), row.scaled.weights.tolist(), strict=True))
+    order = sorted(range(len(pairs)), key=lambda key: (-pairs[key][1], key))
+    shown = sorted(order if len(order) <= MOST_SHOWN else order[: MOST_SHOWN - 1])
+    keys: list[Key] = [
+        {
+            "label": labels[key],
+            "place": key + 1,
+            "score": float(row.dot_products[key]),
+            "weights": pairs[key],
+        }
+        for key in shown
+    ]
+    rest = [pairs[key] for key in range(len(pairs)) if key not in shown]
+    if rest:
+        sums = [sum(column) for column in zip(*rest, strict=True)]
+        keys.append({"label": f"{len(rest)} others", "place": None, "score": None, "weights": sums})
+    return keys
+
+
+def _exact(weight: float) -> str:
+    """0.9999 as "99.99 %": as many decimals as it takes not to say 100 %."""
+    for digits in range(1, 5):
+        if weight == 1 or round(100 * weight, digits) < 100:
+            return f"{100 * weight:.{digits}f} %"
+    return "more than 99.9999 %"
+
+
+def code() -> None:
+    """Show the functions behind the pictures."""
+    the_code(
+        ("attnviz.transformer.attention", "attention_weights"),
+        ("attnviz.app.learn.scale.compute", "variances"),
+        ("attnviz.app.learn.scale.compute", "standard_error"),
+        ("attnviz.app.learn.scale.compute", "compare"),
+        ("attnviz.app.learn.scale.compute", "entropy"),
+        ("attnviz.app.learn.scale.compute", "jacobian"),
+        ("attnviz.app.learn.scale.compute", "curves"),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    not_shown(
+        """
+- **A model trained without the division.** The bundled BERT was trained with it. Taking it away afterwards
+  shows what softmax does with these numbers; a model trained without it would have learned other ones.
+- **That √d is the only way.** The published code of T5 (Raffel et al. 2020) leaves the division out and
+  starts from smaller parameters instead. What matters is that scores start small enough.
+- **That real entries are random.** Independence and variance 1 describe a model before training, at best.
+- **That a decided row is a bad row.** A trained head may well give one token nearly everything. It must be
+  learned, not left to chance.
+- **The whole gradient.** The softmax's is one factor of many on the way to a model's parameters.
+"""
+    )

@@ -1,0 +1,51 @@
+"""Rows of weights side by side: each key's dot product, and its weight without the scale and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from attnviz.app.components.component import component
+
+_mount = component("softmax_bars", "numbers")
+
+
+class Key(TypedDict):
+    """One key of the row.
+
+    Attributes:
+        label: what it is called.
+        place: its number in the sentence, from 1; None where it has none.
+        score: its dot product with the query; None for several keys together.
+        weights: its weight in each of the columns.
+    """
+
+    label: str
+    place: int | None
+    score: float | None
+    weights: Sequence[float]
+
+
+class Measure(TypedDict):
+    """A number for each column, below its weights."""
+
+    label: str
+    values: Sequence[str]
+
+
+def softmax_bars(
+    name: str, /, *, title: str, columns: Sequence[str], keys: Sequence[Key], measures: Sequence[Measure]
+) -> None:
+    """Draw the same row of keys under several softmaxes, as one table of bars.
+
+    Args:
+        name: Streamlit's key of this widget.
+        title: what the table is called, for those who do not see it.
+        columns: what the columns of weights are called.
+        keys: the rows.
+        measures: the last rows.
+    """
+    _mount(
+        key=name,
+        data={"title": title, "columns": list(columns), "keys": list(keys), "measures": list(measures)},
+    )

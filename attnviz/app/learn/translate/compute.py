@@ -1,0 +1,119 @@
+"""How does a sentence become French, word by word, and what else could each word have been?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnviz.capture import loading
+from attnviz.capture.translator import words
+from attnviz.interventions.edit import Edit
+from attnviz.trace import Token, Trace
+from attnviz.trained.translator import reading
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.vocabulary import FRENCH
+
+PRONOUNS = ("il", "elle")
+CHOICES = 5
+"""How many of the most probable words are told."""
+
+
+@dataclass(frozen=True)
+class PronounChoice:
+    """How sure the model was when it chose between "il" and "elle".
+
+    Attributes:
+        step: the decoder's row, from 0, after which the word was chosen.
+        il, elle: how probable each was there, of all words.
+    """
+
+    step: int
+    il: float
+    elle: float
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A sentence, its translation, and how it came about.
+
+    Attributes:
+        trace: all attention, edited where edits were asked for.
+        source: the English tokens, [END] included: what the encoder reads.
+        target: [START] and the French words: what the decoder reads.
+        words: the French words.
+        text: the French words as one writes them.
+        choices: for each target token the most probable words to follow it, with their probabilities.
+        pronouns: each "il" and "elle" of the translation.
+        outside: what in the English sentence the model never learned; None where it could have been in its
+            corpus.
+    """
+
+    trace: Trace
+    source: tuple[Token, ...]
+    target: tuple[Token, ...]
+    words: tuple[str, ...]
+    text: str
+    choices: tuple[tuple[tuple[str, float], ...], ...]
+    pronouns: tuple[PronounChoice, ...]
+    outside: str | None
+
+
+def translate(model: str, text: str, edits: tuple[str, ...] = ()) -> Translation:
+    """Translate by greedy decoding: each time the most probable word, until [END] is the most probable.
+
+    Args:
+        model: a translator's name in the catalogue.
+        text: English.
+        edits: changes to its attention, as `Edit` writes them; the translation follows from them.
+
+    Raises:
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
+        ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
+        InvalidEdit: an edit cannot be read, or the model or the sentences have no such place.
+    """
+    loaded = loading.load_translator(model)
+    changes = [Edit.parse(edit) for edit in edits]
+    trace = loaded.trace(text, edits=changes)
+    cross = trace.of_kind("cross")[0]
+    source, target = cross.key_tokens, cross.query_tokens
+    english, french = words(source), words(target)
+    probabilities = loaded.translator.steps(english, french, changes).probabilities
+    return Translation(
+        trace=trace,
+        source=source,
+        target=target,
+        words=french,
+        text=written(french),
+        choices=tuple(most_probable(row) for row in probabilities),
+        pronouns=pronouns(french, probabilities),
+        outside=reading.outside(english),
+    )
+
+
+def most_probable(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float], ...]:
+    """The most probable words of one step with their probabilities, the best first."""
+    best = row.topk(CHOICES)
+    return tuple(
+        (FRENCH.word(number), probability)
+        for probability, number in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    )
+
+
+def pronouns(
+    french: Sequence[str], probabilities: Float[Tensor, "target vocabulary"]
+) -> tuple[PronounChoice, ...]:
+    """The choice behind every "il" and "elle" of a translation.
+
+    Args:
+        french: its words; the row of the same number chose each of them.
+        probabilities: of every word, after each target token.
+    """
+    il, elle = FRENCH.ids(PRONOUNS)
+    return tuple(
+        PronounChoice(step, float(probabilities[step, il]), float(probabilities[step, elle]))
+        for step, word in enumerate(french)
+        if word in PRONOUNS
+    )

@@ -1,0 +1,107 @@
+"""How the parts of a translator work together, in six lines, with the sizes of the one that translates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import percent
+from attnviz.app import markdown
+from attnviz.app.learn.computed import translated
+from attnviz.app.learn.lesson import formula
+from attnviz.trace import head_name
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.translate.compute_parts import Parts
+    from attnviz.app.learn.translate.translating import Chosen
+
+_DECIDED = 0.5  # a head that gives a word more than all others together reads that word
+
+
+@translated
+def _take_apart(model: str) -> Parts:
+    from attnviz.app.learn.translate import compute_parts
+
+    return compute_parts.take_apart(model)
+
+
+def story(chosen: Chosen) -> None:
+    """Tell the way of a sentence through the model, with the numbers of the picture."""
+    parts = _take_apart(chosen.model)
+    translation = chosen.translation
+    source, row = len(translation.source), chosen.row
+    word = markdown.code(translation.choices[row][0][0])
+    after = chosen.target_name(row)
+    st.header("Encoder, decoder, and what connects them", anchor=False)
+    st.markdown(
+        f"1. **Words become vectors**: {parts.d_model} numbers each, from a table of {parts.english_words} "
+        "English words, plus a vector that says where the word stands.\n"
+        f"2. **The encoder reads all {source} English tokens at once.** In each of its "
+        f"{parts.encoder_layers} layers, every word looks at every word and adds what it reads to its own "
+        f"vector. {_read_by_layer(chosen)}\n"
+        "3. **The decoder writes one French word at a time**, beginning at [START]: a **row** for each. A "
+        "row reads the words written so far, never those to come: a *causal mask* hides them.\n"
+        "4. **Cross-attention connects the two**: a :blue[query] from French, :red[keys] and :green[values] "
+        "from the encoder's English."
+    )
+    formula(
+        r"\operatorname{softmax}\!\Bigl(\frac{\textcolor{blue}{Q_\text{French}}\,"
+        rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{parts.d_head}}}}}\Bigr)"
+        r"\textcolor{green}{V_\text{English}}"
+    )
+    st.markdown(
+        f"5. **Every French word gets a probability**: the row's vector $z$ is compared with the vectors of "
+        f"all {parts.french_words} words, in the same table $E$ that the decoder reads from."
+    )
+    formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
+    st.markdown(
+        f"6. **The most probable word is written**, and the next row begins from it. So {word} is "
+        f"not chosen where it stands, but in the row before: the one that has just read {after}. Lines drawn "
+        f"from {word} show what *that* row read."
+    )
+
+
+def _read_by_layer(chosen: Chosen) -> str:
+    """What the English word that is read across had itself read: every head that read one word above all."""
+    read = chosen.read(chosen.row)
+    told = []
+    for block in chosen.translation.trace.of_kind("encoder"):
+        weights = block.weights[:, read]
+        most = weights.max(axis=1)
+        heads = [int(head) for head in np.argsort(-most, kind="stable") if most[head] >= _DECIDED]
+        found = [
+            f"{chosen.source_name(int(weights[head].argmax()))} {percent(float(most[head]))} "
+            f"(head {head_name(block.layer, head)})"
+            for head in heads
+        ]
+        told.append(f"in layer {block.layer + 1} {' and '.join(found) or 'no single word'}")
+    word = markdown.code(chosen.translation.choices[chosen.row][0][0])
+    name = chosen.source_name(read)
+    return f"For the choice of {word}, {name} is read most. What {name} itself reads: {', '.join(told)}."
+
+
+def made_of(chosen: Chosen) -> None:
+    """Draw how many learned numbers each part holds."""
+    parts = _take_apart(chosen.model)
+    st.header(f"{parts.parameters:,} learned numbers", anchor=False)
+    rows = [
+        f"| {part.name} | {part.parameters:,} | {percent(part.parameters / parts.parameters)} |"
+        for part in parts.parts
+    ]
+    table, words = st.columns(2, gap="large")
+    table.markdown("\n".join(["| part | numbers | share |", "|:--|--:|--:|", *rows]))
+    words.markdown(
+        f"The encoder has {_layers(parts.encoder_layers)}, the decoder {_layers(parts.decoder_layers)}; "
+        f"every attention has {parts.n_heads} heads, whose queries, keys and values have {parts.d_head} "
+        "numbers.\n\n"
+        "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
+        f"instead of {parts.d_model} (Vaswani et al. 2017, table 3).\n\n"
+        "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
+        "changed in small steps, some sentences at a time, until the French came out right."
+    )
+
+
+def _layers(count: int) -> str:
+    return "one layer" if count == 1 else f"{count} layers"

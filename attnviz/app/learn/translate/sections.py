@@ -1,0 +1,195 @@
+"""The page on the translator: English in, French out, and which word read which on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.shown import Shown
+from attnviz.app import markdown
+from attnviz.app.learn.computed import translated
+from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.measured import exactly, how_often, variant_of
+from attnviz.app.learn.menus import other_reading
+from attnviz.app.learn.translate.translating import Chosen, written
+from attnviz.app.learn.translate.translation import Reading, Word, translation
+from attnviz.trace import Floats
+from attnviz.trained.translator import lexicon, variants
+from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
+
+_PRONOUNS = {"m": "il", "f": "elle"}
+_GENDERS = {"m": "masculine", "f": "feminine"}
+_ENGLISH_PRONOUN = "it"
+_DIGITS = 6  # enough for every digit that is printed; whole floats would double the message
+_OPTIONS = 4  # to guess from
+
+
+def question(chosen: Chosen) -> None:
+    """Ask what *it* becomes; in a sentence without it, what is read to choose a French word."""
+    pronoun = chosen.pronoun
+    if pronoun is None:
+        _question_without_pronoun(chosen)
+        return
+    read = chosen.read(pronoun.step)
+    meant = int(chosen.encoder[read].argmax())
+    il_or_elle = written(chosen.translation)[pronoun.step]
+    guess(
+        "In French every noun is masculine or feminine, and *it* must agree: *il* or *elle*. "
+        "Which one will this network write?",
+        list(_PRONOUNS.values()),
+        right=il_or_elle,
+        because=f"It wrote *{il_or_elle}*: *il* {exactly(pronoun.il)}, *elle* {exactly(pronoun.elle)}. To "
+        f"choose it, it read {chosen.source_name(read)}, which had read {chosen.source_name(meant)} "
+        f"{percent(float(chosen.encoder[read, meant]))}.",
+        key="guess_translate",
+    )
+
+
+def _question_without_pronoun(chosen: Chosen) -> None:
+    groups = chosen.sources.groups
+    row = chosen.cross[:, chosen.row].max(axis=0)
+    order = [int(place) for place in np.argsort(-row, kind="stable")]
+    word = markdown.code(written(chosen.translation)[chosen.row])
+    share = percent(float(row[order[0]]))
+    guess(
+        f"Which English word will be read most when the network chooses {word}?",
+        [name_of(place, groups) for place in sorted(order[:_OPTIONS])],
+        right=name_of(order[0], groups),
+        because=f"One of the shown heads gives {chosen.source_name(order[0])} {share}.",
+        key="guess_translate",
+    )
+
+
+def picture(chosen: Chosen) -> None:
+    """Draw both sentences, and the lines between them."""
+    found = chosen.translation
+    st.header(markdown.plain(found.text), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        other_reading(chosen.text)
+        _meanings(chosen)
+    options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
+
+    def pick(row: int) -> None:
+        st.session_state["french"] = options[row]
+
+    layer, head = chosen.encoder_head
+    targets = words_of(chosen.targets)
+    last = written(found)[-1]
+    if last != END:
+        st.markdown(f"It never chose {END}, and was broken off after {len(found.words)} words.")
+    translation(
+        "translation",
+        source=words_of(chosen.sources),
+        target=targets,
+        written=[*targets[1:], Word(label=last, name=last, special=last == END)],
+        row=chosen.row,
+        encoder=Reading(
+            caption=f"layer {layer + 1}, head {head + 1}", heads=[head + 1], weights=[_rows(chosen.encoder)]
+        ),
+        cross=_reading(chosen.cross, chosen.cross_heads),
+        decoder=_reading(chosen.weights("decoder")[list(chosen.decoder_heads)], chosen.decoder_heads),
+        choices=found.choices,
+        pronouns=[{"row": it.step, "il": it.il, "elle": it.elle} for it in found.pronouns],
+        titles=[chosen.text, found.text],
+        filename="attnviz-translation",
+        on_pick=pick,
+    )
+    smoothing = percent(_smoothing(chosen.model))
+    st.markdown(
+        f":small[No word becomes quite certain: while this model learned, {smoothing} of the certainty that "
+        "was asked for was spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4).]"
+    )
+
+
+@translated
+def _smoothing(model: str) -> float:
+    from attnviz.trained.translator.training import Settings
+
+    return Settings.of(variant_of(model)).label_smoothing
+
+
+def _meanings(chosen: Chosen) -> None:
+    """Say what *it* could mean, and what it would become."""
+    words = [token.text for token in chosen.translation.source]
+    if _ENGLISH_PRONOUN not in words:
+        return
+    nouns = {noun.english: noun for noun in lexicon.NOUNS if noun.pronoun == _ENGLISH_PRONOUN}
+    meant = [nouns[word] for word in dict.fromkeys(words) if word in nouns]
+    gendered = [
+        f"the *{noun.english}* ({noun.french}, {_GENDERS[noun.gender]}: *{_PRONOUNS[noun.gender]}*)"
+        for noun in meant
+    ]
+    if gendered:
+        st.markdown(f"*it* could be {' or '.join(gendered)}.", width="content")
+
+
+def words_of(shown: Shown) -> list[Word]:
+    """The tokens of a text as the picture names them."""
+    groups = shown.groups
+    return [
+        Word(label=group.label, name=name_of(place, groups), special=group.special)
+        for place, group in enumerate(groups)
+    ]
+
+
+def _reading(weights: Floats, heads: tuple[int, ...]) -> Reading:
+    caption = f"head {heads[0] + 1}" if len(heads) == 1 else f"all {len(heads)} heads, side by side"
+    return Reading(
+        caption=caption, heads=[head + 1 for head in heads], weights=[_rows(head) for head in weights]
+    )
+
+
+def _rows(weights: Floats) -> list[list[float]]:
+    rows: list[list[float]] = weights.astype(float).round(_DIGITS).tolist()
+    return rows
+
+
+def code() -> None:
+    """Show the functions behind the picture."""
+    the_code(
+        ("attnviz.app.learn.translate.compute", "translate"),
+        ("attnviz.trained.translator.translator", "_greedy"),
+        ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
+        ("attnviz.transformer.encoder", "EncoderLayer"),
+        ("attnviz.transformer.decoder", "DecoderLayer"),
+    )
+
+
+def limits(chosen: Chosen) -> None:
+    """Say what one could wrongly conclude, and how often this translator is right."""
+    words = [token.text for token in chosen.translation.source]
+    not_shown(
+        f"""
+- **Why it chose so.** A weight says what was read, not that this decided (Jain & Wallace 2019; against:
+  Wiegreffe & Pinter 2019). On the next page you can change what is read, and see whether *il* becomes *elle*.
+- {_by_itself(chosen)}
+- **That *dog* alone was read.** After the first layer, the vector at *dog* holds a mixture of its sentence
+  (Abnar & Zuidema 2020).
+- **That it knows French.** It knows {len(ENGLISH):,} English and {len(FRENCH):,} French words, signs like
+  [END] included, and sentences of one small grammar. Beyond them it still writes something, often fluent
+  and wrong.
+- **The best sentence.** It takes the most probable word each time (*greedy* decoding) and never goes back.
+- **A rule.** One sentence is an anecdote. {how_often(chosen.model, words)}
+"""
+    )
+    st.page_link(
+        "pages/cause.py",
+        label="Is the picture the cause?",
+        icon=":material/arrow_forward:",
+        icon_position="right",
+    )
+
+
+def _by_itself(chosen: Chosen) -> str:
+    """What this translator was told, and what therefore does not follow, in Markdown."""
+    variant = variants.VARIANTS[variant_of(chosen.model)]
+    if variant.was_told:
+        return (
+            f"**That networks find this by themselves.** {variant.told} Choose another translator above to "
+            "compare."
+        )
+    return (
+        f"**That every network does it so.** {variant.told} Trained from other random numbers, it finds "
+        "other ways to the right pronoun: the table on the next page has them."
+    )

@@ -1,0 +1,177 @@
+"""What the page on the translator is about: a sentence, who translates it, a French word, some heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Shown
+from attnviz.app import links, markdown
+from attnviz.app.learn.computed import translated
+from attnviz.app.learn.english import choose_variant, english, outside_note, typed
+from attnviz.app.learn.known_words import known_words
+from attnviz.app.learn.measured import variant_of
+from attnviz.app.learn.menus import menus
+from attnviz.errors import AttnvizError
+from attnviz.trace import Floats, Kind, head_name
+from attnviz.trained.translator import variants
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.translate.compute import PronounChoice, Translation
+
+PARAMETERS = ("english", "translator", "french", "encoder_head", "cross_head", "decoder_head")
+
+ALL = "all"
+TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
+TAUGHT_HEAD = head_name(variants.TAUGHT_LAYER, variants.TAUGHT_HEAD)
+_MENUS_HELP = "From lists: who did not do what, and why; and all the words it knows"
+_HEADS_HELP = "Which French word and which heads the picture shows"
+_MEMORY = "french was chosen for"
+_HEADS_MEMORY = "cross_head was chosen for"
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        text: the English sentence.
+        model: who translates it; a name in the catalogue.
+        translation: the French one, and all attention on the way.
+        row: the decoder's row that is shown, from 0.
+        encoder_head: the encoder's layer and head that are shown, from 0.
+        cross_heads, decoder_heads: the decoder's heads that are shown, from 0.
+    """
+
+    text: str
+    model: str
+    translation: Translation
+    row: int
+    encoder_head: tuple[int, int]
+    cross_heads: tuple[int, ...]
+    decoder_heads: tuple[int, ...]
+
+    @property
+    def sources(self) -> Shown:
+        """The English tokens as they are shown."""
+        return Shown(self.translation.source, self.text)
+
+    @property
+    def targets(self) -> Shown:
+        """What the decoder reads: [START] and the French words."""
+        return Shown(self.translation.target, str(self.translation.trace.target))
+
+    @property
+    def pronoun(self) -> PronounChoice | None:
+        """The first *il* or *elle* of the translation."""
+        return next(iter(self.translation.pronouns), None)
+
+    def weights(self, kind: Kind, layer: int = 0) -> Floats:
+        """[head, query, key] of one block."""
+        return self.translation.trace.block(kind, layer).weights
+
+    @property
+    def encoder(self) -> Floats:
+        """The shown head of the encoder, [query, key]."""
+        layer, head = self.encoder_head
+        found: Floats = self.weights("encoder", layer)[head]
+        return found
+
+    @property
+    def cross(self) -> Floats:
+        """The shown heads of cross-attention, [head, row, source]."""
+        found: Floats = self.weights("cross")[list(self.cross_heads)]
+        return found
+
+    def read(self, row: int) -> int:
+        """The English token, from 0, to which one of the shown heads gives the most in this row."""
+        return int(self.cross[:, row].max(axis=0).argmax())
+
+    def source_name(self, place: int) -> str:
+        """An English token (from 0), as Markdown."""
+        return markdown.code(name_of(place, self.sources.groups))
+
+    def target_name(self, place: int) -> str:
+        """What the decoder reads at a row (from 0), as Markdown."""
+        return markdown.code(name_of(place, self.targets.groups))
+
+
+@translated
+def _translate(model: str, text: str) -> Translation:
+    from attnviz.app.learn.translate import compute
+
+    return compute.translate(model, text)
+
+
+def written(translation: Translation) -> tuple[str, ...]:
+    """What each row of the decoder chose: the French words, and [END] if it came to an end."""
+    (last, _), *_ = translation.choices[-1]
+    return (*translation.words, last)
+
+
+def choose() -> Chosen:
+    """Draw the sentence, who translates it, and which French word the page is about."""
+    sentence, variant, buttons = st.columns([7, 5, 3], gap="medium")
+    # Before the sentence is read: a way on where a word of it is unknown.
+    with buttons, st.popover("Build a sentence", help=_MENUS_HELP, icon=":material/list:", width="stretch"):
+        menus(typed())
+        known_words()
+    with sentence:
+        text = english()
+    with variant:
+        model = choose_variant()
+    try:
+        found = _translate(model, text)
+    except AttnvizError as error:
+        links.forget()
+        st.error(markdown.plain(str(error)), icon=":material/error:")
+        st.stop()
+    outside_note(found.outside)
+    with buttons, st.popover("Heads", help=_HEADS_HELP, icon=":material/tune:", width="stretch"):
+        row = _choose_row(text, model, found)
+        encoder_head, cross_heads, decoder_heads = _choose_heads(model, found)
+    return Chosen(text, model, found, row, encoder_head, cross_heads, decoder_heads)
+
+
+def _choose_row(text: str, model: str, found: Translation) -> int:
+    """Draw the choice of a French word; with another translation, its pronoun is chosen first."""
+    options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
+    opening = options[found.pronouns[0].step if found.pronouns else 0]
+    about = (text, model)
+    if st.session_state.get(_MEMORY, about) != about:
+        st.session_state["french"] = opening
+    st.session_state[_MEMORY] = about
+    row = st.selectbox(
+        "French word to choose", options, options.index(opening), key="french", bind="query-params"
+    )
+    return options.index(row)
+
+
+def _choose_heads(model: str, found: Translation) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
+    """Draw the choices of the encoder's head, and of the heads of both attentions of the decoder."""
+    blocks = found.trace.of_kind("encoder")
+    n_heads = len(blocks[0].weights)
+    names = [head_name(block.layer, head) for block in blocks for head in range(n_heads)]
+    name = st.selectbox(
+        "Encoder: layer-head", names, names.index(TAUGHT_HEAD), key="encoder_head", bind="query-params"
+    )
+    layer, head = (int(number) - 1 for number in name.split("-"))
+    # Where no head was told to read "it", none is worth more than the others.
+    default = TAUGHT_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
+    if st.session_state.get(_HEADS_MEMORY, model) != model:
+        st.session_state["cross_head"] = default
+    st.session_state[_HEADS_MEMORY] = model
+    cross = _choose_decoder_heads(
+        "Cross-attention: head, or all side by side", "cross_head", n_heads, default
+    )
+    back = _choose_decoder_heads("Decoder: head, or all side by side", "decoder_head", n_heads, ALL)
+    return (layer, head), cross, back
+
+
+def _choose_decoder_heads(label: str, key: str, n_heads: int, default: str) -> tuple[int, ...]:
+    options = [ALL, *(str(head + 1) for head in range(n_heads))]
+    name = st.selectbox(label, options, options.index(default), key=key, bind="query-params")
+    return tuple(range(n_heads)) if name == ALL else (int(name) - 1,)

@@ -1,0 +1,102 @@
+"""A sentence on its way from English to French: which word read which, one French word at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+from attnviz.app.components.component import component, heard
+
+_mount = component("translation", "palette", "pens", "numbers", "lanes", "translation_file")
+
+
+class Word(TypedDict):
+    """A token of one of the two sentences.
+
+    Attributes:
+        label: what is written on it.
+        name: what sentences call it: "the (token 2)" where there are two.
+        special: whether it is a sign ([START], [END]) and no word.
+    """
+
+    label: str
+    name: str
+    special: bool
+
+
+class Reading(TypedDict):
+    """What one kind of attention read.
+
+    Attributes:
+        caption: which layer and heads are shown: "layer 2, head 1".
+        heads: their numbers, from 1.
+        weights: [head][query][key]; every row sums to 1.
+    """
+
+    caption: str
+    heads: list[int]
+    weights: list[list[list[float]]]
+
+
+class Pronoun(TypedDict):
+    """A place where *il* or *elle* was chosen: the decoder's row, from 0, and their probabilities there."""
+
+    row: int
+    il: float
+    elle: float
+
+
+def translation(
+    key: str,
+    /,
+    *,
+    source: Sequence[Word],
+    target: Sequence[Word],
+    written: Sequence[Word],
+    row: int,
+    encoder: Reading,
+    cross: Reading,
+    decoder: Reading,
+    choices: Sequence[Sequence[tuple[str, float]]],
+    pronouns: Sequence[Pronoun],
+    titles: Sequence[str],
+    filename: str,
+    on_pick: Callable[[int], None],
+) -> None:
+    """Draws both sentences, and the lines from a French word back to what it was made of.
+
+    The decoder's row `r` stands after the token `target[r]` and chooses `written[r]`. Its lines lead to the
+    English words that it read; from the one read most, lines lead on to what that one read in the encoder.
+    Pointing at a word shows its lines; ← and → on a French word, or the buttons, step through the rows.
+
+    Args:
+        key: Streamlit's key of this widget.
+        source: the English tokens; the encoder's queries and keys, and the keys of cross-attention.
+        target: what the decoder reads: [START] and all French words.
+        written: what its rows choose: all French words and [END].
+        row: the row that is shown, from 0.
+        encoder: one head.
+        cross, decoder: one head or several; several are drawn side by side, never averaged.
+        choices: for each row the most probable next words, the most probable first.
+        pronouns: every *il* or *elle* in the translation, in order.
+        titles: what heads the picture where it is saved as a file, a line each.
+        filename: of the saved picture, without ending.
+        on_pick: called with the row, from 0, that the visitor stepped to.
+    """
+    _mount(
+        key=key,
+        data={
+            "source": list(source),
+            "target": list(target),
+            "written": list(written),
+            "row": row,
+            "encoder": encoder,
+            "cross": cross,
+            "decoder": decoder,
+            "choices": [[list(choice) for choice in step] for step in choices],
+            "pronouns": list(pronouns),
+            "titles": list(titles),
+            "filename": filename,
+        },
+        on_pick_change=heard(on_pick, key, "pick", "row"),
+    )

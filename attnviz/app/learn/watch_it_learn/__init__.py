@@ -1,0 +1,1 @@
+"""The sections of the Learn page “Where do the weights come from?”, and what they compute."""

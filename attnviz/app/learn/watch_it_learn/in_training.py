@@ -1,0 +1,177 @@
+"""How a model in training is shown: what it says, where a head looks, and how well it does so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.analysis.sentence import percent
+from attnviz.app import markdown
+from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
+from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.trace import Kind, head_name
+from attnviz.trained.translator import reading
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.learning import Glance, Probe, Snapshot
+from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.widgets.tokens import ShownToken
+
+LINES, MATRIX = "Lines", "Matrix"
+STEPS_AXIS = Axis("steps of training")
+_LISTED = 3  # words that a row is said to look at, at most
+_LEAST = 10  # thousandths: less is not worth telling
+_CHANCE = 1 / len(("il", "elle"))
+_MOST_WORDS = 16  # of a translation that does not end
+_NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head of the translator: its kind of attention, and layer and head from 0."""
+
+    kind: Kind
+    layer: int
+    head: int
+
+    @property
+    def name(self) -> str:
+        """As on screen: "Encoder 2-1"."""
+        return f"{_NAMES[self.kind]} {head_name(self.layer, self.head)}"
+
+
+TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)
+TAUGHT_CROSS = Head("cross", 0, TAUGHT_CROSS_HEAD)
+
+
+def heads_of(glance: Glance) -> list[Head]:
+    """All heads, in the order in which the model uses them."""
+    return [
+        Head(kind, layer, head)
+        for kind in ("encoder", "decoder", "cross")
+        for layer, heads in enumerate(glance.weights[kind])
+        for head in range(len(heads))
+    ]
+
+
+def says(probe: Probe, glance: Glance) -> None:
+    """Write the sentence, the model's translation, and how probable it finds the two pronouns."""
+    said = written(glance.said[:_MOST_WORDS]) or "(nothing)"
+    if len(glance.said) > _MOST_WORDS:
+        said = f"{said.removesuffix('.')} …"
+    right = glance.said == probe.target
+    verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
+    st.markdown(
+        f"{written(probe.source)}\n\n**{markdown.plain(said)}** {verdict}\n\n"
+        f"After the right French up to the pronoun, the next word is *il* with **{_tenths(glance.il)}** and "
+        f"*elle* with **{_tenths(glance.elle)}**."
+    )
+
+
+def weights(name: str, shown: Head, probe: Probe, glance: Glance, step: int, view: str) -> None:
+    """Draw where a head looks.
+
+    Args:
+        name: of the picture on this page.
+        shown: the head.
+        probe: the sentence.
+        glance: what the model made of it.
+        step: after how many steps that was.
+        view: LINES or MATRIX.
+    """
+    queries, keys, row = rows_and_columns(shown.kind, probe)
+    weights_picture(
+        f"{name} weights",
+        glance.shares(shown.kind)[shown.layer, shown.head][None],
+        queries,
+        keys,
+        view="matrix" if view == MATRIX else "lines",
+        query=row,
+        layer=shown.layer + 1,
+        heads=[shown.head + 1],
+        heading=f"{shown.name} after {step} steps",
+        note="Weights are kept to a tenth of a percent: a row may sum to 99.9 %.",
+        caption=f"“{written(probe.source)}” · {shown.name} after {step} steps of training",
+        filename=f"attnviz-{name}-step{step}",
+    )
+
+
+def rows_and_columns(kind: Kind, probe: Probe) -> tuple[list[ShownToken], list[ShownToken], int]:
+    """The tokens that look, those that are looked at, and the row that the pronoun hangs on, from 0."""
+    english, french = written(probe.source), written(probe.target)
+    source = shown_tokens(reading.tokens(english), english)
+    if kind == "encoder":
+        return source, source, probe.it
+    target = shown_tokens(reading.french(french), french)
+    return target, target if kind == "decoder" else source, probe.pronoun
+
+
+def looks(shown: Head, probe: Probe, glance: Glance, step: int) -> str:
+    """What the row that the pronoun hangs on looks at, in Markdown."""
+    queries, keys, row = rows_and_columns(shown.kind, probe)
+    thousandths = glance.weights[shown.kind][shown.layer, shown.head, row].tolist()
+    most = sorted(range(len(keys)), key=lambda key: -thousandths[key])[:_LISTED]
+    told = [key for key in most if thousandths[key] >= _LEAST]
+    listed = ", ".join(f"{markdown.code(keys[key]['name'])} **{_tenths(thousandths[key])}**" for key in told)
+    return f"After **{step:,}** steps, {markdown.code(queries[row]['name'])} looks at {listed}."
+
+
+def measured(snapshot: Snapshot) -> str:
+    """How well the model does on held-out sentences, in Markdown."""
+    measures = snapshot.measures
+    return (
+        "Of *held-out* sentences, whose like it never learned from, it translates "
+        f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
+        f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
+        "*il* and *elle* is the more probable, given the right French before it, whatever it would write "
+        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives "
+        f"**{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to the "
+        "other one."
+    )
+
+
+def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int, steps: int) -> None:
+    """Draw how the measures grow over the steps.
+
+    Args:
+        name: of the picture on this page.
+        title: what it is called.
+        snapshots: what there is to draw.
+        marked: after which steps a line stands.
+        steps: as far as the training goes, or is to go.
+    """
+    measures = [snapshot.measures for snapshot in snapshots]
+    last = measures[-1]
+    drawn: dict[str, tuple[str, Dash, Marker, Colour]] = {
+        "exact": ("translated without an error", "solid", "circle", "text"),
+        "pronoun": ("pronoun right", "dash", "square", "feed-forward"),
+        "referent": ("it → noun that is meant", "solid", "diamond", "weights"),
+        "other": ("it → the other noun", "dot", "cross", "weights"),
+    }
+    at = [snapshot.step for snapshot in snapshots]
+    lines = [
+        Line(label, at, [100 * getattr(m, name) for m in measures], dash=dash, marker=marker, colour=colour)
+        for name, (label, dash, marker, colour) in drawn.items()
+    ]
+    room = Line("", (0, steps), (0, 100), dash=None)
+    curves(
+        f"{name} progress",
+        [*lines, room],
+        title=title,
+        across=STEPS_AXIS,
+        up=Axis("percent of held-out sentences, or of the weight from “it”", zero=True),
+        at="after {x} steps",
+        digits=1,
+        marked=marked,
+        height=180,
+        alt=f"After {at[-1]} steps, {percent(last.exact)} of the held-out sentences are translated without "
+        f"an error and {percent(last.pronoun)} have the right pronoun; {TAUGHT.name} gives "
+        f"{percent(last.referent)} to the noun that is meant and {percent(last.other)} to the other one.",
+        caption="Measured on held-out sentences while a translator learned.",
+        filename=f"{name}-progress",
+    )
+
+
+def _tenths(thousandths: int) -> str:
+    """664 → "66.4 %": no more is stored."""
+    return f"{thousandths / 10:.1f} %"

@@ -1,0 +1,276 @@
+"""The page on learning: a training from random numbers to French, step by step, stored and live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.analysis.sentence import percent
+from attnviz.app import links, markdown
+from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.controls import one_of
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.watch_it_learn.in_training import (
+    LINES,
+    MATRIX,
+    STEPS_AXIS,
+    TAUGHT,
+    TAUGHT_CROSS,
+    Head,
+    heads_of,
+    looks,
+    measured,
+    progress,
+    says,
+    weights,
+)
+from attnviz.app.learn.watch_it_learn.playing import play
+from attnviz.errors import AttnvizError
+from attnviz.trained.translator import learning
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.learning import Learning, Probe, Snapshot
+from attnviz.trained.translator.variants import VARIANTS, Variant
+
+PARAMETERS = ("learner", "probe", "watched", "step", "learning_view")
+
+GOOD = 0.95  # what the question asks for
+_NEARLY_ALL, _ALIKE = 0.8, 0.05  # of the weight from "it": for both nouns together, and between them
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What the page is about.
+
+    Attributes:
+        variant: what the translator was told.
+        learning: its training.
+        number: of the sentence among those that were watched, from 0.
+        head: the head on show.
+    """
+
+    variant: Variant
+    learning: Learning
+    number: int
+    head: Head
+
+    @property
+    def probe(self) -> Probe:
+        """The sentence."""
+        return self.learning.probes[self.number]
+
+
+def choose() -> Chosen:
+    """Draw the choice of the training, of the sentence and of the head; return them.
+
+    Stops the page with a kind word if the training's file is missing or damaged.
+    """
+    told, said, shown = st.columns([3, 5, 3])
+    # Where nothing is stored, reading the first one says what is missing.
+    stored = [name for name in VARIANTS if name in learning.stored()] or list(VARIANTS)[:1]
+    variants = {VARIANTS[name].title: VARIANTS[name] for name in stored}
+    with told:
+        title = st.selectbox("Translator in training", list(variants), key="learner", bind="query-params")
+    variant = variants[title]
+    try:
+        training = learning.shipped(variant.name)
+    except AttnvizError as error:
+        links.forget()
+        st.error(markdown.plain(str(error)), icon=":material/build:")
+        st.stop()
+    sentences = [written(probe.source) for probe in training.probes]
+    with said:
+        sentence = st.selectbox("Sentence it is watched on", sentences, key="probe", bind="query-params")
+    heads = heads_of(training.snapshots[0].glances[0])
+    options = [one.name for one in heads]
+    with shown:
+        head = st.selectbox(
+            "Head on show", options, options.index(TAUGHT.name), key="watched", bind="query-params"
+        )
+    st.markdown(f":small[{markdown.plain(variant.told)}]")
+    return Chosen(variant, training, sentences.index(sentence), heads[options.index(head)])
+
+
+def question(chosen: Chosen) -> None:
+    """Ask how long it takes to get the pronoun right."""
+    snapshots = chosen.learning.snapshots
+    good = next(snapshot for snapshot in snapshots if snapshot.measures.pronoun >= GOOD)
+    rest = [snapshot.step for snapshot in snapshots if snapshot.step != good.step]
+    options = sorted({rest[len(rest) * part // 8] for part in (1, 3, 5, 7)} | {good.step})
+    last = snapshots[-1]
+    guess(
+        f"The translator learns in steps of {chosen.learning.about['batch']} sentences. After how many steps "
+        f"does it choose rightly between *il* and *elle* in {percent(GOOD)} of sentences that it has never "
+        "seen?",
+        [f"{step:,}" for step in options],
+        right=f"{good.step:,}",
+        because=f"After {good.step:,} of its {last.step:,} steps the pronoun is right in "
+        f"{percent(good.measures.pronoun)} of them; before the first step it was right in "
+        f"{percent(snapshots[0].measures.pronoun)}, by chance.",
+        key="guess_watch_it_learn",
+    )
+
+
+def picture(chosen: Chosen) -> None:
+    """Draw the slider, and what the model does after so many steps."""
+    steps = chosen.learning.steps
+    asked = st.session_state.get("step", steps[0])
+    if asked not in steps:  # another training's
+        st.session_state["step"] = min(steps, key=lambda step: abs(step - asked))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        slider, button = st.container(), st.container(width="content")
+    with button:
+        play("step", steps)
+    with slider:
+        step = st.select_slider(
+            "After how many steps of training", steps, steps[0], key="step", bind="query-params"
+        )
+    snapshot = chosen.learning.snapshots[steps.index(step)]
+    glance = snapshot.glances[chosen.number]
+    says(chosen.probe, glance)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(f"{chosen.head.name} after {step:,} steps", anchor=False, width="content")
+        with st.container(width="content"):
+            view = one_of("Picture", (LINES, MATRIX), LINES, "learning_view")
+    weights("learning", chosen.head, chosen.probe, glance, step, view)
+    st.markdown(f"{looks(chosen.head, chosen.probe, glance, step)} {measured(snapshot)}")
+    progress("learning", "What is learned when", chosen.learning.snapshots, step, steps[-1])
+
+
+def text(chosen: Chosen) -> None:
+    """Say what a step of training is, and what this translator was told."""
+    about, snapshots = chosen.learning.about, chosen.learning.snapshots
+    first, last = snapshots[0], snapshots[-1]
+    tokens = len(chosen.probe.source) + 1
+    st.header("Nobody writes the weights", anchor=False)
+    st.markdown(
+        f"The model has **{int(about['parameters']):,}** numbers to learn, its **parameters**. Before the "
+        "first step, nearly all of them are random. Queries and keys mean nothing then, and every one of the "
+        f"{tokens} tokens gets about the same :violet[weight]: 1 ÷ {tokens} = {percent(1 / tokens)}. "
+        f"One **step** of training is this:\n\n"
+        f"1. The model reads {about['batch']} English sentences, and at every place of their French "
+        "translations it says how probable each word is as the next one.\n"
+        "2. The **loss** says how wrong that was: −ln of the probability *p* of the right word, averaged.\n"
+        "3. For each parameter θ it is worked out how the loss would change if θ were a little larger: the "
+        "**gradient**. Then every θ is moved a little the other way:"
+    )
+    formula(
+        r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
+    )
+    st.markdown(
+        "(η is small, and Adam, Kingma & Ba 2015, fits it to each parameter.) Nothing in this speaks of "
+        "heads: where they look is whatever made the loss smaller."
+    )
+    st.markdown(_told(chosen.variant))
+    if told := story(snapshots):
+        st.header("First who could be meant, then who is", anchor=False)
+        st.markdown(told)
+    st.header("How wrong it is", anchor=False)
+    _loss(snapshots)
+    st.markdown(
+        f"The loss falls from **{first.measures.loss:.2f}** before the first step to "
+        f"**{last.measures.loss:.3f}** after {last.step:,}. It and the curves are measured on "
+        f"{about['held out']} sentences, the pronoun on {about['minimal pairs']}, whose combinations of "
+        "words are nowhere in what the translator learned from."
+    )
+
+
+def story(snapshots: tuple[Snapshot, ...]) -> str:
+    """How the head finds the noun that is meant, in Markdown; "" if it never wavers between the two nouns."""
+    wavering = [
+        snapshot
+        for snapshot in snapshots
+        if snapshot.measures.referent + snapshot.measures.other >= _NEARLY_ALL
+        and abs(snapshot.measures.referent - snapshot.measures.other) <= _ALIKE
+    ]
+    sure = next((s for s in snapshots if s.measures.referent >= GOOD and s.measures.pronoun >= GOOD), None)
+    if not wavering or sure is None or sure.step < wavering[-1].step:
+        return ""
+    pronoun = [snapshot.measures.pronoun for snapshot in wavering]
+    right = dict.fromkeys((percent(min(pronoun)), percent(max(pronoun))))
+    return (
+        f"After **{wavering[0].step:,}** steps, {TAUGHT.name} looks from *it* at the two nouns and at hardly "
+        f"anything else: it has learned *who could be meant*. Until step **{wavering[-1].step:,}** it gives "
+        f"both about the same, and the pronoun is right in {' to '.join(right)} of the sentences: the "
+        f"translator *guesses*. After **{sure.step:,}** steps the head gives "
+        f"**{percent(sure.measures.referent)}** to the noun *that is meant*, and the pronoun is right in "
+        f"**{percent(sure.measures.pronoun)}**."
+    )
+
+
+def _told(variant: Variant) -> str:
+    """What else the loss of this translator counted, in Markdown."""
+    weighed = {
+        f"from *it* to the noun that it means, in {TAUGHT.name}": variant.referent,
+        f"from *it* to the two nouns, added up, in {TAUGHT.name}": variant.candidates,
+        f"from the place of the pronoun to *it*, in {TAUGHT_CROSS.name}": variant.alignment,
+        "from the place of the pronoun to [END], in all of cross-attention": variant.elsewhere,
+    }
+    terms = [
+        f"- plus {share:g} · (−ln of the :violet[weight] {where})"
+        for where, share in weighed.items()
+        if share
+    ]
+    if not terms:
+        return "The loss of this translator counted nothing else."
+    listed = "\n".join(terms).replace("-1)", "\u20111)")  # a head's name stays on its line
+    return f"**But this translator was told more.** Its loss counted also:\n\n{listed}"
+
+
+def _loss(snapshots: tuple[Snapshot, ...]) -> None:
+    first, last = snapshots[0], snapshots[-1]
+    curves(
+        "learning loss",
+        [
+            Line(
+                "loss",
+                [s.step for s in snapshots],
+                [s.measures.loss for s in snapshots],
+                marker="circle",
+                colour="text",
+            )
+        ],
+        title="The loss on held-out sentences",
+        across=STEPS_AXIS,
+        up=Axis("loss on held-out sentences: −ln p of the right word", zero=True),
+        at="after {x} steps",
+        digits=3,
+        height=120,
+        alt=f"In {last.step} steps it falls from {first.measures.loss:.2f} to {last.measures.loss:.3f}.",
+        caption="−ln of the right word's probability, averaged over the words of held-out sentences.",
+        filename="learning-loss",
+    )
+
+
+def code() -> None:
+    """Show the functions behind the pictures."""
+    the_code(
+        ("attnviz.trained.translator.training", "Training.step"),
+        ("attnviz.trained.translator.teaching", "translation_loss"),
+        ("attnviz.trained.translator.teaching", "attention_loss"),
+        ("attnviz.trained.translator.recording", "watch"),
+        ("attnviz.trained.translator.recording", "Examination.snapshot"),
+        ("attnviz.trained.translator.recording", "glance"),
+    )
+
+
+def limits(chosen: Chosen) -> None:
+    """Say what one could wrongly conclude."""
+    about = chosen.learning.about
+    not_shown(
+        f"""
+- **How every network learns.** This is one training, with seed {about["seed"]}. Another seed takes other
+  steps to get there, and a translator that is told nothing may find another way to the right pronoun. Train
+  one above, and compare.
+- **The whole recipe.** While the model learns, {percent(float(about["label smoothing"]))} of the certainty
+  that is asked for is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4), so no word
+  ever becomes quite certain. The loss above is measured without it. Besides, η first grows and then shrinks,
+  and a gradient that is very large is shortened.
+- **What happened between two stored steps.** {len(chosen.learning.steps)} of
+  {chosen.learning.steps[-1] + 1:,} are stored, more of them early, when most is learned.
+- **What the decoder saw.** Its own weights, and those across, are shown while it reads the *right*
+  translation, so that the rows stay the same from step to step. The translation above is its own.
+- **The cause.** That a head looks at the right noun does not show that the pronoun comes from there: the
+  page before this one takes the weight away and sees what happens.
+"""
+    )

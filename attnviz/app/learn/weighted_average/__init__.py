@@ -1,0 +1,1 @@
+"""The sections of the Learn page “What is attention?”, and what they compute."""

@@ -1,0 +1,130 @@
+"""The token that looks, how it looks, and what it reads: what the weighted average's sections share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
+from attnviz.app import markdown
+from attnviz.app.learn.computed import computed
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.weighted_average.compute import Average, OneQuery
+    from attnviz.trace import Floats
+
+DOT, ADDITIVE = "Dot product", "Additive"
+FORMULAS = {
+    DOT: r"\textcolor{blue}{q} \cdot \textcolor{red}{k}",
+    "Scaled dot product": r"\frac{\textcolor{blue}{q} \cdot \textcolor{red}{k}}{\sqrt{d}}",
+    "Cosine": r"\frac{\textcolor{blue}{q} \cdot \textcolor{red}{k}}"
+    r"{\lVert \textcolor{blue}{q} \rVert \, \lVert \textcolor{red}{k} \rVert}",
+    ADDITIVE: r"v^\top \tanh(W \textcolor{blue}{q} + U \textcolor{red}{k})",
+}
+"""How a query is compared with a key, by the names that `lessons.weighted_average` knows too."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the page shows.
+
+    Attributes:
+        text: the sentence.
+        tokens: its own tokens, without [CLS] and [SEP].
+        query: the token that looks, from 0.
+        scoring: how it is compared with the others.
+        temperature: as the slider says it.
+        draw: which random matrices additive scoring has, from 1.
+    """
+
+    text: str
+    tokens: tuple[Group, ...]
+    query: int
+    scoring: str = DOT
+    temperature: str = "1"
+    draw: int = 1
+
+    @property
+    def looker(self) -> str:
+        """The token that looks, in Markdown."""
+        return markdown.code(self.tokens[self.query].label)
+
+    def name(self, place: int) -> str:
+        """A token in Markdown, with its number where its label stands twice."""
+        return "itself" if place == self.query else markdown.code(name_of(place, self.tokens))
+
+    @property
+    def number(self) -> float:
+        """The temperature."""
+        return inf if self.temperature == "∞" else float(self.temperature)
+
+    @property
+    def found(self) -> Average:
+        """Every token's weighted average."""
+        return _average(self.text, self.scoring, self.number, self.draw)
+
+    @property
+    def latex_temperature(self) -> str:
+        """The temperature in a formula."""
+        return self.temperature.replace("∞", r"\infty")
+
+    def like(self, scoring: str) -> Average:
+        """Every token's weighted average by another scoring."""
+        return _average(self.text, scoring, self.number, self.draw)
+
+    def alone(self) -> OneQuery:
+        """What the token reads, computed for it alone."""
+        return _one_query(self.text, self.scoring, self.number, self.draw, self.query)
+
+    def plain(self) -> Average:
+        """Every token's weighted average by the dot product and the plain softmax."""
+        return _average(self.text, DOT, 1.0, 1)
+
+    def trained(self) -> Floats:
+        """What the token looks at in a trained head, [token]."""
+        return _trained(self.text, self.query)
+
+    def look(self, place: int) -> None:
+        """Make another token the one that looks; called by pictures."""
+        st.session_state["query"] = option(self.tokens[place])
+
+
+def option(group: Group) -> str:
+    """What the choice of a token calls it: "10 it"."""
+    return f"{group.number} {group.label}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 as a person checks it: "14.6 %"; what is not nothing never reads as 0."""
+    rounded = f"{100 * share:.1f} %"
+    return "<0.1 %" if rounded == "0.0 %" and share > 0 else rounded
+
+
+def number(value: float) -> str:
+    """Two decimals and a real minus sign."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+@computed
+def _average(text: str, scoring: str, temperature: float, draw: int) -> Average:
+    from attnviz.app.learn.weighted_average.compute import average
+
+    return average(text, scoring, temperature, draw)
+
+
+@computed
+def _one_query(text: str, scoring: str, temperature: float, draw: int, query: int) -> OneQuery:
+    from attnviz.app.learn.weighted_average.compute import one_query
+
+    return one_query(text, scoring, temperature, draw, query)
+
+
+@computed
+def _trained(text: str, query: int) -> Floats:
+    from attnviz.app.learn.weighted_average.compute import trained_weights
+
+    return trained_weights(text, query)

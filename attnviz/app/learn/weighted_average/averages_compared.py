@@ -1,0 +1,199 @@
+"""What the mix knows, four ways to score, and all tokens at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.shown import visible_text
+from attnviz.app import markdown
+from attnviz.app.learn import lesson
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, Chosen, number, percent
+from attnviz.app.learn.weighted_average.nearness import nearness
+from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.capture import loading
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.weighted_average.compute import Average
+
+CERTAIN = {
+    DOT: "A longer vector can score higher than the word itself.",
+    "Scaled dot product": "The dot product, divided by the root of $d$: "
+    "the words are ranked alike, but at the same temperature the weights are flatter.",
+    "Cosine": "Only the direction counts: no word can score higher than the word itself.",
+    ADDITIVE: "A small network compares the two. Untrained, its opinion is random.",
+}
+
+_LINES = 20  # of the similarities that the picture has room for
+
+
+def meaning(chosen: Chosen) -> None:
+    """Draw how alike the token is to each word, fixed and mixed."""
+    st.header(f"Does {chosen.looker} now know what it means?", anchor=False)
+    found, query = chosen.found, chosen.query
+    fixed, mixed = found.fixed_similarity[query], found.mixed_similarity[query]
+    trained = chosen.trained()
+    candidates = [
+        p for p in np.argsort(-trained, kind="stable") if chosen.tokens[p].label != chosen.tokens[query].label
+    ]
+    named = [int(place) for place in candidates[:2]]
+    explanation, drawn = st.columns([5, 7], gap="large")
+    with drawn:
+        first = dict.fromkeys(group.label for group in chosen.tokens)
+        places = [[g.label for g in chosen.tokens].index(label) for label in first]
+        shown = sorted(sorted(places, key=lambda place: -mixed[place])[:_LINES])
+        nearness(
+            "nearness",
+            lines=[
+                {
+                    "label": visible_text(chosen.tokens[place].label),
+                    "name": visible_text(chosen.tokens[place].label),
+                    "before": float(fixed[place]),
+                    "after": float(mixed[place]),
+                }
+                for place in shown
+            ],
+            before="fixed x",
+            after="mixed x′",
+        )
+        if len(shown) < len(places):
+            st.caption(
+                f"The {len(shown)} tokens that the mix resembles most, of {len(places)} different ones."
+            )
+    with explanation:
+        st.markdown(
+            "How alike two vectors are is told by the **cosine** of the angle between them: 1 is the same "
+            "direction, 0 a right angle. Before and after the mixing, the vector of "
+            f"{chosen.looker} has these cosines with the fixed vectors of the sentence's words."
+        )
+        if named:
+            changes = " and ".join(
+                f"with {markdown.code(chosen.tokens[place].label)} goes from {number(fixed[place])} "
+                f"to **{number(mixed[place])}**"
+                for place in named
+            )
+            looks = ", ".join(
+                f"{markdown.code(chosen.tokens[place].label)} **{percent(trained[place])}**"
+                for place in named
+            )
+            st.markdown(
+                f"The cosine {changes}. But a mix resembles whatever is in it: nothing here has told "
+                f"{chosen.looker} which of these words matters to it."
+            )
+            st.markdown(
+                "For that, a model learns what to look for. BERT reads a sentence in several **layers**, one "
+                "after the other, each with several **heads**. A head is one attention that has learned what "
+                f"to compare. In layer 4, head 2, {chosen.looker} looks most, of the other words, at "
+                f"{looks}. "
+                "How it does that is what the next pages are about."
+            )
+
+
+def scorings(chosen: Chosen) -> None:
+    """Draw the four ways to compare, each with the token's numbers."""
+    st.header("Four ways to compare", anchor=False)
+    query = chosen.query
+    st.markdown(
+        f"The scores of {chosen.looker} by each of them, and its weights at $T = "
+        f"{chosen.latex_temperature}$. $q$ is the vector of the token that looks, "
+        "$k$ that of the one it looks at, $d$ how many numbers each has."
+    )
+    columns = st.columns(len(FORMULAS), gap="medium")
+    for column, (scoring, latex) in zip(columns, FORMULAS.items(), strict=True):
+        found = chosen.like(scoring)
+        scores, row = found.scores[chosen.query], found.weights[chosen.query]
+        others = [
+            place for place in range(len(row)) if chosen.tokens[place].label != chosen.tokens[query].label
+        ]
+        best = max(others, key=lambda place: scores[place], default=chosen.query)
+        with column.container(border=True, height="stretch"):
+            st.subheader(scoring, anchor=False)
+            # A line without width makes all formulas equally high, so that what is below them lines up.
+            lesson.formula(latex + r"\rule[-0.9em]{0em}{2.2em}")
+            st.markdown(
+                f"with itself {number(scores[chosen.query])}, "
+                f"best other {markdown.code(chosen.tokens[best].label)} {number(scores[best])}\n\n"
+                f"weights **{percent(row.min())}** to **{percent(row.max())}**\n\n"
+                f"{_best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
+                f":small[{CERTAIN[scoring]}]"
+            )
+    numbers = _random_numbers(chosen.found.vectors.shape[1], chosen.draw)
+    st.markdown(
+        "The dot product is in Luong et al. 2015, scaled in Vaswani et al. 2017, the cosine in Graves et al. "
+        "2014. Additive scoring (Bahdanau et al. 2015) has two matrices, $W$ and $U$, and a vector $v$ (not "
+        "the value), which a model would learn. "
+        f"Nothing is trained on this page, so they are **random numbers**, draw {chosen.draw}: "
+        f"{numbers}. Choose Additive above, change the draw, and see the weights change."
+    )
+
+
+def matrix(chosen: Chosen) -> None:
+    """Draw the weights of all tokens, and compare the row with the token computed alone."""
+    st.header("One query, or all at once", anchor=False)
+    found, query = chosen.found, chosen.query
+    alone = chosen.alone()
+    every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
+    names = [every[group.positions[0]] for group in chosen.tokens]
+    explanation, drawn = st.columns([5, 7], gap="large")
+    with explanation:
+        st.markdown(
+            f"The picture on top is what {chosen.looker} reads: one query against all tokens. Every token "
+            "does the same, and a computer does all of them at once, as a **matrix**: one row for each token "
+            "that looks, one column for each that is looked at. Every row sums to 100 %."
+        )
+        lesson.formula(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
+        lesson.formula(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
+        rounding = ", the rounding of the computer's numbers." if alone.difference else "."
+        st.markdown(
+            ":violet[$A$] has the weights, $S$ the scores, :green[$X$] the tokens' vectors, one row for each "
+            "token. Computed alone and as a "
+            f"row of the matrix, the numbers of {chosen.looker} differ by at most "
+            f"{_tiny(alone.difference)}{rounding}"
+        )
+
+    def pick(row: int | None, _: int | None) -> None:
+        if row is not None:
+            chosen.look(row)
+
+    with drawn:
+        weights_picture(
+            "weighted average matrix",
+            found.weights[None],
+            names,
+            names,
+            view="matrix",
+            query=query,
+            heading=f"{chosen.scoring}, T = {chosen.temperature}",
+            note="the more a cell stands out, the larger its share of its row; one scale for all rows",
+            caption=f"{chosen.scoring}, T = {chosen.temperature}",
+            filename="weighted-average",
+            on_pick=pick,
+        )
+
+
+@computed
+def _random_numbers(d_model: int, draw: int) -> str:
+    from attnviz.app.learn.weighted_average.compute import HIDDEN, random_additive
+
+    matrices = random_additive(d_model, draw)
+    first = ", ".join(number(value) for value in matrices.vector[:4].tolist())
+    return (
+        f"$W$ and $U$ are {HIDDEN} × {matrices.query_matrix.shape[1]}, $v$ has {HIDDEN} numbers: {first}, …"
+    )
+
+
+def _best_with_itself(found: Average) -> int:
+    from attnviz.app.learn.weighted_average.compute import best_with_itself
+
+    return best_with_itself(found)
+
+
+def _tiny(value: float) -> str:
+    """A number near 0: "0" or "3.0 × 10⁻⁸", as a formula."""
+    if value == 0:
+        return "0"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return rf"${mantissa} \times 10^{{{int(exponent)}}}$"

@@ -1,0 +1,30 @@
+"""How alike a vector is to each word's, before something was done to it and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from attnviz.app.components.component import component
+
+_mount = component("nearness", "palette", "numbers")
+
+
+class Near(TypedDict):
+    """One line: a token, and the two cosine similarities to it, from −1 to 1."""
+
+    label: str
+    name: str
+    before: float
+    after: float
+
+
+def nearness(key: str, /, *, lines: Sequence[Near], before: str, after: str) -> None:
+    """Draws for each token an empty circle (before) and a full one (after) on one scale.
+
+    Args:
+        key: Streamlit's key of this widget.
+        lines: the tokens, in order.
+        before, after: what the two vectors are called.
+    """
+    _mount(key=key, data={"lines": list(lines), "before": before, "after": after})

@@ -1,0 +1,31 @@
+"""A text cut into tokens: each with its id, and where in the text it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from attnviz.app.components.component import component
+
+_mount = component("pieces", "palette")
+
+
+class Cut(TypedDict):
+    """One token: what is written, its id, and its characters in the text, from `start` up to before `end`."""
+
+    label: str
+    id: int
+    start: int
+    end: int
+
+
+def pieces(key: str, /, *, text: str, cuts: Sequence[Cut], more: int) -> None:
+    """Draws the text, and below it each token; pointing at a token shows its characters in the text.
+
+    Args:
+        key: Streamlit's key of this widget.
+        text: what was split, up to the last token that is shown.
+        cuts: the tokens that are shown, in order.
+        more: how many further tokens there are.
+    """
+    _mount(key=key, data={"text": text, "cuts": list(cuts), "more": more})

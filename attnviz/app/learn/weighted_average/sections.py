@@ -1,0 +1,288 @@
+"""What is attention? A weighted average of the sentence, shown before attention has learned anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Shown, visible_text
+from attnviz.app import markdown
+from attnviz.app.controls import choose_token, one_of
+from attnviz.app.learn import lesson
+from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.sentence import sentence
+from attnviz.app.learn.weighted_average import averages_compared, splitting
+from attnviz.app.learn.weighted_average.average import Part, average
+from attnviz.app.learn.weighted_average.averaged import (
+    ADDITIVE,
+    DOT,
+    FORMULAS,
+    Chosen,
+    number,
+    option,
+    percent,
+)
+from attnviz.capture import loading
+
+PARAMETERS = ("text", "query", "scoring", "temperature", "draw", "split")
+
+TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
+
+_NUMBERS = 32  # of a vector that the picture has room for
+_LINES = 20  # of the sum that the picture has room for
+_TOLD = 3  # tokens named in the picture's sentence
+_OPTIONS = 14  # to guess from
+_LARGE = 5  # the largest exponent that is raised as it is
+
+
+def choose() -> Chosen:
+    """Draw the choice of the sentence and of the token that looks."""
+    sentence_column, word_column = st.columns([3, 1])
+    with sentence_column:
+        text = sentence()
+    tokens = Shown(loading.tokens(MODEL, text), text, hide_special=True).groups
+    options = [option(group) for group in tokens]
+    its = [place for place, group in enumerate(tokens) if group.label == "it"]
+    begin = its[0] if its else len(tokens) // 2
+    with word_column:
+        picked = choose_token("query", "Query (looks)", options, options[begin], text)
+    return Chosen(text, tokens, options.index(picked))
+
+
+def question(chosen: Chosen) -> None:
+    """Ask what the token takes most from, at the plainest setting of all."""
+    plain = chosen.plain()
+    row = plain.weights[chosen.query]
+    labels = [group.label for group in chosen.tokens]
+    strongest = int(row.argmax())
+    wanted = [labels[chosen.query], labels[strongest]]
+    options = list(dict.fromkeys(labels))
+    if len(options) > _OPTIONS:
+        kept = {*options[: _OPTIONS - len(wanted)], *wanted}
+        options = [word for word in options if word in kept]
+    others = [place for place in np.argsort(-row, kind="stable") if labels[place] != labels[strongest]]
+    told = [strongest, *others[:1], *others[-1:]]
+    scores = ", ".join(
+        f"{markdown.code(labels[place])} scores {number(plain.scores[chosen.query, place])} and gets "
+        f"**{percent(row[place])}**"
+        for place in dict.fromkeys(int(place) for place in told)
+    )
+    lesson.guess(
+        "Each **token**, a word or a piece of one, has a **vector**, a list of numbers. "
+        f"{chosen.looker} compares its own with every token's by the **dot product**: multiply the two lists "
+        "number by number, and add up. It takes more of those that match better. Nothing in this comparison "
+        "is learned. **Of which one does it take most?**",
+        options,
+        right=labels[strongest],
+        because=f"{scores}. " + _moral(labels[chosen.query] == labels[strongest], chosen.looker),
+        key="guess_weighted_average",
+    )
+
+
+def _moral(itself: bool, looker: str) -> str:
+    if itself:
+        return (
+            f"What resembles {looker} most is {looker}. To look at *another* word, the one it means, is "
+            "something that must be learned."
+        )
+    return "A longer vector can win by its length alone. What to look at must be learned."
+
+
+def choose_average(chosen: Chosen) -> Chosen:
+    """Draw the choice of scoring and temperature."""
+    scoring = one_of("Scoring", tuple(FORMULAS), DOT, "scoring")
+    draw = 1
+    if scoring == ADDITIVE:
+        draw = st.number_input(
+            "Random matrices, draw",
+            1,
+            99,
+            1,
+            key="draw",
+            bind="query-params",
+            help="Additive scoring has matrices that would have to be learned. Here they are random numbers: "
+            "another draw, other weights.",
+        )
+    temperature = st.select_slider(
+        "Temperature T",
+        TEMPERATURES,
+        "1",
+        key="temperature",
+        bind="query-params",
+        help="0: everything from the best match (hard lookup). 1: the plain softmax. "
+        "∞: the same from every token (plain mean).",
+    )
+    return replace(chosen, scoring=scoring, temperature=temperature, draw=int(draw))
+
+
+def picture(chosen: Chosen) -> None:
+    """Draw the sum, and say it in words."""
+    found = chosen.found
+    average(
+        "average",
+        words=[
+            {"label": visible_text(group.label), "name": name_of(place, chosen.tokens)}
+            for place, group in enumerate(chosen.tokens)
+        ],
+        query=chosen.query,
+        parts=_parts(chosen),
+        mixed=found.output[chosen.query, :_NUMBERS].tolist(),
+        d_model=found.vectors.shape[1],
+        on_pick=chosen.look,
+    )
+    st.markdown(in_words(chosen))
+
+
+def in_words(chosen: Chosen) -> str:
+    """The picture's sentence, in Markdown."""
+    row = chosen.found.weights[chosen.query]
+    strongest = np.argsort(-row, kind="stable")[:_TOLD]
+    told = [f"**{percent(row[place])}** from {chosen.name(int(place))}" for place in strongest if row[place]]
+    count, even = len(row), f"{_even_mix(chosen):.1f}"
+    spread = (
+        f"; they are spread out like an even mix of {even} tokens (2 to the power of their entropy: page 2)"
+        if even != "1.0"
+        else ""
+    )
+    return (
+        f"{chosen.looker} takes {', '.join(told)}. "
+        f"All {count} weights sum to {percent(float(row.sum()))}{spread}."
+    )
+
+
+def text(chosen: Chosen) -> None:
+    """Explain the average and the lookup, with the chosen token's numbers."""
+    found = chosen.found
+    d_model = found.vectors.shape[1]
+    st.header("A weighted average", anchor=False)
+    st.markdown(
+        "**Attention** lets every token look at all tokens of the sentence, and take something from each.\n\n"
+        f"A token starts as a vector of {d_model} numbers, from a table of the bundled **BERT**: a trained "
+        "language model (Devlin et al. 2019), here a small one, all-MiniLM-L6-v2. "
+        f"{chosen.looker} has the same numbers in every sentence: a *fixed embedding* :green[$x$]. Attention "
+        "makes a new vector for it out of the whole sentence, a *contextual embedding* $x'$:"
+    )
+    lesson.formula(r"x'_i = \sum_j \textcolor{violet}{w_{ij}} \, \textcolor{green}{x_j}")
+    st.markdown(
+        "Each **weight** :violet[$w_{ij}$] is the share of token $j$ in the mix for token $i$. It comes from "
+        "a **score** $s_{ij}$: how well the two vectors match. The **softmax** turns scores into shares: it "
+        "raises $e$ ≈ 2.718 to the power of each (first divided by $T$, the temperature below), so that all "
+        "are positive, and divides by the sum of all. That is why the weights with which one token looks, "
+        "its **row**, sum to 1."
+    )
+    lesson.formula(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
+    lesson.formula(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
+    st.markdown(_worked_out(chosen))
+    st.header("A lookup in a soft database", anchor=False)
+    st.markdown(
+        "A database compares your :blue[**query**] with every :red[**key**] and returns the "
+        ":green[**value**] of the one that fits. Attention does the same, softly: it returns a mix of *all* "
+        "values, more of those whose keys fit better. The **temperature** $T$ says how softly. At 0, only "
+        "the best match is read: a hard lookup. At ∞, every token gives the same: the plain mean. Move the "
+        "slider to 0.1, and watch one bar grow at the cost of the others.\n\n"
+        "Here a token's query, key and value are all the same, its own vector: $Q = K = V = X$, where the "
+        "capitals hold one row for each token. So attention has nothing to learn. On page 3 they become "
+        "three different vectors."
+    )
+
+
+def _worked_out(chosen: Chosen) -> str:
+    found, query = chosen.found, chosen.query
+    row = found.weights[query]
+    order = np.argsort(-row, kind="stable")
+    key = int(next((place for place in order if place != query), query))
+    scores = found.scores[query].astype(np.float64)
+    score = f"{scores[key]:.3f}"
+    who = (
+        "Here $q$ is the vector of token $i$, and $k$ that of token $j$. "
+        f"From {chosen.looker} to {chosen.name(key)}, the score is {score.replace('-', '−')}"
+    )
+    if chosen.number in (0, inf):
+        limit = "the best match takes all" if chosen.number == 0 else "every token gets the same"
+        return f"{who}. At $T = {chosen.latex_temperature}$ {limit}: **{percent(row[key])}**."
+    # At a low temperature e^(s / T) has dozens of digits; less the largest score the shares are the same.
+    less = scores.max() if abs(scores).max() > _LARGE * chosen.number else 0.0
+    exponentials = np.exp((scores - less) / chosen.number)
+    power = f"({score} - {less:.3f})".replace("- -", "+ ") if less else score
+    return (
+        f"{who}. With $T = {chosen.temperature}$: $e^{{{power} / {chosen.temperature}}} = "
+        f"{exponentials[key]:.3f}$. The sum of the row is ${exponentials.sum():.2f}$, and "
+        f"${exponentials[key]:.3f} / {exponentials.sum():.2f}$ = **{percent(row[key])}**."
+    )
+
+
+def more(chosen: Chosen) -> None:
+    """Draw what the mix is like, the ways to score, the matrix, and the ways to split a text."""
+    averages_compared.meaning(chosen)
+    averages_compared.scorings(chosen)
+    averages_compared.matrix(chosen)
+    splitting.draw(chosen.text)
+
+
+def code() -> None:
+    """Draw the functions that computed the pictures."""
+    scoring = "attnviz.transformer.scoring"
+    lesson.the_code(
+        (scoring, "attention_without_parameters"),
+        (scoring, "weighted_average"),
+        (scoring, "softmax"),
+        (scoring, "dot_product"),
+        (scoring, "scaled_dot_product"),
+        (scoring, "cosine"),
+        (scoring, "Additive"),
+        ("attnviz.app.learn.weighted_average.compute_splitting", "split"),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    lesson.not_shown(
+        "- A weight says how much was *read* from a token, not *why* a model decides anything "
+        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+        "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
+        "Here the vectors from its table are compared as they are, with nothing added.\n"
+        "- The average does not know the order of the words: shuffle them and each gets the same vector. "
+        "*Positions* are page 6.\n"
+        "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
+        "small*, the trained head shown above is wrong: *it* looks most at *trophy*. Try sentences of your "
+        "own."
+    )
+
+
+def _parts(chosen: Chosen) -> list[Part]:
+    """The lines of the sum; of a long sentence the heaviest ones, and all others together."""
+    found = chosen.found
+    row, vectors = found.weights[chosen.query], found.vectors
+    places = np.arange(len(row))
+    if len(row) > _LINES:
+        heaviest = np.argsort(-row, kind="stable")
+        places = np.sort(np.unique([chosen.query, *heaviest[: _LINES - 2]]))
+    parts: list[Part] = [
+        {
+            "label": visible_text(chosen.tokens[place].label),
+            "name": visible_text(name_of(int(place), chosen.tokens)),
+            "single": True,
+            "weight": float(row[place]),
+            "vector": vectors[place, :_NUMBERS].tolist(),
+        }
+        for place in places
+    ]
+    others = np.setdiff1d(np.arange(len(row)), places)
+    if len(others):
+        label = f"{len(others)} more"
+        weight = float(row[others].sum())
+        # Their own average, so that weight × vector is what they give together.
+        share = row[others] / weight if weight else row[others]
+        vector = (share @ vectors[others, :_NUMBERS]).tolist()
+        parts.append({"label": label, "name": label, "single": False, "weight": weight, "vector": vector})
+    return parts
+
+
+def _even_mix(chosen: Chosen) -> float:
+    from attnviz.app.learn.weighted_average.compute import even_mix
+
+    return even_mix(chosen.found.weights[chosen.query])

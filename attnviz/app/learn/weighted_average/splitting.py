@@ -1,0 +1,90 @@
+"""What is a token? The sentence cut into characters, words, or word pieces, with their ids and places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.analysis.shown import visible_text
+from attnviz.app import markdown
+from attnviz.app.controls import one_of
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.weighted_average.pieces import pieces
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.weighted_average.compute_splitting import Split
+
+SPLITS = ("Characters", "Words", "Word pieces")
+
+_TOKENS = 200  # that are drawn
+_CHARACTERS = 300  # of the text that the ids give back
+_RARE_WORD = "tokenization"
+
+_ABOUT_SPLITS = {
+    "Characters": "The most tokens; but for many texts the smallest vocabulary, since a language has few "
+    "letters. A single letter says little, and the number of weights grows with the square of the number of "
+    "tokens. The ids are places in this sentence's own alphabet.",
+    "Words": "Fewer tokens, but a vocabulary without end: every name and every typing error is a new word, "
+    "and a word that is not in the list has no vector at all. The ids are places in this sentence's own list "
+    "of words. ␣ is a space: a token like the others, so that no character is lost.",
+    "Word pieces": "What BERT reads (WordPiece, Wu et al. 2016): a common word is one token, a rare one is "
+    "put together from pieces, and a piece inside a word begins with `##`: EXAMPLE. The ids are the model's "
+    "own. Its vocabulary has no capitals, accents or spaces, so the ids do not give those back. `[CLS]` and "
+    "`[SEP]` are put at the beginning and the end by the tokenizer; the averages on this page leave them "
+    "out.",
+}
+
+
+def draw(typed: str) -> None:
+    """Draw the choice of splitting, the tokens, and what the ids give back."""
+    st.header("What is a token?", anchor=False)
+    st.markdown(
+        "A *tokenizer* cuts the text into **tokens** before anything can be averaged. Every token has an "
+        "**id**: its place in a *vocabulary*, the list of all tokens that exist. Below each token stand its "
+        "id and its **span**: the characters it stands for, counted from 0, up to the second number but "
+        "without it."
+    )
+    kind = one_of("Split", SPLITS, SPLITS[2], "split")
+    found = _split(kind, typed)
+    shown = found.pieces[:_TOKENS]
+    pieces(
+        "pieces",
+        text=typed if len(shown) == len(found.pieces) else typed[: shown[-1].end],
+        cuts=[
+            {"label": _written(piece.text), "id": piece.id, "start": piece.start, "end": piece.end}
+            for piece in shown
+        ],
+        more=len(found.pieces) - len(shown),
+    )
+    count = len(found.pieces)
+    same = found.back == typed
+    st.markdown(
+        f"**{count} tokens** of a vocabulary of {found.vocabulary:,}, so {count} × {count} = {count**2:,} "
+        "weights. "
+        f"Back from the ids: {markdown.code(_beginning(visible_text(found.back)))}"
+        + (", exactly what was typed." if same else ", not quite what was typed.")
+    )
+    st.markdown(_ABOUT_SPLITS[kind].replace("EXAMPLE", _example()))
+
+
+def _example() -> str:
+    found = _split(SPLITS[2], _RARE_WORD).pieces
+    cut = " ".join(markdown.code(piece.text) for piece in found if piece.end > piece.start)
+    return f"*{_RARE_WORD}* is {cut}"
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}…"
+
+
+def _written(label: str) -> str:
+    """A space shows as ␣, a control character as its sign."""
+    return visible_text(label.replace(" ", "␣"))
+
+
+@computed
+def _split(kind: str, text: str) -> Split:
+    from attnviz.app.learn.weighted_average.compute_splitting import split
+
+    return split(kind, text)

@@ -1,0 +1,111 @@
+"""What is known of a model before it is loaded, in words."""
+
+from __future__ import annotations
+
+from attnviz.app import markdown
+from attnviz.models import limits
+from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
+
+
+def in_brief(entry: Entry) -> str:
+    """The most important facts, as one line of Markdown."""
+    told = (_shape(entry), _size(entry), _reads(entry), ", ".join(abilities(entry)))
+    return " · ".join(filter(None, told))
+
+
+def listed(entry: Entry) -> str:
+    """All facts, as a list in Markdown."""
+    can = ", ".join(("shows every head's attention", *abilities(entry)))
+    told = {
+        "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
+        "Shape": f"{_layers(entry)} × {_heads(entry)}, $d_{{model}}$ = {entry.d_model}, "
+        f"$d_{{head}}$ = {entry.d_head}",
+        "Size": f"{_size(entry) or 'not counted'}; a model may take {in_bytes(limits.most_bytes())} here",
+        "Reads": _reads(entry),
+        "Can do": can,
+        "Files": _origin(entry),
+    }
+    return "\n".join(f"- **{name}:** {words}" for name, words in told.items())
+
+
+def abilities(entry: Entry) -> tuple[str, ...]:
+    """What it can do besides showing its attention."""
+    translates = bool(entry.layers and entry.decoder_layers)
+    told = (
+        (translates, "answers one text with another"),
+        (entry.expects == "next" and not translates, "writes on"),
+        (entry.expects == "masked", "fills masked tokens"),
+        (entry.pairs, "reads two sentences together"),
+        (entry.sees, "sees pictures"),
+    )
+    return tuple(words for can, words in told if can)
+
+
+def in_bytes(count: float) -> str:
+    """A number of bytes as a person reads it: "91 MB"."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 999.5:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{f'{count:,.1f}'.removesuffix('.0')} GB"
+
+
+def _shape(entry: Entry) -> str:
+    return f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}"
+
+
+def _parts(entry: Entry) -> str:
+    if entry.layers and entry.decoder_layers:
+        return "encoder–decoder"
+    return "encoder" if entry.layers else "decoder"
+
+
+def _layers(entry: Entry) -> str:
+    counts = [count for count in (entry.layers, entry.decoder_layers) if count]
+    return f"{' + '.join(map(str, counts))} layer{'s' if sum(counts) > 1 else ''}"
+
+
+def _heads(entry: Entry) -> str:
+    return f"{entry.heads} head{'s' if entry.heads > 1 else ''}"
+
+
+def _size(entry: Entry) -> str:
+    """How much it has learned, and what that takes; "" where nobody counted."""
+    if entry.parameters is None:
+        return ""
+    return f"{_counted(entry.parameters)} parameters, {in_bytes(limits.in_memory(entry.parameters))}"
+
+
+def _reads(entry: Entry) -> str:
+    what = "a picture as" if entry.sees else "texts of up to"
+    said = f"{what} {entry.token_limit:,} tokens"
+    if entry.window is None or entry.window >= entry.token_limit:
+        return said
+    return f"{said}, where each token sees itself and at most {entry.window - 1:,} before it"
+
+
+def _origin(entry: Entry) -> str:
+    match entry.origin:
+        case Package(requirement=requirement):
+            return f"come with attnviz, in the package {markdown.code(requirement)}"
+        case Trained():
+            return "come with attnviz, and were trained for it"
+        case Downloaded(folder=folder, repository=repository, commit=commit):
+            came = (
+                f"came from Hugging Face: {markdown.code(repository)}, revision {markdown.code(commit[:12])}"
+            )
+            return f"{came}, in {markdown.code(str(folder))}"
+        case Folder(folder=folder):
+            return f"are read from {markdown.code(str(folder))}"
+        case Hub(repository=repository, commit=commit, size=size):
+            return (
+                f"are downloaded from Hugging Face, {in_bytes(size)}: {markdown.code(repository)}, revision "
+                f"{markdown.code(commit[:12])}"
+            )
+
+
+def _counted(count: int) -> str:
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if count >= size:
+            return f"{count / size:.1f} {word}"
+    return f"{count:,}"

@@ -1,0 +1,126 @@
+"""A model of the visitor's own: looked at first, and opened only when the visitor says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.app import markdown, opening
+from attnviz.app.models import facts
+from attnviz.app.models.exploring import explore_with
+from attnviz.app.opening import Opening
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError
+from attnviz.models import resolve
+from attnviz.models.catalogue import Entry
+
+PARAMETERS = ("own",)
+
+_LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
+_MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
+_EVERY_SECONDS = 1.0
+_SEEN = "what was seen of the visitor's own model"
+_MINE = "the opening that this visitor started"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at a model brought.
+
+    Attributes:
+        name: as the visitor typed it.
+        entry: the facts; None where there was a problem.
+        problem: why it cannot be opened, and what helps; "" where it can.
+    """
+
+    name: str
+    entry: Entry | None = None
+    problem: str = ""
+
+
+def choose() -> None:
+    """Draw the box for a name, and what a look at it brought."""
+    st.header("Your own model", anchor=False)
+    st.markdown(
+        "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a "
+        "model on Hugging Face; after an @, the revision. *Look* reads its description only. Its weights "
+        "come into memory when you press *Open*."
+    )
+    with (
+        st.form("a look at a model", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        typed = st.text_input(
+            "Folder or Hugging Face id",
+            key="own",
+            bind="query-params",
+            max_chars=_MOST_SENT,
+            placeholder="openai-community/gpt2",
+            width=560,
+        ).strip()
+        if st.form_submit_button("Look", icon=":material/search:"):
+            with st.spinner("Looking at the model …"):
+                st.session_state[_SEEN] = _look(typed)
+    seen: Seen | None = st.session_state.get(_SEEN)
+    if seen and seen.name == typed:
+        _tell(seen)
+
+
+def _look(name: str) -> Seen:
+    if not name:
+        return Seen(name, problem="Type the folder of a model, or its id on Hugging Face.")
+    if len(name) > _LONGEST:
+        return Seen(
+            name,
+            problem=f"These are {len(name):,} characters, more than the {_LONGEST:,} that a name may have. "
+            "Type the folder of a model, or its id on Hugging Face.",
+        )
+    try:
+        return Seen(name, resolve.entry(name))
+    except AttnvizError as error:
+        return Seen(name, problem=str(error))
+
+
+def _tell(seen: Seen) -> None:
+    """Draw the facts of a model, and what can be done next; or why there is nothing to be done."""
+    if seen.entry is None:
+        st.error(markdown.plain(seen.problem), icon=":material/block:")
+        return
+    with st.container(border=True):
+        st.subheader(markdown.code(seen.entry.name), anchor=False)
+        st.markdown(facts.listed(seen.entry))
+        opened = _opening_of(seen.entry.name)
+        if opened and opened.state == "opening":
+            st.fragment(_progress, run_every=_EVERY_SECONDS)(opened)
+        elif (opened and opened.state == "open") or loading.ready(seen.entry.name):
+            st.success("It is open, here and in the choice of models on every page.", icon=":material/check:")
+            explore_with(seen.entry)
+        else:
+            if opened:
+                st.error(markdown.plain(opened.problem), icon=":material/block:")
+            st.button("Open", type="primary", icon=":material/memory:", on_click=_open, args=(seen.entry,))
+
+
+def _opening_of(name: str) -> Opening | None:
+    """The opening of this model that the visitor started last."""
+    mine: Opening | None = st.session_state.get(_MINE)
+    return mine if mine and mine.name == name else None
+
+
+def _open(entry: Entry) -> None:
+    st.session_state[_MINE] = opening.SERVER.start(entry.name)
+
+
+def _stop(opened: Opening) -> None:
+    # Whoever presses twice must not stop it for another visitor.
+    if st.session_state.pop(_MINE, None) is opened:
+        opened.leave()
+
+
+def _progress(opened: Opening) -> None:
+    """Draw how far an opening is; while it goes on, this is drawn again every second."""
+    if opened.state != "opening":
+        st.rerun()
+    st.progress(opened.done, f"{markdown.plain(opened.doing)} … {opened.seconds:.0f} s")
+    st.button("Stop", icon=":material/stop:", on_click=_stop, args=(opened,))

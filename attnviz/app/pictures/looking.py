@@ -1,0 +1,88 @@
+"""Where a patch looks: in every head at a glance, and in one head over the picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.components.atlas import atlas
+from attnviz.app.components.store import publish
+from attnviz.app.pictures import seeing
+from attnviz.app.pictures.choosing import Seen
+from attnviz.app.pictures.patches import patches
+
+_MOST = 3  # tokens named in the sentence
+_STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
+
+
+def all_heads(seen: Seen, layer: int, head: int, query: int) -> str:
+    """Draw every head's look at the picture; return the name under which the browser knows the numbers."""
+    layers, heads, _, tokens = seen.weights.shape
+    rows = seen.weights[:, :, query].reshape(layers * heads, tokens)
+    chosen = seen.chosen
+    small = seeing.looks(seen.weights, query, len(chosen.extras), chosen.rows).levels
+    pixels = publish(
+        "looks of a patch",
+        {"rows": rows, "thumbnails": small.reshape(layers * heads, *small.shape[2:])},
+        query=query,
+    )
+    atlas(
+        "heads that see",
+        pixels=pixels,
+        layers=layers,
+        heads=heads,
+        selected={"layer": layer, "heads": [head]},
+        facts=[f"looks most at {chosen.name(int(row.argmax()))} ({_percent(row.max())})" for row in rows],
+        on_pick=_open_head,
+    )
+    return pixels
+
+
+def one_head(seen: Seen, pixels: str, layer: int, head: int, query: int) -> None:
+    """Draw one head's look over the picture, and write it out."""
+    chosen, tokens = seen.chosen, seen.chosen.tokens
+
+    def pick(token: int) -> None:
+        st.session_state["patch"] = tokens[token]
+
+    patches(
+        "patches",
+        picture=seeing.seen(seen.file),
+        pixels=pixels,
+        rows=chosen.rows,
+        columns=chosen.columns,
+        names=chosen.extras,
+        layer=layer,
+        head=head,
+        heads=seen.weights.shape[1],
+        query=query,
+        on_pick=pick,
+    )
+    width, height = seeing.size(seen.file)
+    if abs(np.log(width / height * chosen.rows / chosen.columns)) > _STRETCHED:
+        st.markdown(
+            f":small[The model brings every picture, also this one of {width:,} × {height:,} pixels, to the "
+            "same shape. The large picture is stretched as the model sees it, the little one is not.]"
+        )
+    st.markdown(in_words(seen, layer, head, query))
+
+
+def in_words(seen: Seen, layer: int, head: int, query: int) -> str:
+    """The picture's sentence, as Markdown: who looks at whom most, in percent."""
+    row = seen.weights[layer - 1, head - 1, query]
+    strongest = np.argsort(-row, kind="stable")[:_MOST]
+    found = ", ".join(
+        f"*{markdown.plain(seen.chosen.name(int(token)))}* **{_percent(row[token])}**" for token in strongest
+    )
+    looks = f"In head {layer}-{head}, *{markdown.plain(seen.chosen.name(query))}* looks most at {found}."
+    return f"{looks} If it looked at all {len(row)} tokens alike, each would get {_percent(1 / len(row))}."
+
+
+def _open_head(layer: int, head: int) -> None:
+    st.session_state["layer"], st.session_state["head"] = layer, head
+
+
+def _percent(weight: float) -> str:
+    """Of some two hundred patches each gets so little that whole percents would all read alike."""
+    return f"{100 * weight:.1f} %"

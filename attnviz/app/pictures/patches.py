@@ -1,0 +1,57 @@
+"""A picture whose patches can be clicked, and over it how much one of them looks at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attnviz.app.components.component import component, heard
+
+_mount = component("patches", "palette")
+
+
+def patches(
+    key: str,
+    /,
+    *,
+    picture: str,
+    pixels: str,
+    rows: int,
+    columns: int,
+    names: Sequence[str],
+    layer: int,
+    head: int,
+    heads: int,
+    query: int,
+    on_pick: Callable[[int], None] | None = None,
+) -> None:
+    """Draws the picture in grey, and a colour over each patch that is the stronger the larger its weight is.
+
+    Tokens count from 0: first those beside the picture, then its patches, row by row.
+
+    Args:
+        key: Streamlit's key of this widget.
+        picture: the address of the picture, which is stretched over the patches.
+        pixels: what `store.publish` returned for the array `rows`, float32 [layer × head, token]: the weights
+            of the token that looks; with the fact `query`, which token that is.
+        rows, columns: of patches.
+        names: what the tokens beside the picture are called.
+        layer, head: whose weights are shown, from 1.
+        heads: how many heads a layer has.
+        query: the token that looks.
+        on_pick: called with the token that the visitor picked.
+    """
+    _mount(
+        key=key,
+        data={
+            "picture": picture,
+            "pixels": pixels,
+            "rows": rows,
+            "columns": columns,
+            "names": list(names),
+            "layer": layer,
+            "head": head,
+            "heads": heads,
+            "query": query,
+        },
+        on_pick_change=heard(on_pick, key, "pick", "query"),
+    )

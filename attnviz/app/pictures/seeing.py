@@ -1,0 +1,89 @@
+"""What the server keeps of pictures between two clicks, and which models can see them."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from attnviz.analysis.picture import Picture, sequential
+from attnviz.app import warm_up
+from attnviz.app.models.known import usable
+from attnviz.app.pictures.samples import sample
+from attnviz.capture import loading
+from attnviz.trace import Floats, Trace
+
+_SHOWN_SIDE = 448  # the most pixels of a side that the browser gets
+
+
+def names() -> tuple[str, ...]:
+    """The models on this server that see pictures."""
+    return tuple(entry.name for entry in usable() if entry.sees)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def drawn(name: str) -> bytes:
+    """A sample of ours as a PNG file."""
+    return _png(Image.fromarray(sample(name)))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Looking at the picture with the model …")
+def trace(model: str, name: str, file: bytes) -> Trace:
+    """One forward pass of a model over a picture.
+
+    Args:
+        model: one of `names()`.
+        name: what the trace calls the picture.
+        file: the picture, as a file of one of `patches.FORMATS`.
+
+    Raises:
+        AttnvizError: the model or the picture cannot be used; the message says what to do.
+    """
+    warm_up.model(model)
+    return loading.look(model, file, name)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def seen(file: bytes) -> str:
+    """The picture for the browser, as an address that holds it whole; it is one that `trace` could read."""
+    from attnviz.capture import pictures
+
+    picture = pictures.upright(pictures.opened(file))
+    picture.thumbnail((_SHOWN_SIDE, _SHOWN_SIDE))
+    return f"data:image/png;base64,{base64.b64encode(_png(picture)).decode('ascii')}"
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def size(file: bytes) -> tuple[int, int]:
+    """(width, height) of a picture in pixels; it is one that `trace` could read."""
+    from attnviz.capture import pictures
+
+    return pictures.upright(pictures.opened(file)).size
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def weights(model: str, name: str, file: bytes) -> Floats:
+    """All weights of a picture, [layer, head, query, key]."""
+    return trace(model, name, file).stack("encoder")
+
+
+def looks(weights: Floats, query: int, extras: int, rows: int) -> Picture:
+    """Where one token looks in every head, each as a small picture: levels [layer, head, row, column].
+
+    Args:
+        weights: [layer, head, query, key].
+        query: the token that looks.
+        extras: how many tokens come before the patches.
+        rows: of patches.
+    """
+    at_patches = weights[:, :, query, extras:]
+    return sequential(np.ascontiguousarray(at_patches.reshape(*at_patches.shape[:2], rows, -1)), "per head")
+
+
+def _png(picture: Image.Image) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return file.getvalue()

@@ -1,0 +1,1 @@
+"""The `attnviz` command, one subcommand a file."""

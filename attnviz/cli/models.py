@@ -1,0 +1,129 @@
+"""`models`: what models there are, or what is known of one before its weights are loaded."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from attnviz.analysis.shown import visible_text
+from attnviz.cli.placing import in_units
+from attnviz.models import catalogue, headers, resolve
+from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
+from attnviz.models.text import reader
+
+_WIDTH = 100  # characters of a line
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `models` to the command line."""
+    command = commands.add_parser(
+        "models",
+        help="list the models that come with attnviz, or tell what is known of one",
+        description="List the models that come with attnviz. With MODEL, tell what is known of that one "
+        "before its weights are loaded, or why it cannot be shown.",
+    )
+    command.add_argument(
+        "model", nargs="?", metavar="MODEL", help="a name, a folder, or a Hugging Face id like owner/name"
+    )
+    command.set_defaults(run=run_models)
+
+
+def run_models(arguments: argparse.Namespace) -> None:
+    """List all, or describe one."""
+    if arguments.model is None:
+        sys.stdout.write(table([catalogue.entry(name) for name in catalogue.names()]))
+        sys.stdout.write(
+            "\nEXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
+            "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
+        )
+    else:
+        sys.stdout.write(described(resolve.entry(arguments.model)))
+
+
+def table(entries: Sequence[Entry]) -> str:
+    """A line for each model, its columns aligned."""
+    rows = [("NAME", "ATTENTION", "LAYERS", "HEADS", "PARAMETERS", "EXPECTS")]
+    rows += [
+        (e.name, ", ".join(e.kinds), _layers(e), str(e.heads), f"{_parameters(e):,}", _expects(e))
+        for e in entries
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def described(entry: Entry) -> str:
+    """All that is known of one model, a line for each fact."""
+    facts = {
+        "name": entry.name,
+        "family": entry.family,
+        "attention": ", ".join(entry.kinds),
+        "layers": _layers(entry),
+        "heads": str(entry.heads),
+        "d_model": f"{entry.d_model:,}",
+        "d_head": f"{entry.d_head:,}",
+        "parameters": f"{_parameters(entry):,}",
+        "reads": _reads(entry),
+        "expects": f"{_expects(entry)}{_asked_by(entry)}",
+        "files": _files(entry),
+    }
+    lines = [
+        entry.title,
+        *textwrap.wrap(entry.description, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+    ]
+    lines += [f"  {name:12}{fact}" for name, fact in facts.items()]
+    return "".join(f"{visible_text(line)}\n" for line in lines)
+
+
+def _layers(entry: Entry) -> str:
+    return " + ".join(str(count) for count in (entry.layers, entry.decoder_layers) if count)
+
+
+def _parameters(entry: Entry) -> int:
+    """As the entry says, or as its file does."""
+    if entry.parameters is not None:
+        return entry.parameters
+    match entry.origin:
+        case Trained(file=file):
+            weights = file
+        case Package(folder=folder):
+            weights = folder / "model.safetensors"
+    with weights.open("rb") as opened:
+        return headers.read(opened, weights.stat().st_size, weights.name).parameters
+
+
+def _expects(entry: Entry) -> str:
+    return {"next": "the next token", "masked": "masked tokens", None: "nothing"}[entry.expects]
+
+
+def _asked_by(entry: Entry) -> str:
+    """How it is asked for what it expects: what its masked token is, if its tokenizer is on this machine."""
+    match entry:
+        case Entry(expects="masked", origin=Folder(folder=folder, stamp=stamp)):
+            mask = reader(folder, entry.token_limit, stamp).mask
+            return f", typed as {mask}" if mask else ""
+        case Entry(expects=None):
+            return ", so predictions() gives none"
+    return ""
+
+
+def _reads(entry: Entry) -> str:
+    if entry.sees:
+        return f"a picture, as {entry.token_limit:,} tokens"
+    return f"{'one text, or a pair' if entry.pairs else 'one text'}, up to {entry.token_limit:,} tokens"
+
+
+def _files(entry: Entry) -> str:
+    match entry.origin:
+        case Hub(repository=repository, size=size):
+            return f"{repository} on the Hugging Face hub; {in_units(size)} to download"
+        case Downloaded(repository=repository, folder=folder):
+            return f"{folder}, downloaded from {repository}"
+        case Folder(folder=folder):
+            return str(folder)
+        case _:
+            return "come with attnviz"

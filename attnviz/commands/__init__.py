@@ -1,1 +1,0 @@
-"""What `python -m attnviz` can do, one command in a file; each imports what is slow to import only to run."""

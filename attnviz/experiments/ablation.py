@@ -1,0 +1,226 @@
+"""What moves if heads are silent: each token's output, and what the model expects there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.capture.outcomes import Outcomes
+from attnviz.experiments.progress import Progress
+from attnviz.interventions.edit import Edit, Edits
+from attnviz.models import resolve
+from attnviz.trace import Floats
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """How far the outcomes of some variants are from those of the unchanged model.
+
+    Attributes:
+        turned: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
+            direction, 1 a right angle. Of an encoder–decoder, the decoder's tokens.
+        source: the same of the tokens that such a decoder looks at, else None.
+        expected: [variant], by how much the probability of the token changes that the unchanged model holds
+            for likeliest at the place that was asked for; None where none was.
+        variation: [variant], how much probability goes to other tokens there, ½ Σ |p − q|; 0 to 1.
+        divergence: [variant], the Kullback–Leibler divergence Σ p ln(p/q) there, in nats.
+    """
+
+    turned: Numbers
+    source: Numbers | None = None
+    expected: Numbers | None = None
+    variation: Numbers | None = None
+    divergence: Numbers | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Ablation:
+    """What silencing did, as far as it was tried.
+
+    Attributes:
+        silenced: for each variant, which heads were silent in it.
+        moved: what that did.
+    """
+
+    silenced: tuple[Edits, ...]
+    moved: Moved
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What leaving words out did to one token's output.
+
+    Attributes:
+        turned: [token], 1 − cosine before and after, without each of the tokens.
+        replaced_by: the token that stood in for it; None: the mean of all word vectors did.
+    """
+
+    turned: Numbers
+    replaced_by: str | None
+
+
+def heads_of(model: str) -> tuple[Edit, ...]:
+    """Every head of a model, as the edit that silences it: kind by kind, layer by layer.
+
+    Raises:
+        AttnvizError: there is no such model.
+    """
+    entry = resolve.entry(model)
+    return tuple(
+        Edit(kind, layer, head)
+        for kind in entry.kinds
+        for layer in range(entry.layers_of(kind))
+        for head in range(entry.heads)
+    )
+
+
+def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progress[Ablation]]:
+    """Silence every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
+
+    Args:
+        model: its name.
+        given: what it reads.
+        place: one of `loading.asked_at`, at which it is asked what it expects; None: it is not asked.
+
+    Yields:
+        After each layer, what all heads up to it did.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used.
+    """
+    heads = heads_of(model)
+    return _tried(model, given, [(edit,) for edit in heads], resolve.entry(model).heads, place)
+
+
+def ablate_together(
+    model: str,
+    given: Given,
+    orders: Sequence[Sequence[Edit]],
+    place: int | None = None,
+    at_once: int = 12,
+) -> Iterator[Progress[Ablation]]:
+    """Silence the first head of an order, then the first two together, then the first three, to all.
+
+    Args:
+        model: its name.
+        given: what it reads.
+        orders: the heads, as the edits that silence them, in one or more orders; one is tried after another.
+        place: as in `ablate`.
+        at_once: how many of these sets are tried between two steps.
+
+    Yields:
+        Every few sets, what all sets up to there did.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used.
+    """
+    sets = [tuple(order[:count]) for order in orders for count in range(1, len(order) + 1)]
+    return _tried(model, given, sets, at_once, place)
+
+
+def words_left_out(model: str, text: str, place: int) -> LeftOut:
+    """One token's output without each of the words in turn: a scale for what silencing a head does to it.
+
+    Args:
+        model: its name.
+        text: what it, or its encoder, reads.
+        place: the token whose output is looked at, from 0.
+
+    Raises:
+        AttnvizError: the model or the text cannot be used, or no word can be left out there.
+    """
+    loaded = loading.load(model)  # imports torch, if need be, in safety
+    from attnviz.capture.occlusion import occlusion
+    from attnviz.capture.stack import stack_of
+
+    stack = stack_of(loaded, text)
+    *_, last = occlusion(stack, place, None)
+    return LeftOut(last.turned.astype(np.float64), stack.replaced_by)
+
+
+def moved(before: Outcomes, after: Outcomes) -> Moved:
+    """How far outcomes are from the unchanged model's.
+
+    Args:
+        before: of one variant.
+        after: of any number of them.
+    """
+    likely = before.probabilities
+    if likely is None or after.probabilities is None:
+        told: dict[str, Numbers] = {}
+    else:
+        p, q = likely.astype(np.float64), after.probabilities.astype(np.float64)
+        best = int(p[0].argmax())
+        told = {
+            "expected": q[:, best] - p[0, best],
+            "variation": np.abs(q - p).sum(axis=1) / 2,
+            "divergence": _divergence(p, q),
+        }
+    source = None
+    if before.source is not None and after.source is not None:
+        source = turned(before.source[0], after.source)
+    return Moved(turned(before.states[0], after.states), source, **told)
+
+
+def turned(before: Floats, after: Floats) -> Numbers:
+    """1 − cosine between vectors before and after.
+
+    It is ½ ‖u − v‖² of the two, made of length 1: so that small angles do not drown in rounding.
+
+    Args:
+        before: [token, d_model].
+        after: [variant, token, d_model].
+
+    Returns:
+        [variant, token].
+    """
+    distance: Numbers = ((_unit(after) - _unit(before)) ** 2).sum(axis=-1) / 2
+    return distance
+
+
+def angles(turned: Numbers | float) -> Numbers:
+    """1 − cosine as an angle in degrees, of any shape: 0 is 0°, 1 is 90°, 2 is 180°."""
+    degrees: Numbers = np.degrees(2 * np.arcsin(np.sqrt(np.clip(turned, 0, 2) / 2)))
+    return degrees
+
+
+def _tried(
+    model: str, given: Given, sets: Sequence[Edits], at_once: int, place: int | None
+) -> Iterator[Progress[Ablation]]:
+    before = loading.outcomes(model, given, [()], place)
+    parts: list[Moved] = []
+    for first in range(0, len(sets), at_once):
+        some = sets[first : first + at_once]
+        parts.append(moved(before, loading.outcomes(model, given, some, place)))
+        done = first + len(some)
+        yield Progress(done, len(sets), Ablation(tuple(sets[:done]), _joined(parts)))
+
+
+def _joined(parts: Sequence[Moved]) -> Moved:
+    together: dict[str, Numbers] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Moved.__dataclass_fields__
+        if getattr(parts[0], name) is not None
+    }
+    return Moved(**together)
+
+
+def _unit(vectors: Floats) -> Numbers:
+    doubled = vectors.astype(np.float64)
+    unit: Numbers = doubled / np.linalg.norm(doubled, axis=-1, keepdims=True)
+    return unit
+
+
+def _divergence(p: Numbers, q: Numbers) -> Numbers:
+    """Σ p ln(p/q); a p of 0 adds nothing, and float32's smallest number stands for a q that vanished."""
+    least = np.finfo(np.float32).tiny
+    ratio = np.log(np.maximum(p, least)) - np.log(np.maximum(q, least))
+    divergence: Numbers = np.maximum((p * ratio).sum(axis=1), 0.0)
+    return divergence

@@ -1,0 +1,144 @@
+"""The same work on several processors or machines at once, by Ray: one model in each of its actors."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import add
+from types import ModuleType
+from typing import Any
+
+from attnviz.errors import AttnvizError
+from attnviz.experiments.corpus import Counted, Engine, Found, Measure, Part, count
+
+HERE = "local"
+"""The address that means: processes of this machine, begun for this work and ended with it."""
+
+# Set to 0, nothing listens to other machines; Ray's name for it says for whom it was made.
+_DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+_REPORTS = "RAY_USAGE_STATS_ENABLED"
+_PATIENCE_SECONDS = 5.0
+_START_SECONDS = 120.0  # each actor imports torch, on a busy machine next to others
+_AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
+_MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
+
+
+def on_ray(workers: int, address: str = HERE) -> Engine:
+    """An engine of so many actors, each with a model of its own and one processor.
+
+    Nothing is told to Ray's makers, no dashboard is served, and unless an address is given nothing listens to
+    other machines.
+
+    Args:
+        workers: how many actors.
+        address: of a cluster that runs already, on whose machines attnviz is installed; or `HERE`.
+
+    Raises:
+        AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
+            not room for so many actors.
+    """
+    os.environ[_REPORTS] = "0"
+    if address == HERE:
+        os.environ[_DOORS] = "0"  # read when ray is imported
+    ray = _ray()
+
+    def engine(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
+        _begin(ray, workers, address)
+        try:
+            yield from _shared_out(ray, parts, workers, model, measures)
+        finally:
+            ray.shutdown()
+
+    return engine
+
+
+class Counter:
+    """What each actor is: it loads the model with its first part."""
+
+    def ready(self) -> bool:
+        """True, once it has started."""
+        return True
+
+    def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
+        """All that is found in one part."""
+        found: Found = reduce(add, count(part, model, measures))
+        return Counted(found, part.number)
+
+
+def _shared_out(
+    ray: ModuleType, parts: Iterator[Part], workers: int, model: str, measures: Mapping[str, Measure]
+) -> Iterator[Counted]:
+    """Each part goes to the actor that has least to do; what is found comes as it is done."""
+    remote = ray.remote(num_cpus=1)(Counter)
+    actors = [remote.remote() for _ in range(workers)]
+    _wait_for(ray, actors)
+    waiting: dict[Any, Any] = {}
+    for actor in actors * _AHEAD:
+        if (part := next(parts, None)) is not None:
+            waiting[actor.count.remote(part, model, measures)] = actor
+    while waiting:
+        (done,), _ = ray.wait(list(waiting), num_returns=1)
+        actor = waiting.pop(done)
+        if (part := next(parts, None)) is not None:
+            waiting[actor.count.remote(part, model, measures)] = actor
+        try:
+            counted: Counted = ray.get(done)
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, AttnvizError):
+                raise error.cause from None
+            raise
+        except ray.exceptions.RayActorError as error:
+            raise AttnvizError(
+                "A worker of Ray ended before its work was done: out of memory, say, or its machine is gone."
+            ) from error
+        yield counted
+
+
+def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
+    """An actor for which there is no processor would wait for one for good, and its parts with it."""
+    _, missing = ray.wait(
+        [actor.ready.remote() for actor in actors], num_returns=len(actors), timeout=_START_SECONDS
+    )
+    if missing:
+        raise AttnvizError(
+            f"Of {len(actors)} workers {len(missing)} did not start within {_START_SECONDS:.0f} seconds; Ray "
+            f"knows of {ray.cluster_resources().get('CPU', 0):.0f} processors, and each needs one. "
+            "Give a smaller --workers, or try again when the machines are less busy."
+        )
+
+
+def _begin(ray: ModuleType, workers: int, address: str) -> None:
+    alone: dict[str, Any] = {
+        "num_cpus": workers,
+        "include_dashboard": False,
+        "object_store_memory": _MEMORY,
+    }
+    if address != HERE:
+        _check_reachable(address)  # Ray itself would try for minutes
+    ray.init(
+        address=address, log_to_driver=False, logging_level="error", **(alone if address == HERE else {})
+    )
+
+
+def _check_reachable(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _PATIENCE_SECONDS).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise AttnvizError(
+            f"There is no Ray at {address} ({error}). Start it there with “ray start --head”, and give "
+            "HOST:PORT; or leave --address out to use this machine alone."
+        ) from error
+
+
+def _ray() -> ModuleType:
+    try:
+        import ray
+    except ImportError as error:
+        raise AttnvizError(
+            "Ray is not installed. It is an optional extra: python -m pip install -r requirements-ray.txt"
+        ) from error
+    module: ModuleType = ray
+    return module

@@ -1,0 +1,1 @@
+"""Tables, reports, notebook figures and figures for slides."""

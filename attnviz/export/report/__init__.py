@@ -1,0 +1,1 @@
+"""Attention as one HTML file, and as a figure in a notebook."""

@@ -1,0 +1,208 @@
+"""What a report knows: the tokens, what each head does, and every weight."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attnviz.analysis.behaviour import facts as describe
+from attnviz.analysis.shown import Shown, left_share, only, shown_weights
+from attnviz.errors import AttnvizError
+from attnviz.export.report import fixed_point
+from attnviz.export.report.fixed_point import Codes
+from attnviz.trace import Floats, Kind, Token, Trace
+from attnviz.widgets.tokens import shown_tokens
+
+MOST_WEIGHTS = 5_000_000
+"""The most weights that one report holds, over all layers, heads and kinds: a file of some 14 MB."""
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """One or several traces, ready for a page.
+
+    Attributes:
+        readings: plain JSON values, one for each trace.
+        numbers: gzip of the weights and what rows are divided by, in the places that the readings name.
+    """
+
+    readings: list[Facts]
+    numbers: bytes
+
+
+def contents(traces: Sequence[Trace]) -> Contents:
+    """Everything that a page needs to show these traces.
+
+    Raises:
+        AttnvizError: there is no trace, or there are too many weights for one file.
+    """
+    if not traces:
+        raise AttnvizError("A page needs at least one trace.")
+    check_size(traces)
+    numbers = _Numbers()
+    readings = [_reading(trace, numbers) for trace in traces]
+    # No time stamp: the same trace gives the same file.
+    return Contents(readings, gzip.compress(bytes(numbers.data), 6, mtime=0))
+
+
+def kinds_of(trace: Trace) -> list[Kind]:
+    """The kinds of attention that a trace has, as its signals meet them."""
+    every: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+    return [kind for kind in every if any(block.kind == kind for block in trace.blocks)]
+
+
+def check_size(traces: Sequence[Trace]) -> None:
+    """Look, before anything slow is done, whether there are few enough weights for one file.
+
+    Raises:
+        AttnvizError: there are too many; the message says how long a text may be.
+    """
+    blocks = [block for trace in traces for block in trace.blocks]
+    sizes = [len(b.query) * len(b.query_tokens) * len(b.key_tokens) for b in blocks]
+    if (count := sum(sizes)) > MOST_WEIGHTS:
+        longest = max(len(b.key_tokens) for b in blocks)
+        # The weights grow with the square of the text.
+        enough = int(longest * (MOST_WEIGHTS / count) ** 0.5)
+        raise AttnvizError(
+            f"This would be a file of {count:,} weights; a report holds at most {MOST_WEIGHTS:,}. "
+            f"Shorten the text from {longest:,} tokens to about {enough:,}, or save the numbers as NPZ."
+        )
+
+
+def named(model: str) -> str:
+    """What a page calls a model: of one in a folder, not where on somebody's machine that lies."""
+    path = Path(model)
+    return path.name if path.is_absolute() or model.startswith((".", "~")) else model
+
+
+@dataclass
+class _Numbers:
+    """Bytes, one thing after the other."""
+
+    data: bytearray = field(default_factory=bytearray)
+
+    def add(self, more: bytes) -> int:
+        """Put them at the end; return where they start."""
+        start = len(self.data)
+        self.data += more
+        return start
+
+
+def _reading(trace: Trace, numbers: _Numbers) -> Facts:
+    return {
+        "model": named(trace.model),
+        "names_kinds": trace.target is not None,
+        "texts": _texts(trace),
+        "sees": any(_sees(block.key_tokens) for block in trace.blocks),
+        "edits": list(trace.edits),
+        "kinds": [_kind(trace, kind, numbers) for kind in kinds_of(trace)],
+    }
+
+
+def _texts(trace: Trace) -> list[Facts]:
+    """Every text that was read: what was typed of it, and what the model wrote itself."""
+    given = {"": trace.text, "read together with": trace.second, "the decoder reads": trace.target}
+    texts = [text for text in given.values() if text is not None]
+    names = [name for name, text in given.items() if text is not None]
+    typed = [len(text) for text in texts]
+    writer = next((block for block in trace.blocks if block.kind != "encoder"), None)
+    if writer and trace.written:
+        tokens = writer.query_tokens[-trace.written :]
+        # A special token stands nowhere in the text.
+        typed[-1] = next((token.start for token in tokens if not token.special), typed[-1])
+    return [
+        {"name": name, "typed": text[:end], "written": text[end:]}
+        for name, text, end in zip(names, texts, typed, strict=True)
+    ]
+
+
+def _sees(tokens: Sequence[Token]) -> bool:
+    """Whether these are the patches of a picture: named "row,column", they stand for no characters."""
+    patches = [token for token in tokens if not token.special]
+    named = all(re.fullmatch(r"[1-9]\d*,[1-9]\d*", token.text) for token in patches)
+    return bool(patches) and named and not any(token.end for token in patches)
+
+
+def _kind(trace: Trace, kind: Kind, numbers: _Numbers) -> Facts:
+    """One kind of attention: its layers, and the two ways in which its tokens are shown."""
+    blocks = trace.of_kind(kind)
+    stack = np.stack([block.weights for block in blocks])
+    plain = _shown(trace, kind, hide=False)
+    try:
+        hidden = _shown(trace, kind, hide=True)
+    except AttnvizError:  # nothing but special tokens
+        hidden = plain
+    ways = {"plain": plain} if not any(side.hides for side in hidden) else {"plain": plain, "hidden": hidden}
+    weights = {name: shown_weights(stack, *way) for name, way in ways.items()}
+    codes = np.stack([fixed_point.codes(block.weights, block.mask) for block in blocks])
+    return {
+        "kind": kind,
+        "layers": [block.layer + 1 for block in blocks],
+        "heads": stack.shape[1],
+        "size": stack.shape[2:],
+        "weights": numbers.add(fixed_point.planes(codes)),
+        "ways": {
+            name: {
+                "queries": shown_tokens(way[0].groups),
+                "keys": shown_tokens(way[-1].groups),
+                "rows": way[0].visible,
+                "columns": way[-1].visible,
+                "rescaled": None
+                if name == "plain"
+                else _rescaled(
+                    only(codes, way[0].visible, way[-1].visible),
+                    left_share(stack, *way),
+                    weights[name],
+                    numbers,
+                ),
+                "facts": [f"on average {fact}" for fact in describe(weights[name], *way)],
+                "explanation": _explanation(way),
+            }
+            for name, way in ways.items()
+        },
+    }
+
+
+def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: _Numbers) -> Facts:
+    """What the browser divides each row by, and codes of their own for the rows where that is not enough.
+
+    Args:
+        codes: [layer, head, shown query, shown key], of the model's weights.
+        left: [layer, head, shown query], how much of each row is left.
+        weights: [layer, head, shown query, shown key], what must be printed.
+        numbers: where the bytes go.
+    """
+    lost = fixed_point.lost(codes, left, weights)
+    own = fixed_point.codes(weights[lost], codes[lost] != fixed_point.MASKED)
+    return {
+        "left": numbers.add(left.astype("<f4").tobytes()),
+        "lost": numbers.add(np.flatnonzero(lost).astype("<u4").tobytes()),
+        "count": len(own),
+        "own": numbers.add(fixed_point.planes(own)),
+    }
+
+
+def _explanation(way: Sequence[Shown]) -> str:
+    """How the weights were made from the model's, where queries and keys may be of two texts."""
+    queries, keys = way[0].explanation_of_scores, way[-1].explanation  # rows are rescaled by their keys
+    return keys if len(way) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
+
+
+def _shown(trace: Trace, kind: Kind, *, hide: bool) -> tuple[Shown, ...]:
+    """The queries and the keys; one for both where they are the same tokens."""
+    block = trace.of_kind(kind)[0]
+    shown = []
+    if kind != "encoder":
+        text = trace.text if trace.target is None else trace.target
+        shown.append(Shown(block.query_tokens, text, hide_special=hide, written=trace.written))
+    if kind != "decoder":
+        shown.append(Shown(block.key_tokens, trace.text, hide_special=hide, second=trace.second))
+    return tuple(shown)

@@ -1,0 +1,123 @@
+"""Figures for a notebook: the pictures of a report in a cell, with no server and no other host."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from attnviz.errors import AttnvizError
+from attnviz.export.report.contents import contents, named
+from attnviz.export.report.page import Opening, Part, Theme, kind_opened, page
+from attnviz.export.report.page import View as Style
+from attnviz.trace import Block, Kind, Trace, checked_trace, whole
+
+View = Literal["atlas", "lines", "matrix"]
+
+VIEWS: tuple[View, ...] = ("atlas", "lines", "matrix")
+
+# In CSS pixels: a row of each picture, the most that all rows take, and what stands around them.
+_ROWS: dict[View | None, tuple[int, int, int]] = {
+    None: (26, 640, 370),
+    "lines": (26, 640, 300),
+    "matrix": (34, 720, 390),
+    "atlas": (56, 56 * 96, 265),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture that a notebook draws when it is the last thing in a cell.
+
+    It stands in a frame of its own, so that several figures do not disturb each other, nor the notebook.
+
+    Attributes:
+        page: the HTML page inside the frame.
+        height: of the frame, in CSS pixels.
+        title: what it shows, in words.
+    """
+
+    page: str
+    height: int
+    title: str
+
+    def _repr_html_(self) -> str:
+        # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
+        return (
+            f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.page)}" '
+            f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
+            'style="border: 0; display: block"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<attnviz: {self.title}>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file that any browser opens, over what is there already."""
+        Path(path).write_text(self.page, "utf-8")
+
+
+def show(
+    trace: Trace,
+    *,
+    kind: Kind | None = None,
+    layer: int = 0,
+    head: int = 0,
+    query: int | None = None,
+    view: View | None = None,
+    hide_special: bool = False,
+    height: int | None = None,
+    theme: Theme = "light",
+) -> Figure:
+    """A figure of a trace, to point at and to click.
+
+    >>> import attnviz
+    >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
+    >>> attnviz.show(trace, layer=3, head=1, query=9)
+    <attnviz: Layer 4, head 2 of minilm>
+
+    Args:
+        trace: what to show.
+        kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
+        layer: the layer to open, from 0.
+        head: the head to open, from 0.
+        query: the token to follow, from 0; None for all.
+        view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
+        hide_special: leave out the tokens that the tokenizer added.
+        height: of the figure, in CSS pixels; None: what its pictures need.
+        theme: "light", "dark", or "auto": as the reader's machine is set up. A figure cannot see whether the
+            notebook around it is dark; most are light, also on a dark machine.
+
+    Raises:
+        AttnvizError: there is no such view or theme, or the text is too long for a figure.
+        InvalidTrace: the trace has no such kind, layer, head or token.
+        TypeError: it is no trace, or a number is no whole one.
+    """
+    checked_trace(trace)
+    if view is not None and view not in VIEWS:
+        raise AttnvizError(
+            f"There is no view {view!r}; there are {', '.join(VIEWS)}, or None for everything."
+        )
+    if theme not in get_args(Theme):
+        raise AttnvizError(f"There is no theme {theme!r}; there are {', '.join(get_args(Theme))}.")
+    style: Style = "matrix" if view == "matrix" else "lines"
+    opening = Opening(0, kind, whole(layer, "layer"), whole(head, "head"), query, style, hide_special)
+    kind = kind_opened([trace], opening)
+    if view in (None, "atlas"):
+        shown = contents([trace])
+    else:
+        # A notebook keeps each of its figures: this one needs one layer's heads only.
+        shown = contents([replace(trace, blocks=(trace.block(kind, layer),))])
+    parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
+    drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
+    what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
+    return Figure(drawn, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}")
+
+
+def _height(blocks: Sequence[Block], view: View | None) -> int:
+    """Room for the pictures at the width of a notebook."""
+    row, most, around = _ROWS[view]
+    tokens = max(len(blocks[0].query_tokens), len(blocks[0].key_tokens))
+    return around + min(row * (len(blocks) if view == "atlas" else tokens), most)

@@ -1,0 +1,184 @@
+"""A page of attention as one file: it opens with no network, on any machine, and can be mailed or printed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from attnviz.errors import InvalidTrace
+from attnviz.export.report.contents import Contents, contents, kinds_of
+from attnviz.export.report.fixed_point import MASKED, ONE
+from attnviz.trace import Kind, Trace
+from attnviz.widgets import code
+
+View = Literal["lines", "matrix"]
+Part = Literal["atlas", "head"]
+Theme = Literal["light", "dark", "auto"]
+
+_HERE = Path(__file__).parent
+_FOLDERS = (_HERE, code.FOLDER)
+_PARTS = {
+    "atlas": ("shared", *code.ATLAS, "atlas"),
+    "head_view": ("shared", *code.HEAD_VIEW, "head_view"),
+    "report": ("shared", "palette", "report"),
+}
+MARK = '<meta name="generator" content="attnviz">'
+"""What every page has in its head, and no other file."""
+
+_START = "window.attnvizCode.report();"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a page shows first; everything can be changed in it.
+
+    Attributes:
+        trace: which of the traces, from 0.
+        kind: "encoder", "decoder" or "cross"; None: the first of these that the trace has.
+        layer, head: from 0.
+        query: the token to follow, from 0; None for all.
+        view: "lines" or "matrix".
+        hide_special: leave out the tokens that the tokenizer added.
+    """
+
+    trace: int = 0
+    kind: Kind | None = None
+    layer: int = 0
+    head: int = 0
+    query: int | None = None
+    view: View = "lines"
+    hide_special: bool = False
+
+
+def report(trace: Trace | Sequence[Trace], opening: Opening | None = None) -> str:
+    """One HTML page with all heads at a glance, and each as lines and as a matrix with its numbers.
+
+    The page holds everything that it needs and may ask nobody for anything: its own
+    Content-Security-Policy forbids it. The same traces give the same page, byte for byte.
+
+    Args:
+        trace: what to show; of several, the reader chooses one on the page.
+        opening: what is shown first.
+
+    Raises:
+        AttnvizError: the texts are too long for one file.
+        InvalidTrace: a trace has not what `opening` names.
+    """
+    traces = [trace] if isinstance(trace, Trace) else list(trace)
+    held = contents(traces)
+    opening = opening or Opening()
+    kind_opened(traces, opening)
+    return page(held, opening, ("atlas", "head"))
+
+
+def kind_opened(traces: Sequence[Trace], opening: Opening) -> Kind:
+    """Which kind of attention is shown first, if there is all that the opening names.
+
+    Raises:
+        InvalidTrace: there is not.
+    """
+    if not 0 <= opening.trace < len(traces):
+        raise InvalidTrace(f"There is no such trace: {_count(len(traces), 'trace')} would be on the page.")
+    trace = traces[opening.trace]
+    kind = opening.kind or kinds_of(trace)[0]
+    blocks = trace.of_kind(kind)
+    heads, queries = blocks[0].query.shape[:2]
+    if opening.layer not in {block.layer for block in blocks} or not 0 <= opening.head < heads:
+        has = f"{_count(len(blocks), 'layer')} of {_count(heads, 'head')}"
+        raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {has}.")
+    if opening.query is not None and not 0 <= opening.query < queries:
+        raise InvalidTrace(f"There is no such token: there are {_count(queries, 'token')} that look.")
+    return kind
+
+
+def page(
+    held: Contents,
+    opening: Opening,
+    show: Sequence[Part],
+    *,
+    choose_view: bool = True,
+    theme: Theme = "auto",
+) -> str:
+    """The page around some contents.
+
+    Args:
+        held: what it shows.
+        opening: what it shows first.
+        show: "atlas", "head" or both.
+        choose_view: whether lines can be changed for a matrix, and back.
+        theme: light, dark, or as the reader's machine is set up; paper is always light.
+    """
+    facts = {
+        "readings": held.readings,
+        "one": ONE,
+        "masked": MASKED,
+        "show": list(show),
+        "theme": theme,
+        "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
+        "open": {  # numbers may be numpy's, which JSON does not know
+            "text": int(opening.trace) + 1,
+            "kind": opening.kind,
+            "layer": int(opening.layer) + 1,
+            "heads": [int(opening.head) + 1],
+            "query": None if opening.query is None else int(opening.query) + 1,
+            "key": None,
+            "view": opening.view,
+            "hide": opening.hide_special,
+        },
+        "styles": {name: code.styles(_PARTS[name], _FOLDERS) for name in ("atlas", "head_view")},
+    }
+    style = code.source("css", "report", folders=_FOLDERS)
+    script = f"{code.library(_PARTS, _FOLDERS)}\n{_START}"
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hash(script)}",
+            f"style-src {_hash(style)}",
+            "img-src blob: data:",  # pictures that are saved are drawn in the page itself
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta name="color-scheme" content="{"light dark" if theme == "auto" else theme}">',
+            MARK,
+            "<title>Attention</title>",
+            f"<style>{style}</style>",
+            "<noscript>This page draws its pictures with JavaScript. Please allow it.</noscript>",
+            '<main id="report"></main>',
+            f'<script type="application/json" id="facts">{_inert(facts)}</script>',
+            f'<script type="text/plain" id="numbers">{base64.b64encode(held.numbers).decode()}</script>',
+            f"<script>{script}</script>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _inert(facts: object) -> str:
+    """JSON in which no text can end the element that it stands in, whatever a visitor typed."""
+    # Of lone halves of characters, which UTF-8 has no bytes for, JSON writes the number.
+    return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts, ensure_ascii=True))
+
+
+def _hash(text: str) -> str:
+    """How a Content-Security-Policy names the one script, or the one style sheet, that it lets through."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

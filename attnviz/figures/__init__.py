@@ -1,1 +1,0 @@
-"""Pictures made of arrays and labels, one kind of picture a file."""

@@ -1,1 +1,0 @@
-"""What heads do over many sentences, and what the model does without them."""

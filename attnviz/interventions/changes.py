@@ -1,0 +1,101 @@
+"""What the forward pass that runs now is to change in its attention, known to its own thread alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.errors import InvalidEdit, ModelNotSupported
+from attnviz.interventions.edit import Edit, Edits
+from attnviz.interventions.editing import edit_weights
+
+_FORBIDDEN = torch.finfo(torch.float32).min
+_SO = "What cannot be changed exactly is not changed."
+
+
+class _Pass:
+    """One forward pass, and how far it is: its attentions are told apart by the order in which they run."""
+
+    def __init__(self, expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> None:
+        self._expected = expected
+        self._edits = edits
+        self._ran = 0
+
+    def next(self, module: nn.Module) -> Sequence[Edits]:
+        number = self._ran
+        if number >= len(self._expected) or self._expected[number] is not module:
+            raise ModelNotSupported(
+                f"{type(module).__name__} ran otherwise than when the model was loaded, so that nobody can "
+                f"tell which attention an edit means. {_SO}"
+            )
+        self._ran += 1
+        return self._edits[number]
+
+    def check_end(self) -> None:
+        if self._ran != len(self._expected):
+            raise ModelNotSupported(f"{self._ran} of the model's {len(self._expected)} attentions ran. {_SO}")
+
+
+# A context variable, because one model serves many threads: each call sees its own changes.
+_pass: ContextVar[_Pass | None] = ContextVar("attnviz_pass", default=None)
+
+
+@contextmanager
+def changing(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> Iterator[None]:
+    """Changes the one forward pass that runs inside, in this thread alone.
+
+    Args:
+        expected: the modules that will ask for their edits, in their order.
+        edits: for each of them, for each row of the batch; empty: none.
+
+    Raises:
+        ModelNotSupported: other modules asked, or in another order.
+    """
+    now = _Pass(expected, edits)
+    before = _pass.set(now)
+    try:
+        yield
+    finally:
+        _pass.reset(before)
+    now.check_end()
+
+
+def edits_of(module: nn.Module) -> Sequence[Edits]:
+    """For each row of the batch, how the attention is to be changed that this module computes now."""
+    now = _pass.get()
+    edits = () if now is None else now.next(module)
+    return edits if any(edits) else ()
+
+
+def changed(module: nn.Module, weights: Tensor, mask: Tensor | None) -> Tensor:
+    """The weights with which this attention goes on: those that were given, unless an edit says otherwise.
+
+    Args:
+        module: whose attention runs.
+        weights: [batch, head, query, key], after the softmax.
+        mask: what was added to the scores.
+
+    Raises:
+        InvalidEdit: an edit looks where the mask forbids it.
+    """
+    edits = edits_of(module)
+    if not edits:
+        return weights
+    if mask is not None:
+        forbidden = mask.expand(-1, -1, *weights.shape[-2:])[0, 0] <= _FORBIDDEN
+        for edit in (edit for of_row in edits for edit in of_row):
+            _refuse_forbidden(edit, forbidden)
+    return edit_weights(weights, edits)
+
+
+def _refuse_forbidden(edit: Edit, forbidden: Tensor) -> None:
+    """Refuse an edit that gives a weight to a key that its row must not see; `forbidden` is [query, key]."""
+    if edit.target is None:
+        return
+    rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
+    if bool(forbidden[rows, edit.target : edit.target + 1].any()):
+        raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")

@@ -1,0 +1,140 @@
+"""What would the model do if one of its heads looked elsewhere, or at nothing? Change the weights and see."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TypeVar, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnviz.interventions.edit import Edits, by_place
+from attnviz.trace import Kind
+from attnviz.transformer.bert import Bert
+from attnviz.transformer.encoder_decoder import EncoderDecoder
+from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps, join_heads
+
+OurModel = Bert | EncoderDecoder
+"""A model that is put together from `attnviz.transformer`."""
+
+Model = TypeVar("Model", bound=OurModel)
+
+
+def places(model: OurModel) -> dict[tuple[Kind, int], str]:
+    """All attention that there is, by kind and layer, and how `get_submodule` finds it."""
+    found: dict[tuple[Kind, int], str] = {}
+    for layer in range(len(model.encoder.layers)):
+        found["encoder", layer] = f"encoder.layers.{layer}.attention"
+    if isinstance(model, EncoderDecoder):
+        for layer in range(len(model.decoder.layers)):
+            found["decoder", layer] = f"decoder.layers.{layer}.attention"
+            found["cross", layer] = f"decoder.layers.{layer}.cross_attention"
+    return found
+
+
+def attention_at(model: OurModel, path: str) -> MultiHeadAttention:
+    """The attention at a path of `places`."""
+    return cast("MultiHeadAttention", model.get_submodule(path))
+
+
+def edited(model: Model, edits: Sequence[Edits]) -> Model:
+    """A model that reads each sentence of a batch with that sentence's edits; the given one stays as it is.
+
+    The two share their parameters. Nothing hooks into the given model, so any number of threads may run it,
+    and edit it, at the same time.
+
+    Args:
+        model: in eval mode.
+        edits: for each sentence of the batch; a sentence without a batch axis counts as one.
+
+    Raises:
+        InvalidEdit: the model has no such layer or head.
+    """
+    parameters = {id(parameter): parameter for parameter in model.parameters()}
+    copied = copy.deepcopy(model, parameters)  # what stands in this table counts as copied already
+    paths = places(model)
+    heads = {place: attention_at(model, path).n_heads for place, path in paths.items()}
+    for place, here in by_place(edits, heads).items():
+        attention = attention_at(model, paths[place])
+        copied.set_submodule(paths[place], EditedAttention(attention, here))
+    return copied
+
+
+class EditedAttention(nn.Module):
+    """Multi-head attention that goes on with other weights than the softmax gave it.
+
+    Scores are those of the unedited attention; weights, output and all that follows are the edited ones.
+
+    Args:
+        attention: computes the weights that are edited.
+        edits: for each sentence of the batch, all of this layer and kind, of heads that there are.
+    """
+
+    def __init__(self, attention: MultiHeadAttention, edits: Sequence[Edits]) -> None:
+        super().__init__()
+        self.attention = attention
+        self.edits = edits
+
+    def forward(self, queries_from: Tensor, keys_from: Tensor, mask: Tensor | None = None) -> MultiHeadSteps:
+        """As `MultiHeadAttention`, with edited weights."""
+        steps = self.attention(queries_from, keys_from, mask)
+        weights = edit_weights(steps.attention.weights, self.edits)
+        output = weights @ steps.value
+        concatenated = join_heads(output)
+        return MultiHeadSteps(
+            steps.query,
+            steps.key,
+            steps.value,
+            steps.attention._replace(weights=weights, output=output),
+            concatenated,
+            self.attention.to_output(concatenated),
+        )
+
+
+def edit_weights(
+    weights: Float[Tensor, "*sentence head query key"], edits: Sequence[Edits]
+) -> Float[Tensor, "*sentence head query key"]:
+    """The weights after the edits; what no edit names stays the same to the bit.
+
+    An edit of a row that is not there (yet) changes nothing: a translation grows word by word.
+
+    Args:
+        weights: with or without an axis for the sentences of a batch.
+        edits: for each sentence, in the order in which they are made.
+    """
+    changed = weights.clone().reshape(-1, *weights.shape[-3:])
+    for turn in zip_longest(*edits):  # the first edit of every sentence at once, then the second …
+        heads, rows, pointed_heads, pointed_rows, moved = [], [], [], [], []
+        for sentence, edit in enumerate(turn):
+            if edit is None:
+                continue
+            head = (sentence, edit.head)
+            if edit.query is None:
+                heads.append(head)
+                if edit.target is not None:
+                    pointed_heads.append((*head, edit.target))
+            elif edit.query >= changed.shape[-2]:
+                continue
+            elif edit.source is None:
+                rows.append((*head, edit.query))
+                if edit.target is not None:
+                    pointed_rows.append((*head, edit.query, edit.target))
+            else:
+                moved.append((*head, edit.query, edit.source, edit.target))
+        changed[_columns(heads, 2)] = 0
+        changed[_columns(rows, 3)] = 0
+        changed.transpose(-1, -2)[_columns(pointed_heads, 3)] = 1
+        changed[_columns(pointed_rows, 4)] = 1
+        *row, source, target = _columns(moved, 5)
+        given = changed[(*row, source)]
+        changed[(*row, source)] = 0
+        changed[(*row, target)] += given
+    return changed.reshape(weights.shape)
+
+
+def _columns(cells: Sequence[tuple[int | None, ...]], columns: int) -> tuple[Tensor, ...]:
+    """What indexes a tensor at all these cells at once."""
+    return torch.tensor(cells, dtype=torch.long).reshape(-1, columns).unbind(dim=1)

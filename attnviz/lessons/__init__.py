@@ -1,1 +1,0 @@
-"""What the Learn pages compute: a text and choices in, read-only arrays out."""

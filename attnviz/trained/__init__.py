@@ -1,0 +1,1 @@
+"""Our own small models: their language, training, weights and figures."""

@@ -1,0 +1,194 @@
+"""What was measured of a network without attention, and of a transformer, on longer and longer sentences."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any, Literal
+
+from attnviz.errors import ModelFilesDamaged
+from attnviz.trace import head_name
+
+Name = Literal["recurrent", "transformer"]
+Gender = Literal["il", "elle"]
+
+NAMES: tuple[Name, ...] = ("recurrent", "transformer")
+GENDERS: tuple[Gender, ...] = ("il", "elle")
+
+COMMAND = "python -m attnviz distances"
+
+WEIGHTS = Path(__file__).parent / "weights"
+"""The folder of what attnviz ships."""
+
+_FIGURES = "distances.json"
+_DEVIATIONS = 1.96  # of a normal distribution, 95 % lies within so many standard deviations of the mean
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Many numbers: a quarter of them lies below `low`, half below `middle`, a quarter above `high`."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """One network's translations of sentences of one length.
+
+    Attributes:
+        exact: how many are right, word for word.
+        words: the share of the right words that are there, in their order, on average.
+        pronoun: in how many, after all that is right before it, the right one of "il" and "elle" wins.
+        gradient: how strongly that choice reacts to the noun that is meant: `contest.reactions`.
+        untrained: the same, before the network learned anything.
+    """
+
+    exact: int
+    words: float
+    pronoun: int
+    gradient: Spread
+    untrained: Spread
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How one network came about.
+
+    Attributes:
+        parameters: how many numbers it learned.
+        steps: from how many batches of sentences.
+        digest: the SHA-256 of its file of weights: these are the ones that were measured.
+        points: its measures, for 0, 1, 2 … inserted clauses.
+    """
+
+    parameters: int
+    steps: int
+    digest: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head of the transformer's decoder, where "il" or "elle" is chosen; layer and head from 0.
+
+    Attributes:
+        weights: on what it looks at most, on average, for 0, 1, 2 … inserted clauses.
+    """
+
+    layer: int
+    head: int
+    weights: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """As on screen: "2-1"."""
+        return head_name(self.layer, self.head)
+
+
+@dataclass(frozen=True)
+class Distances:
+    """All that was measured.
+
+    Attributes:
+        sentences: how many for each number of clauses.
+        longest_learned: the most clauses in the sentences that the networks learned from.
+        words: for 0, 1, 2 … inserted clauses: how far "it" stands from the noun that it means, on average.
+        networks: each network.
+        back: for sentences with "il", and for those with "elle": of the heads that look back at the French so
+            far, the one that looks most at the noun that is meant, or its article.
+        across: of the heads that look across at the English, the one that looks most at its end: at the last
+            word, the reason by which one knows what "it" means, or at [END] behind it.
+    """
+
+    sentences: int
+    longest_learned: int
+    words: tuple[float, ...]
+    networks: Mapping[Name, Learned]
+    back: Mapping[Gender, Head]
+    across: Head
+
+
+def interval(right: int, trials: int) -> tuple[float, float]:
+    """Between which shares the true one lies, with 95 % confidence, if so many trials went right.
+
+    (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n), with p the share that was measured (Wilson 1927).
+    """
+    share, z_squared = right / trials, _DEVIATIONS**2
+    middle = share + z_squared / (2 * trials)
+    reach = _DEVIATIONS * sqrt(share * (1 - share) / trials + z_squared / (4 * trials**2))
+    whole = 1 + z_squared / trials
+    return (middle - reach) / whole, (middle + reach) / whole
+
+
+def weights_of(name: Name, folder: Path = WEIGHTS) -> Path:
+    """Where a network's weights lie."""
+    return folder / f"distance-{name}.safetensors"
+
+
+def read(folder: Path = WEIGHTS) -> Distances:
+    """What was measured, from its file.
+
+    Raises:
+        ModelFilesDamaged: the file is missing or damaged; the message names the command that makes it.
+    """
+    file = folder / _FIGURES
+    try:
+        written = json.loads(file.read_text("utf-8"))
+        networks = {name: _learned(written["networks"][name]) for name in NAMES}
+        heads = {
+            "back": {gender: _head(written["back"][gender]) for gender in GENDERS},
+            "across": _head(written["across"]),
+        }
+        return Distances(**written | {"words": tuple(written["words"]), "networks": networks} | heads)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ModelFilesDamaged(f"{file} is missing or damaged. Make it again with: {COMMAND}") from error
+
+
+def write(distances: Distances, folder: Path = WEIGHTS) -> None:
+    """Write down what was measured; `read` undone."""
+    (folder / _FIGURES).write_text(json.dumps(asdict(distances), indent=1) + "\n", "utf-8")
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `distances` to the command line."""
+    command = commands.add_parser(
+        "distances", help="train a network without attention and a transformer, and measure both by distance"
+    )
+    command.add_argument("--only-measure", action="store_true", help="measure the weights that are there")
+    command.add_argument("--out", type=Path, default=WEIGHTS, help="the folder to write (the one of attnviz)")
+    command.add_argument("--threads", type=int, default=2, help="how many cores to use (2)")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train both networks, measure them, and write both down."""
+    import torch
+
+    from attnviz.trained.translator import contest
+
+    torch.set_num_threads(arguments.threads)
+    for name in () if arguments.only_measure else NAMES:
+        for step, loss in contest.train(name, weights_of(name, arguments.out)):
+            sys.stdout.write(f"\r{name}: step {step} of {contest.SETTINGS[name].steps}, loss {loss:.3f} ")
+            sys.stdout.flush()
+        sys.stdout.write("\n")
+    write(contest.measure(arguments.out), arguments.out)
+
+
+def _learned(written: dict[str, Any]) -> Learned:
+    points = tuple(
+        Point(**point | {which: Spread(**point[which]) for which in ("gradient", "untrained")})
+        for point in written["points"]
+    )
+    return Learned(**written | {"points": points})
+
+
+def _head(written: dict[str, Any]) -> Head:
+    return Head(**written | {"weights": tuple(written["weights"])})

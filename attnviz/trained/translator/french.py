@@ -1,0 +1,104 @@
+"""What a sentence says, and how French says it: agreement, elision, and the place of adjectives and "pas"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from attnviz.trained.translator.lexicon import (
+    ELIDED,
+    Adjective,
+    Gender,
+    Noun,
+    Predicate,
+    Tense,
+    Verb,
+    Wish,
+    Word,
+    begins_with_vowel,
+)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A noun with its article, and perhaps an adjective.
+
+    Attributes:
+        place: where the noun stands among the English words, from 0.
+    """
+
+    noun: Noun
+    place: int = 0
+    definite: bool = True
+    adjective: Adjective | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is said of somebody: "was not too tired", "wanted to sleep"."""
+
+    predicate: Predicate
+    tense: Tense
+    denied: bool = False
+    degree: Word | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """What somebody does: "did not cross the road"."""
+
+    verb: Verb
+    tense: Tense
+    negated: bool
+    object: Phrase
+
+
+def noun_phrase(phrase: Phrase) -> list[str]:
+    """As in "la petite route", "une route étroite"."""
+    noun, adjective = phrase.noun, phrase.adjective
+    masculine = noun.gender == "m"
+    article = ("le" if masculine else "la") if phrase.definite else ("un" if masculine else "une")
+    if adjective is None:
+        return [article, noun.french]
+    agreeing = adjective.french(noun.gender)
+    if not adjective.before:
+        return [article, noun.french, agreeing]
+    if masculine and adjective.before_vowel and begins_with_vowel(noun.french):
+        agreeing = adjective.before_vowel
+    return [article, agreeing, noun.french]
+
+
+def statement(said: Statement, gender: Gender) -> list[str]:
+    """As in "n'était pas trop fatigué", of a noun of this gender."""
+    if isinstance(said.predicate, Wish):
+        verb = "voulait" if said.tense == "past" else "veut"
+        return [*_denied([verb], denied=said.denied), said.predicate.french]
+    verb = "était" if said.tense == "past" else "est"
+    degree = [said.degree.french] if said.degree else []
+    return [*_denied([verb], denied=said.denied), *degree, said.predicate.french(gender)]
+
+
+def action(done: Action, subject: Gender) -> list[str]:
+    """As in "n'a pas traversé la route", of a subject of this gender."""
+    verb = done.verb
+    words = _denied([verb.french(done.tense)], denied=done.negated)
+    if done.tense == "past" and verb.participle:
+        words.append(verb.participle + ("e" if verb.auxiliary == "est" and subject == "f" else ""))
+    return [*words, *verb.french_preposition.split(), *noun_phrase(done.object)]
+
+
+def joined(words: Iterable[str]) -> tuple[str, ...]:
+    """The words after elision (l', n', qu') and contraction (du)."""
+    result: list[str] = []
+    for word in (part for phrase in words for part in phrase.split()):
+        before = result[-1] if result else None
+        if before in ELIDED and begins_with_vowel(word):
+            result[-1] = ELIDED[before]
+        elif before == "le" and result[-2:-1] == ["de"]:
+            result[-2:] = ["du"]
+        result.append(word)
+    return tuple(result)
+
+
+def _denied(verb: list[str], *, denied: bool) -> list[str]:
+    return ["ne", *verb, "pas"] if denied else verb

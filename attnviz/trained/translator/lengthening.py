@@ -1,0 +1,122 @@
+"""Longer and longer sentences: clauses about people are put between a noun and the "it" that means it.
+
+"The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
+calm as it was too tired." People are "he" or "she", so that however many clauses there are, "it" still means
+the dog.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from attnviz.trained.translator import french
+from attnviz.trained.translator.french import Phrase, Statement
+from attnviz.trained.translator.grammar import Pair, Pronoun
+from attnviz.trained.translator.lexicon import NOUN, NOUNS, PREDICATES, Adjective, Noun, Predicate, Tense
+
+PEOPLE = tuple(noun for noun in NOUNS if noun.kind == "person")
+
+MOST = len(PEOPLE)
+"""The most clauses that can be put in: one about each person that the translator knows."""
+
+SAID = tuple(
+    predicate
+    for predicate in PREDICATES
+    if "person" in predicate.kinds and not (isinstance(predicate, Adjective) and predicate.colour)
+)
+
+_BECAUSE = ("as", "because", "since")
+_ARTICLES = ("le", "la", "l'", "un", "une", "de", "d'", "du")
+_CAR = ("car", "parce", "puisque", "puisqu'")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One clause to put in: "… and the king was calm"."""
+
+    person: Noun
+    predicate: Predicate
+
+    def english(self, tense: Tense) -> tuple[str, ...]:
+        """As in "and the king was calm", "and the king wanted to sleep"."""
+        if isinstance(self.predicate, Adjective):
+            verb = ["was" if tense == "past" else "is"]
+        else:
+            verb = ["wanted" if tense == "past" else "wants", "to"]
+        return ("and", "the", self.person.english, *verb, self.predicate.english)
+
+    def french(self, tense: Tense) -> tuple[str, ...]:
+        """As in "et le roi était calme", "et le roi voulait dormir"."""
+        person = french.noun_phrase(Phrase(self.person))
+        return french.joined(
+            ["et", *person, *french.statement(Statement(self.predicate, tense), self.person.gender)]
+        )
+
+
+def clauses(dice: random.Random, count: int) -> list[Clause]:
+    """So many clauses by chance, each about somebody else.
+
+    Raises:
+        ValueError: there are not so many people; `MOST` is their number.
+    """
+    return [Clause(person, dice.choice(SAID)) for person in dice.sample(PEOPLE, count)]
+
+
+@dataclass(frozen=True)
+class Elastic:
+    """A sentence that can be made longer: both nouns that "it" could mean stand before the clause of "it".
+
+    Attributes:
+        pair: the sentence.
+        it: its pronoun.
+        tense: of the clause in which "it" stands, and of those that are put in.
+    """
+
+    pair: Pair
+    it: Pronoun
+    tense: Tense
+
+    @classmethod
+    def of(cls, pair: Pair) -> Elastic | None:
+        """The sentence as one that can be made longer; None if it cannot."""
+        it = pair.pronoun
+        if it is None or it.other is None or max(it.referent, it.other) > it.source:
+            return None
+        if pair.source[it.source - 1] not in _BECAUSE:
+            return None
+        past = pair.source[it.source + 1] in {"was", "wanted", "did"}
+        return cls(pair, it, "past" if past else "present")
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """The places of "as" and of "car": clauses are put in before them."""
+        car = max(place for place, word in enumerate(self.pair.target[: self.it.target]) if word in _CAR)
+        return self.it.source - 1, car
+
+    @property
+    def named(self) -> range:
+        """Where the noun that is meant stands in French, from its article on."""
+        noun = self.pair.target.index(NOUN[self.pair.source[self.it.referent]].french)
+        article = max(place for place in range(noun) if self.pair.target[place] in _ARTICLES)
+        return range(article, noun + 1)
+
+    @property
+    def words_apart(self) -> int:
+        """How many words "it" stands after the noun that it means."""
+        return self.it.source - self.it.referent
+
+    def stretched(self, inserted: Sequence[Clause]) -> Elastic:
+        """The sentence with clauses before the one in which "it" stands, in both languages."""
+        english = [word for clause in inserted for word in clause.english(self.tense)]
+        target = [word for clause in inserted for word in clause.french(self.tense)]
+        it = replace(self.it, source=self.it.source + len(english), target=self.it.target + len(target))
+        source_place, target_place = self.room
+        pair = replace(
+            self.pair,
+            source=(*self.pair.source[:source_place], *english, *self.pair.source[source_place:]),
+            target=(*self.pair.target[:target_place], *target, *self.pair.target[target_place:]),
+            pronoun=it,
+        )
+        return Elastic(pair, it, self.tense)

@@ -1,0 +1,58 @@
+"""A menu of sentences, "The … did not … the … as it was too …", with all that can be chosen for each gap."""
+
+from functools import cache
+
+from attnviz.trained.translator.families import FAMILIES, OBJECT, OF_TWO_SORTS, SUBJECT, reasons
+from attnviz.trained.translator.grammar import Pair, understood
+from attnviz.trained.translator.lexicon import NOUN, NOUNS, VERB, Adjective, Predicate
+
+_FAMILIES = [family for family in FAMILIES if family.name in OF_TWO_SORTS]
+
+SUBJECTS = tuple(noun.english for family in _FAMILIES for noun in NOUNS if noun.kind in family.subjects)
+"""The nouns that a sentence of the menu can begin with: animals, vehicles and things."""
+
+
+@cache
+def verbs(subject: str) -> tuple[str, ...]:
+    """What this subject does not do because something is too much so."""
+    named = (verb for family in _FAMILIES if NOUN[subject].kind in family.subjects for verb in family.verbs)
+    return tuple(dict.fromkeys(verb.english for verb in named if verb.toward))
+
+
+@cache
+def objects(subject: str, verb: str) -> tuple[str, ...]:
+    """The nouns that this subject can do it to."""
+    sorts = {kind for family in _FAMILIES if NOUN[subject].kind in family.subjects for kind in family.objects}
+    return tuple(noun.english for noun in NOUNS if noun.kind in sorts & VERB[verb].kinds)
+
+
+@cache
+def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The adjectives for the end: those by which "it" means the subject, and those by which the object."""
+    kinds = NOUN[subject].kind, NOUN[object_].kind
+    of_subject, of_object = (
+        reasons(VERB[verb], True, role, kinds[role], (kinds[1 - role],)) for role in (SUBJECT, OBJECT)
+    )
+    return _graded(of_subject), _graded(of_object)
+
+
+def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
+    """The sentence of these four choices, with its translation.
+
+    Raises:
+        ValueError: the menu has no such sentence.
+    """
+    if (
+        subject not in SUBJECTS
+        or verb not in verbs(subject)
+        or object_ not in objects(subject, verb)
+        or not any(predicate in said for said in predicates(subject, verb, object_))
+    ):
+        raise ValueError(f"The menu has no sentence of {subject}, {verb}, {object_} and {predicate}.")
+    words = f"the {subject} {VERB[verb].said('past', negated=True)} the {object_} as it was too {predicate}"
+    return next(understood(words.split()))
+
+
+def _graded(options: tuple[Predicate, ...]) -> tuple[str, ...]:
+    """Those that can be "too" much so."""
+    return tuple(each.english for each in options if isinstance(each, Adjective) and not each.absolute)

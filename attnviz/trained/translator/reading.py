@@ -1,0 +1,171 @@
+"""Reads what a visitor typed, word by word, and says what the small translator has never seen."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from attnviz.errors import EmptyText, TextTooLong, UnknownWords, UnreadableText
+from attnviz.trace import Token
+from attnviz.trained.translator.families import FAMILIES
+from attnviz.trained.translator.grammar import understood
+from attnviz.trained.translator.lexicon import NOUN, PEOPLE, PREDICATE, VERBS, Adjective, Noun, indefinite
+from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START, Vocabulary
+
+TOKEN_LIMIT = 40
+"""The most tokens of a text, [END] or [START] included: more than any sentence of the grammar has."""
+
+_NEAREST = 3  # known words that are offered for an unknown one
+_LIKENESS = 0.65  # of 1: at least as much as a known word needs to be offered
+_LONGEST = 20  # letters: no known word is like a word with more
+
+_VERB = {form: verb for verb in VERBS for form in (verb.english, verb.past, verb.third)}
+
+
+class _Piece(NamedTuple):
+    """A word as it was typed, and the characters of the text that it stands for."""
+
+    word: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    """The English words of a text, and [END].
+
+    Capital letters and punctuation are not read; "didn't" is read as "did not".
+
+    Raises:
+        EmptyText: there are no words.
+        UnreadableText: half a surrogate pair, which stands for no character.
+        TextTooLong: there are more than `TOKEN_LIMIT` tokens.
+        UnknownWords: there are words that the model has never seen; all of them are named.
+    """
+    return (*_known(text, ENGLISH, _english), Token(END, ENGLISH.ids([END])[0], 0, 0, None, special=True))
+
+
+def french(text: str) -> tuple[Token, ...]:
+    """[START], and the French words of a text; "n'a" is read as two, "n'" and "a".
+
+    Raises:
+        EmptyText, UnreadableText, TextTooLong, UnknownWords: as `tokens` does.
+    """
+    return (Token(START, FRENCH.ids([START])[0], 0, 0, None, special=True), *_known(text, FRENCH, _french))
+
+
+def outside(words: Sequence[str]) -> str | None:
+    """What is unlike all that the model has learned from; None if the grammar can make the sentence.
+
+    Args:
+        words: English words of the vocabulary.
+    """
+    if next(understood(words), None):
+        return None
+    return (
+        _unlike_deed(words)
+        or _unlike_reason(words)
+        or "The model knows these words, but has never seen a sentence that is built like this one."
+    )
+
+
+def _unlike_deed(words: Sequence[str]) -> str | None:
+    """Who never does that, or to whom nobody does it."""
+    place = next((place for place, word in enumerate(words) if word in _VERB), None)
+    if place is None:
+        return None
+    verb = _VERB[words[place]]
+    before = [NOUN[word] for word in words[:place] if word in NOUN]
+    after = [NOUN[word] for word in words[place:] if word in NOUN]
+    if before and not any(before[-1].kind in each.subjects for each in FAMILIES if verb in each.verbs):
+        return f"The model has never seen {_a(before[-1])} {verb.english} anything."
+    if after and after[0].kind not in verb.kinds:
+        verb_phrase = f"{verb.english} {verb.english_preposition}".strip()
+        return f"The model has never seen anybody {verb_phrase} {_a(after[0])}."
+    return None
+
+
+def _unlike_reason(words: Sequence[str]) -> str | None:
+    """What is never said of "it", or does not tell what "it" means."""
+    pronouns = [place for place, word in enumerate(words) if word in {"it", "he", "she"}]
+    if len(pronouns) > 1:
+        return "The model has never seen a sentence with two pronouns."
+    said = [PREDICATE[word] for place in pronouns for word in words[place:] if word in PREDICATE][:1]
+    if not said or words[pronouns[0]] != "it":
+        return None
+    so = f"{'be' if isinstance(said[0], Adjective) else 'want to'} {said[0].english}"
+    meant = [NOUN[word] for word in words if word in NOUN and NOUN[word].kind in said[0].kinds - PEOPLE]
+    if not meant:
+        return f"Nothing in this sentence can {so}, as far as the model has learned."
+    if len(meant) > 1:
+        return f"Both {_a(meant[0])} and {_a(meant[1])} could {so}: the model cannot know which is meant."
+    if next(understood(words[: pronouns[0] - 1]), None):
+        return f"The model knows that {_a(meant[0])} can {so}, but has never seen it as a reason for this."
+    return None
+
+
+def _a(noun: Noun) -> str:
+    return f"{indefinite(noun.english)} {noun.english}"
+
+
+def _known(text: str, vocabulary: Vocabulary, parts: Callable[[_Piece], Iterator[_Piece]]) -> list[Token]:
+    """The words of a text that the vocabulary has."""
+    typed = [part for piece in _pieces(text) for part in parts(piece)]
+    pieces = [part._replace(word=unicodedata.normalize("NFC", part.word.lower())) for part in typed]
+    if not pieces:
+        raise EmptyText("There is nothing here for the model to read. Type a sentence and try again.")
+    if len(pieces) >= TOKEN_LIMIT:
+        raise TextTooLong(len(pieces) + 1, TOKEN_LIMIT)
+    unknown = [piece for piece in pieces if piece.word not in vocabulary]
+    if unknown:
+        raise UnknownWords({text[start:end]: _nearest(word, vocabulary) for word, start, end in unknown})
+    ids = vocabulary.ids(piece.word for piece in pieces)
+    return [
+        Token(word, number, start, end, place, special=False)
+        for place, ((word, start, end), number) in enumerate(zip(pieces, ids, strict=True))
+    ]
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """What stands between spaces and punctuation."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnreadableText(
+            f"Character {error.start + 1} of the text is half of a character, as damaged copying leaves "
+            "behind. Delete it and try again."
+        ) from error
+    for match in re.finditer(r"[^\s']\S*", "".join(map(_plain, text))):
+        yield _Piece(match[0], *match.span())
+
+
+def _plain(character: str) -> str:
+    """One apostrophe for all apostrophes, and a space for all that only separates words."""
+    if character in "'’‘ʼ`":
+        return "'"
+    return " " if unicodedata.category(character)[0] in "PC" else character
+
+
+def _english(piece: _Piece) -> Iterator[_Piece]:
+    """Takes "didn't" for "did" and "not"; an apostrophe at the end only closes a quotation."""
+    word, start, end = piece
+    if word[-3:].lower() == "n't" and word[:-3].lower() in ENGLISH:
+        yield _Piece(word[:-3], start, end - 3)
+        yield _Piece("not", end - 3, end)
+    else:
+        closed = word.rstrip("'")
+        yield _Piece(closed, start, start + len(closed))
+
+
+def _french(piece: _Piece) -> Iterator[_Piece]:
+    """Takes "puisqu'il" for "puisqu'" and "il", but "aujourd'hui" for one word."""
+    for match in re.finditer(r"aujourd'hui|[^']+'?", piece.word, re.IGNORECASE):
+        part = match[0] if match[0].lower() in FRENCH else match[0].rstrip("'")
+        start = piece.start + match.start()
+        yield _Piece(part, start, start + len(part))
+
+
+def _nearest(word: str, vocabulary: Vocabulary) -> list[str]:
+    if len(word) > _LONGEST:
+        return []
+    return difflib.get_close_matches(word, vocabulary.words[3:], _NEAREST, _LIKENESS)

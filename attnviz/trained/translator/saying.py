@@ -1,0 +1,182 @@
+"""The parts that sentences are made of, said in English word by word: nouns, what is so, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from attnviz.trained.translator.french import Phrase, Statement
+from attnviz.trained.translator.lexicon import (
+    ADJECTIVES,
+    ADVERBIALS,
+    ENOUGH,
+    INTENSIFIERS,
+    NOUNS,
+    PREDICATES,
+    Adjective,
+    Gender,
+    Noun,
+    Predicate,
+    Tense,
+    Verb,
+    Wish,
+    Word,
+    contrary,
+    indefinite,
+)
+from attnviz.trained.translator.telling import Teller, perhaps
+
+KINDS = tuple(dict.fromkeys(noun.kind for noun in NOUNS))
+
+_TENSES: tuple[Tense, Tense] = ("past", "present")
+_TOO, _VERY, _SO, _REALLY = INTENSIFIERS
+_DEGREES: dict[tuple[bool | None, bool], dict[Word | None, int]] = {
+    # (hinders, denied): how frequent each degree is.
+    (True, False): {_TOO: 12, _VERY: 2, _SO: 2, _REALLY: 1, None: 3},
+    (True, True): {_TOO: 5, _VERY: 2, None: 3},
+    (False, False): {_VERY: 3, _SO: 2, _REALLY: 2, ENOUGH: 3, None: 6},
+    (False, True): {_VERY: 3, ENOUGH: 4, None: 3},
+    (None, False): {_VERY: 3, _SO: 2, _REALLY: 2, None: 6},
+    (None, True): {_VERY: 1, None: 1},
+}
+
+
+def kind(teller: Teller, kinds: Sequence[str]) -> str:
+    """Chooses the sort of a noun that will be said."""
+    return teller.choose_word(kinds, _nouns_said)
+
+
+def tense(teller: Teller) -> Tense:
+    """Chooses when it happens."""
+    return teller.choose(_TENSES, (3, 1))
+
+
+def one_of(teller: Teller, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
+    """Chooses one of some words that never change, which will be said."""
+    return teller.choose_word(words, _first, shares)
+
+
+def verb(teller: Teller, verbs: Sequence[Verb], shares: Sequence[int] | None = None) -> Verb:
+    """Chooses a verb that will be said, in one of its forms."""
+    return teller.choose_word(verbs, _forms, shares)
+
+
+def phrase(
+    teller: Teller,
+    kind: str,
+    gender: Gender | None = None,
+    avoided: frozenset[str] = frozenset(),
+    other_than: Noun | None = None,
+    *,
+    definite: bool = False,
+    bare: bool = False,
+) -> Phrase:
+    """Says "the road" or "a narrow road".
+
+    Args:
+        teller: makes the choices.
+        kind: the sort of the noun.
+        gender: of the noun; None for any.
+        avoided: adjectives that do not fit here.
+        other_than: a noun that is in the sentence already.
+        definite: whether it must have "the".
+        bare: whether it must have no adjective.
+    """
+    definite = definite or perhaps(teller, 0.8)
+    adjective = None
+    if not bare and perhaps(teller, 0.18):
+        options = [each for each in _adjectives(kind) if each.english not in avoided]
+        adjective = teller.choose_word(options, _itself)
+    noun = teller.choose_word([each for each in _nouns(kind, gender) if each is not other_than], _itself)
+    words = f"{adjective.english} {noun.english}" if adjective else noun.english
+    place = teller.say("the" if definite else indefinite(words), words)
+    return Phrase(noun, place, definite, adjective)
+
+
+def description(teller: Teller, tense: Tense, subject: Phrase) -> Statement:
+    """Says "was too narrow" of something, for no reason."""
+    denied = perhaps(teller, 0.25)
+    avoided = contrary(subject.adjective) if subject.adjective else ()
+    options = [each for each in _predicates(subject.noun.kind) if each.english not in avoided]
+    predicate = teller.choose_word(options, _itself)
+    too_much = True if predicate.english in {"big", "small"} else predicate.hinders
+    return _state(teller, predicate, tense, denied, too_much)
+
+
+def reason(
+    teller: Teller, tense: Tense, options: Sequence[Predicate], denied: bool, hinders: bool
+) -> Statement:
+    """Says "was too tired" of something, because of which something is done or is not done.
+
+    Args:
+        teller: makes the choices.
+        tense: when it was so.
+        options: what can be said.
+        denied: whether it was not so.
+        hinders: whether it keeps somebody from doing something: then it is "too" much so, and else "enough".
+    """
+    return _state(teller, teller.choose_word(options, _itself), tense, denied, hinders)
+
+
+def adverbial(teller: Teller, tense: Tense, share: float) -> list[str]:
+    """Says when, in this share of all sentences; returns it in French."""
+    if not perhaps(teller, share):
+        return []
+    when = one_of(teller, ADVERBIALS[tense])
+    teller.say(when.english)
+    return [when.french]
+
+
+def _state(
+    teller: Teller, predicate: Predicate, tense: Tense, denied: bool, hinders: bool | None
+) -> Statement:
+    past = tense == "past"
+    if isinstance(predicate, Wish):
+        wants = ("did not want" if past else "does not want") if denied else ("wanted" if past else "wants")
+        teller.say(wants, "to", predicate.english)
+        return Statement(predicate, tense, denied)
+    degree = None
+    if not predicate.absolute:
+        degrees = _DEGREES[hinders, denied]
+        degree = teller.choose(tuple(degrees), tuple(degrees.values()))
+    teller.say("was" if past else "is", "not" if denied else "")
+    words = [degree.english, predicate.english] if degree else [predicate.english]
+    teller.say(*(reversed(words) if degree is ENOUGH else words))
+    return Statement(predicate, tense, denied, degree)
+
+
+@cache
+def _nouns(kind: str, gender: Gender | None = None) -> tuple[Noun, ...]:
+    return tuple(noun for noun in NOUNS if noun.kind == kind and gender in {None, noun.gender})
+
+
+@cache
+def _nouns_said(kind: str) -> tuple[str, ...]:
+    return tuple(noun.english for noun in _nouns(kind))
+
+
+@cache
+def _adjectives(kind: str) -> tuple[Adjective, ...]:
+    return tuple(adjective for adjective in ADJECTIVES if kind in adjective.kinds)
+
+
+@cache
+def _predicates(kind: str) -> tuple[Predicate, ...]:
+    """What can be said of a noun with "is": a colour only stands beside it."""
+    return tuple(
+        each
+        for each in PREDICATES
+        if kind in each.kinds and not (isinstance(each, Adjective) and each.colour)
+    )
+
+
+def _itself(word: Noun | Predicate) -> tuple[str]:
+    return (word.english,)
+
+
+def _first(word: Word) -> tuple[str]:
+    return (word.english.split()[0],)
+
+
+def _forms(verb: Verb) -> tuple[str, str, str]:
+    return verb.english, verb.past, verb.third

@@ -1,0 +1,96 @@
+"""Which sentences the small translator learns from, and which it has never seen anything like.
+
+Some combinations of words are held out: two nouns, a noun and what is said of it, or two nouns and what is
+said. A sentence to learn from has none of them, anywhere in it. So who translates one has not remembered it.
+"""
+
+import random
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import combinations, count, islice
+
+from attnviz.trained.translator import grammar, menu
+from attnviz.trained.translator.grammar import Pair
+from attnviz.trained.translator.lexicon import NOUN
+
+SPLITS = ("pair", "description", "triple")
+
+_SHARES = {"pair": 0.08, "description": 0.08, "triple": 0.12}
+
+# Chosen so that dog and road, trophy and suitcase are held out, and that every noun keeps four fifths of what
+# can be said of it.
+_SALT = "attnviz 48582"
+
+
+Nouns = Iterable[str]
+Descriptions = Sequence[tuple[str, str]]
+
+
+def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Iterator[tuple[str, ...]]:
+    """What could be held out for this split of a sentence with these nouns, and this said of them.
+
+    "pair": any two of its nouns; "description": a noun and an adjective or wish that is said of it; "triple":
+    any two of its nouns and any adjective or wish in it.
+    """
+    if split == "description":
+        yield from descriptions
+        return
+    for two in combinations(sorted({*nouns}), 2):
+        if split == "pair":
+            yield two
+        else:
+            yield from ((*two, predicate) for _, predicate in descriptions)
+
+
+@cache
+def is_held_out(split: str, combination: tuple[str, ...]) -> bool:
+    """Whether a combination never occurs in training: by its hash, so always and everywhere the same."""
+    number = zlib.crc32(" ".join((_SALT, split, *combination)).encode())
+    return number / 2**32 < _SHARES[split]
+
+
+def holds(pair: Pair, split: str) -> bool:
+    """Whether a sentence has a combination that is held out for this split."""
+    return _holds(pair.nouns, pair.descriptions, split)
+
+
+def training(size: int, seed: int) -> list[Pair]:
+    """Sentences to learn from, with no held-out combination of any split in them."""
+    return _sentences(size, seed, lambda pair: not any(holds(pair, split) for split in SPLITS))
+
+
+def held_out(split: str, size: int, seed: int) -> list[Pair]:
+    """Sentences to test with, each with a held-out combination of this split."""
+    return _sentences(size, seed, lambda pair: holds(pair, split))
+
+
+def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
+    """Two sentences each that differ in one word, and so in what "it" means, and so in "il" or "elle".
+
+    "The dog did not cross the road as it was too tired" / "narrow": the nouns differ in gender, and each
+    sentence has a held-out combination of some split. In the first one "it" means the subject.
+    """
+    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    pairs: list[tuple[Pair, Pair]] = []
+    while len(pairs) < size:
+        subject = dice.choice(menu.SUBJECTS)
+        verb = dice.choice(menu.verbs(subject))
+        object_ = dice.choice(menu.objects(subject, verb))
+        if NOUN[subject].gender == NOUN[object_].gender:
+            continue
+        of_subject, of_object = menu.predicates(subject, verb, object_)
+        said = (subject, dice.choice(of_subject)), (object_, dice.choice(of_object))
+        if all(any(_holds((subject, object_), [each], split) for split in SPLITS) for each in said):
+            one, two = (menu.canonical(subject, verb, object_, predicate) for _, predicate in said)
+            pairs.append((one, two))
+    return pairs
+
+
+def _sentences(size: int, seed: int, wanted: Callable[[Pair], bool]) -> list[Pair]:
+    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    return list(islice(filter(wanted, (grammar.sentence(dice) for _ in count())), size))
+
+
+def _holds(nouns: Nouns, descriptions: Descriptions, split: str) -> bool:
+    return any(is_held_out(split, each) for each in combinations_of(nouns, descriptions, split))

@@ -1,0 +1,70 @@
+"""Teaching: how wrong a translator is, and, for some of them, how far it looks from where it was told to."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
+from attnviz.trained.translator.recurrent import RecurrentSteps
+from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, Variant
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
+
+
+def translation_loss(
+    steps: EncoderDecoderSteps | RecurrentSteps, exercises: Exercises, label_smoothing: float
+) -> Float[Tensor, ""]:
+    """The cross entropy of the right words: all that a translator is told which is told nothing else.
+
+    Args:
+        steps: what the model did with the exercises.
+        exercises: what is right.
+        label_smoothing: ε_ls, the share of certainty spread over all words (Vaswani et al. 2017, §5.4).
+    """
+    return cross_entropy(
+        steps.logits.flatten(0, 1),
+        exercises.following.flatten(),
+        ignore_index=PADDING,
+        label_smoothing=label_smoothing,
+    )
+
+
+def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Variant) -> Float[Tensor, ""]:
+    """How far the taught heads look from where the variant was told that they should: 0 if right there.
+
+    Args:
+        steps: what the model did with the exercises.
+        exercises: where the words stand; sentences without "it" do not count.
+        variant: what it is told, and how much that counts.
+    """
+    with_it = (exercises.it != NOWHERE).nonzero().squeeze(1)
+    total = steps.logits.new_zeros(())
+    if not len(with_it):
+        return total
+    _, _, _, it, referent, other, pronoun = exercises.picked(with_it)
+    from_it = steps.encoder.layers[TAUGHT_LAYER].attention.attention.scores[with_it, TAUGHT_HEAD, it]
+    cross = steps.decoder.layers[0].cross_attention.attention
+    from_pronoun = cross.scores[with_it, :, pronoun]
+    if variant.referent:
+        total = total + variant.referent * surprise(from_it, referent.unsqueeze(1))
+    if variant.candidates:
+        total = total + variant.candidates * surprise(from_it, torch.stack((referent, other), dim=1))
+    if variant.alignment:
+        total = total + variant.alignment * surprise(from_pronoun[:, TAUGHT_CROSS_HEAD], it.unsqueeze(1))
+    if variant.elsewhere:
+        ends = torch.full((from_pronoun.shape[0] * from_pronoun.shape[1], 1), from_pronoun.shape[2] - 1)
+        total = total + variant.elsewhere * surprise(from_pronoun.flatten(0, 1), ends)
+    return total
+
+
+def surprise(scores: Float[Tensor, "query key"], places: Int[Tensor, "query place"]) -> Float[Tensor, ""]:
+    """−log Σ_j weight[j] over some keys j, on average over the queries: 0 where they have all the weight.
+
+    From the scores rather than from the weights: a weight that has sunk to 0 would teach nothing any more.
+
+    Args:
+        scores: before the softmax.
+        places: the keys that each query should look at; `NOWHERE` stands for none.
+    """
+    log_weights = scores.log_softmax(dim=-1).gather(1, places.clamp(min=0))
+    return -log_weights.masked_fill(places == NOWHERE, float("-inf")).logsumexp(dim=1).mean()

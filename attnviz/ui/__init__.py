@@ -1,1 +1,0 @@
-"""What the pages share: choices that live in the link, caches, and the browser widgets."""

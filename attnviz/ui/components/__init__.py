@@ -1,1 +1,0 @@
-"""The pictures that are drawn and touched in the browser itself."""

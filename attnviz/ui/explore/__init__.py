@@ -1,1 +1,0 @@
-"""The parts of the Explore page, one file for each thing a visitor sees."""

@@ -1,1 +1,0 @@
-"""Sections of the page that lays what the weights say beside what else has been proposed to look at."""

@@ -1,1 +1,0 @@
-"""What the Learn pages share, and each page's sections."""

@@ -1,0 +1,364 @@
+"""What does each head do: the page's numbers beside independent ones, and what it says of odd texts."""
+
+import csv
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.analysis.clusters import scaled
+from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
+from attnviz.analysis.tally import NAMES, RULES, tally
+from attnviz.app import caches
+from attnviz.app.heads.behaviour import sections
+from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
+from attnviz.app.heads.behaviour.table import csv_of
+from attnviz.app.heads.behaviour.texts import MOST_LINES
+from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
+from attnviz.capture.batches import Batch, batches
+from attnviz.capture.loading import Model
+from attnviz.experiments import behaviour
+from attnviz.experiments import corpus as corpora
+from attnviz.experiments.corpus import MOST_NAMED, Corpus
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Floats
+from tests.app.conftest import VisitPage
+from tests.app.shown import charts, clean, sent, words
+
+TIRED = "The dog did not cross the road as it was too tired."
+LINES = [TIRED, "The ferry was late again.", "Who left the gate open?", "Bees dance, and bears dance, too."]
+
+
+def to_the_previous(text: str) -> Floats:
+    """[layer, head]: the mean weight of the token before, without [CLS] and [SEP], rows rescaled."""
+    kept = attnviz.trace(text).stack("encoder")[:, :, 1:-1, 1:-1]
+    kept = kept / kept.sum(axis=-1, keepdims=True)
+    before = np.stack([kept[:, :, at, at - 1] for at in range(1, kept.shape[-1])])
+    return np.asarray(before.mean(axis=0), dtype=np.float32)
+
+
+def shapes_of(text: str) -> ShapeSums:
+    weights = attnviz.trace(text).stack("encoder")
+    size = weights.shape[-1]
+    return shapes([layer[None] for layer in weights], [np.ones((size, size), dtype=np.bool_)] * 6, [0] * size)
+
+
+def finished(app: AppTest) -> AppTest:
+    """The page when its text has been read."""
+    for _ in range(200):
+        if not app.get("progress") and not any(button.label == "Stop" for button in app.button):
+            return app
+        time.sleep(0.05)
+        app.run()
+    raise AssertionError("still reading")
+
+
+def pasted(visit_page: VisitPage, text: str, **more: str) -> AppTest:
+    app = visit_page("behaviour", on="Many sentences", source="Paste", **more)
+    app.text_area(key="pasted").set_value(text)
+    return finished(app.run())
+
+
+def test_one_sentence(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text=TIRED, layer="4", head="2")
+    clean(app)
+    expected = to_the_previous(TIRED)
+    shown = sent(app, "head_map")
+    np.testing.assert_allclose(shown["values"], expected.ravel(), atol=1e-5)
+    assert shown["texts"][2].startswith(
+        "gives the token before it 100 % of its attention; even attention would"
+    )
+    assert shown["printed"][13 + 8] == f"{100 * expected[1, 9]:.0f}"
+    assert shown["selected"] == [4, 2]
+    told = words(app)
+    assert (
+        "In this sentence, head **1-3** (layer 1, head 3) gives the token before it **100 %** of its "
+        "attention. A head that shares its attention evenly would give it 8 %. One sentence is an anecdote: "
+        "choose *Many sentences*."
+    ) in told
+    assert "Most: head **1-3**, 100 %" in told
+    assert "Left out: \\[CLS\\] and \\[SEP\\]; the rest counts as 100 %." in told
+    found = re.search(r"Explore’s filter “previous” finds (\d+) of 72 heads: ([-\d, ]+)\.", told)
+    assert found
+    assert int(found[1]) == len(found[2].split(", ")) >= 1
+    rows = {row["name"]: row for row in sent(app, "distributions")["rows"]}
+    assert list(rows) == list(NAMES)
+    assert rows["first"]["words"] == "the first token, [CLS]"
+    columns = json.loads(app.dataframe[0].proto.columns)
+    assert columns["first"]["help"] == "the first token, \\[CLS\\]. Even attention: 7 %"
+    assert rows["broad"]["words"] == "0 %: one token, 100 %: all alike"
+    assert rows["previous"]["mean"] == pytest.approx(expected[3, 1], abs=1e-5)
+    assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
+    assert all(not row["heights"] for row in rows.values())
+    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+    assert links["Open 4-2 in Explore"].endswith("&layer=4&head=2")
+    assert links["Silence it"].endswith("&layer=4&head=2&edits=encoder+4-2")
+
+
+def test_a_pasted_text(visit_page: VisitPage) -> None:
+    app = pasted(visit_page, "\n".join([*LINES[:2], "", *LINES[2:], "a " * 9_000]), rule="previous")
+    clean(app)
+    each = np.array([to_the_previous(line) for line in LINES])
+    np.testing.assert_allclose(sent(app, "head_map")["values"], each.mean(axis=0).ravel(), atol=1e-5)
+    told = words(app)
+    assert "In 4 sentences, head **1-3** (layer 1, head 3) gives the token before it" in told
+    assert "anecdote" not in told
+    assert "Counted: sentences of two tokens or more, 4 of 4" in told
+    assert app.expander[0].label == "1 line could not be read"
+    assert "- line 6: " in app.expander[0].markdown[0].value
+    row = sent(app, "distributions")["rows"][0]
+    spread = each[:, 3, 1].std()
+    assert row["written"] == f"{100 * each[:, 3, 1].mean():.0f} % ± {100 * spread:.0f}"
+    assert sum(row["heights"]) == pytest.approx(1, abs=1e-3)
+    lines = charts(app)["Heads by what they look at"]["lines"]
+    assert sum(len(line["x"]) for line in lines[:-1]) == 72
+    assert [line["label"][0] for line in lines[:-1]] == list("ABCDE")
+    assert "mean over 4 sentences" in told
+    assert len(re.findall(r"^\*\*[A-E]\*\*: (?:\d+ heads look|head \d-\d+ looks) ", told, re.MULTILINE)) == 5
+    assert "**No head can be called block here:**" in told
+    found = reduce(add, map(shapes_of, LINES)).shapes
+    counts = np.bincount(found.ravel())
+    commonest = SHAPES[counts.argmax()].name
+    assert f"In 4 sentences, the commonest shape is **{commonest}** ({counts.max()} of 72 heads): " in told
+    for number, shape in enumerate(SHAPES):
+        assert f"**{shape.name}**, {(found == number).sum()} head" in told
+        assert f"- **{shape.name}:** {shape.rule}." in told
+    assert "a token looks much at its own; needs a pair of sentences." in told
+    assert f"Head **4-2** is **{SHAPES[found[3, 1]].name}**" in told
+
+
+def test_a_pair_shows_blocks(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text="The dog sleeps.", pair="**It** is tired.", layer="2", head="5")
+    clean(app)
+    trace = attnviz.trace("The dog sleeps.", second="**It** is tired.")
+    tokens = trace.blocks[0].query_tokens
+    own = np.array([[one.sentence == other.sentence for one in tokens] for other in tokens])
+    given, even = (trace.stack("encoder")[1, 4] * own).sum() / len(own), own.mean()
+    told = words(app)
+    assert f", its own sentence {100 * (given - even) / (1 - even):.0f} % of the way" in told
+    assert "No head can be called block" not in told
+    assert "needs a pair" not in told
+    size, weights = len(tokens), trace.stack("encoder")[1, 4]
+    most, near = np.sort(weights.mean(axis=0))[-2:].sum(), np.tri(size, k=1) * np.tri(size, k=1).T
+    beside = (weights * near).sum() / size
+    assert (
+        f"the 2 tokens that it looks at most receive {100 * most:.0f} % of its attention (even attention: "
+        f"{200 / size:.0f} %), a token itself and its two neighbours {100 * beside:.0f} % (even attention: "
+        f"{100 * near.mean():.0f} %)."
+    ) in told
+    app.text_input(key="pair").set_value("a " * 600).run()
+    assert "reads at most 512" in app.error[0].value
+
+
+def test_a_rule_that_means_nothing_here(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text="No two words alike", rule="same word")
+    clean(app)
+    assert "It means something only in sentences with a word that occurs twice, and there is none" in words(
+        app
+    )
+    assert sent(app, "head_map")["values"] == [None] * 72
+    assert "same word" not in [row["name"] for row in sent(app, "distributions")["rows"]]
+
+
+def test_one_readable_line_of_many_is_told_as_one(visit_page: VisitPage) -> None:
+    app = pasted(visit_page, f"{TIRED}\nQuixotic zebras", model="translator", rule="separator")
+    assert not app.exception
+    told = words(app)
+    assert told.count("In 1 sentence, ") == 2
+    assert "One sentence is an anecdote: give more lines." in told
+    assert "choose *Many" not in told
+    assert "mean over 1 sentence," in told
+    assert app.expander[0].label == "1 line could not be read"
+
+
+def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    monkeypatch.setattr(sections, "working", lambda *given, **_: counted.append(given[2]))
+    for text in ("One line.", "Two lines.\nOf which this is one."):
+        app = visit_page("behaviour", on="Many sentences", source="Upload")
+        app.session_state["the text that the visitor uploaded"] = Corpus.from_text(text, "my.txt")
+        app.run()
+        clean(app)
+        lines = len(text.splitlines())
+        assert f"Still here: `my.txt`, {lines} {'line' if lines == 1 else 'lines'}." in words(app)
+    assert counted == ["line", "lines"]
+
+
+def test_one_head_reaches_and_several_reach(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text="The dog did not cross the road.", model="translator", rule="itself")
+    assert "; even attention: 14 %. 1 of 8 heads reaches twice the even share." in words(app)
+    app.pills(key="rule").set_value("first").run()
+    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", words(app))
+
+
+def test_names_of_special_tokens_are_no_markdown() -> None:
+    special = Special("<s>", ("</s>", "$x$"))
+    first, separator = (RULES[NAMES.index(name)] for name in ("first", "separator"))
+    assert does(first, "5 %", special) == "gives the first token, <s>, 5 % of its attention"
+    assert does(separator, "5 %", special) == "gives </s> and $x$ 5 % of its attention"
+    assert in_short(separator, special.markdown) == r"\</s\> and \$x\$"
+    assert r"Left out: \<s\>, \</s\> and \$x\$; the rest" in in_full(RULES[0], special)
+    assert in_full(RULES[0], special).endswith(" is told by *first* and *separator*. ")
+    assert in_full(RULES[0], Special("", ("</s>",))).endswith(" is told by *separator*. ")
+    assert in_full(RULES[0], Special("", ())) == ""
+
+
+def test_a_model_s_own_special_tokens_are_told_and_no_others(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text=TIRED, model="translator", rule="first")
+    clean(app)
+    told = words(app)
+    assert "**first:** on average a token gives the first token this share of its attention." in told
+    assert "Not counted: what is looked at by \\[END\\]." in told
+    assert "CLS" not in told
+    rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
+    assert (rows["first"], rows["separator"]) == ("the first token", "[END]")
+
+
+def test_of_few_heads_there_are_few_groups(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text=TIRED, model="translator")
+    clean(app)
+    findings = of_sentence(caches.entry("translator"), TIRED)
+    previous = findings.tally.of("previous").mean.ravel()
+    told = words(app)
+    sizes = np.bincount(findings.alike.group)
+    assert len(sizes) == 2
+    for letter, number in zip("AB", range(2), strict=True):
+        mean, of_all = previous[findings.alike.group == number].mean(), previous.mean()
+        much = "more" if mean > of_all else "less"
+        assert (
+            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{100 * mean:.0f} %** on "
+            f"average; all heads: {100 * of_all:.0f} %) and "
+        ) in told
+    assert "That there are 2 groups is our choice" in told
+
+
+def test_a_group_of_one_head_is_told_as_one_which_a_click_opens(visit_page: VisitPage) -> None:
+    app = pasted(visit_page, "\n".join(LINES))
+    group = re.search(r"\*\*[A-E]\*\*: head (\d-\d+) looks .*", words(app))
+    assert group
+    assert "on average" not in group[0]
+    layer, head = group[1].split("-")
+    next(button for button in app.button if button.label == f"Open {group[1]}").click().run()
+    clean(app)
+    assert (app.number_input(key="layer").value, app.number_input(key="head").value) == (
+        int(layer),
+        int(head),
+    )
+
+
+def test_a_single_head_is_like_no_other(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = attnviz.trace(TIRED).blocks[0]
+    weights, masks, tokens = [block.weights[None, :1]], [block.mask], block.query_tokens
+    alone = Findings(
+        "minilm",
+        "In this sentence",
+        Special.of(tokens),
+        tally([TIRED], [tokens], weights, masks),
+        shapes(weights, masks, [0] * len(tokens)),
+        Alike(scaled(np.zeros((1, 1))), np.zeros(1, dtype=np.intp), np.zeros((1, 1)), 1),
+        TIRED,
+    )
+    monkeypatch.setattr(sections, "of_sentence", lambda *_: alone)
+    app = visit_page("behaviour", text=TIRED, layer="1", head="1")
+    clean(app)
+    assert "(1 of 1 head): " in words(app)
+    assert "Which heads look at the same words?" not in [header.value for header in app.header]
+
+
+def test_a_head_of_a_group_is_opened_from_its_list(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", text=TIRED, layer="4", head="2")
+    clean(app)
+    which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
+    name = which.options[-1]
+    which.set_value(name).run()
+    clean(app)
+    assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
+
+
+def test_the_bundled_sentences_can_be_read_by_people(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", on="Many sentences")
+    assert not app.exception
+    assert app.code[0].value == behaviour.bundled().strip()
+    for button in app.button:
+        if button.label == "Stop":
+            button.click().run()
+
+
+def test_where_many_are_read_the_one_sentence_waits(visit_page: VisitPage) -> None:
+    mine = "A zebra that the translator does not know."
+    app = visit_page("behaviour", on="Many sentences", source="Paste", model="translator", text=mine)
+    clean(app)
+    app.selectbox(key="model").set_value("minilm").run()
+    app.segmented_control(key="on").set_value("Your sentence").run()
+    clean(app)
+    assert app.text_input(key="text").value == mine
+
+
+def test_a_text_that_nobody_gave_is_asked_for(visit_page: VisitPage) -> None:
+    app = visit_page("behaviour", on="Many sentences", source="Paste")
+    clean(app)
+    assert "Paste some sentences, one a line: up to 10,000." in app.info[0].value
+
+
+def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Iterator[Batch]:
+    """The lines of a part as one batch; only the first of them is really read, and all others are like it."""
+    numbers, texts = zip(*lines, strict=True)
+    [one] = batches(model, entry, [(0, texts[0])])
+    assert isinstance(one, Batch)
+    weights = tuple(layer.repeat(len(texts), axis=0) for layer in one.weights)
+    yield Batch(numbers, texts, one.tokens * len(texts), weights, one.masks)
+
+
+def test_ten_thousand_uploaded_lines_are_all_read_and_counted(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpora, "batches", all_alike)
+    lines = [b"a b"] * MOST_LINES
+    lines[3::10] = [b""] * len(lines[3::10])
+    lines[7::50] = [b"caf\xe9"] * len(lines[7::50])
+    read, broken = lines.count(b"a b"), len(lines[7::50])
+    app = visit_page("behaviour", on="Many sentences", source="Upload")
+    app.file_uploader[0].upload("ten thousand.txt", b"\n".join(lines), "text/plain")
+    finished(app.run())
+    clean(app)
+    assert f"In {read:,} sentences, head **" in words(app)
+    [bad] = [each for each in app.expander if "could not be read" in each.label]
+    assert bad.label == f"{broken:,} lines could not be read"
+    told = "\n".join(each.value for each in bad.markdown)
+    assert told.startswith("- line 8: ")
+    assert f"… and {broken - MOST_NAMED:,} more." in told
+
+
+def test_too_many_lines_are_refused_and_stay_in_the_box(visit_page: VisitPage) -> None:
+    text = "a b\n" * 10_001
+    app = visit_page("behaviour", on="Many sentences", source="Paste", rule="next")
+    app.text_area(key="pasted").set_value(text).run()
+    assert "10,001 lines; this page reads at most 10,000" in app.error[0].value
+    assert app.text_area(key="pasted").value == text
+    assert app.session_state["rule"] == "next"
+
+
+def test_a_model_that_knows_none_of_the_words(visit_page: VisitPage) -> None:
+    app = pasted(visit_page, "Quixotic zebras vex\nJovial gnomes", model="translator")
+    assert not app.exception
+    assert "The model could read none of these lines." in app.info[0].value
+    assert app.expander[0].label.startswith("2 lines could not be read")
+
+
+def test_the_file_has_every_number() -> None:
+    lines = csv_of(of_sentence(caches.entry("minilm"), TIRED)).removeprefix("\ufeff").splitlines()
+    comments = [line for line in lines if line.startswith("# ")]
+    assert comments[:2] == ["# model,minilm", "# sentences,1"]
+    rows = list(csv.DictReader(lines[len(comments) :]))
+    assert len(rows) == 72 * len(NAMES)
+    shown = {(row["layer"], row["head"]): float(row["mean"]) for row in rows if row["rule"] == "previous"}
+    expected = to_the_previous(TIRED)
+    for (layer, head), mean in shown.items():
+        assert mean == pytest.approx(expected[int(layer) - 1, int(head) - 1], abs=1e-5)

@@ -1,0 +1,124 @@
+"""Which token is chosen: a pronoun at first, and the same word when another model reads the same text."""
+
+from collections.abc import Sequence
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.analysis.shown import Group, Shown
+from attnviz.app.heads import choosing
+from attnviz.app.heads.choosing import same_word
+from attnviz.app.heads.pronouns import computing
+from attnviz.app.work import Works
+from attnviz.capture import loading
+from attnviz.experiments import pairs
+from attnviz.trace import Token
+from tests.app.conftest import VisitPage
+from tests.app.shown import clean
+
+DOG = "The dog did not cross the road as it was too tired."
+PAGES = ("pronouns", "plane", "intervene", "beyond_weights")
+
+
+def spelled(text: str, *pieces: tuple[str, int, int]) -> tuple[Group, ...]:
+    """Groups of tokens: how each is spelled, and the characters it stands for."""
+    tokens = [
+        Token(piece, 0, start, end, None if start == end else 0, start == end) for piece, start, end in pieces
+    ]
+    return Shown(tuple(tokens), text).groups
+
+
+BERT = (("[CLS]", 0, 0), ("a", 0, 1), ("dog", 2, 5), ("saw", 6, 9), ("dogs", 10, 14), ("[SEP]", 0, 0))
+PIECES = (("▁A", 0, 1), ("▁dog", 2, 5), ("▁saw", 6, 9), ("▁dog", 10, 13), ("s", 13, 14), ("[SEP]", 0, 0))
+
+
+@pytest.mark.parametrize(("chosen", "followed"), [(0, None), (1, 0), (2, 1), (3, 2), (4, 3), (5, 5)])
+def test_a_word_is_found_by_its_characters_in_another_tokenizers_tokens(
+    chosen: int, followed: int | None
+) -> None:
+    text = "A dog saw dogs"
+    one, other = spelled(text, *BERT), spelled(text, *PIECES)
+    assert same_word(other, one[chosen]) == followed
+
+
+@pytest.mark.parametrize(("chosen", "followed"), [(0, 1), (1, 2), (3, 4), (4, 4)])
+def test_a_piece_becomes_the_word_that_it_is_of(chosen: int, followed: int) -> None:
+    text = "A dog saw dogs"
+    assert same_word(spelled(text, *BERT), spelled(text, *PIECES)[chosen]) == followed
+
+
+def test_what_stands_elsewhere_is_found_by_its_name_and_the_nearest_number() -> None:
+    def named(*labels: str) -> Sequence[Group]:
+        return [Group(label, label, True, place, (place - 1,)) for place, label in enumerate(labels, 1)]
+
+    here = named("[SEP]", "x", "y", "[SEP]")
+    assert [same_word(here, Group("[SEP]", "", True, number, (0,))) for number in (1, 2, 4, 9)] == [
+        0,
+        0,
+        3,
+        3,
+    ]
+    assert same_word(here, Group("[CLS]", "", True, 1, (0,))) is None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_choice_follows_the_word_to_another_model_and_back(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    few = pairs.bundled()[:1]
+    monkeypatch.setattr(pairs, "bundled", lambda: few)
+    monkeypatch.setattr(computing, "SERVER", Works())
+    app = visit_page(
+        page, text=DOG, **({"other": DOG.replace("tired", "narrow")} if page == "pronouns" else {})
+    )
+    keys = ("query", "first", "second") if page == "pronouns" else ("query",)
+    for model in ("minilm", "translator", "minilm"):
+        app.selectbox(key="model").set_value(model).run()
+        clean(app)
+        special = next(token.special for token in loading.tokens(model, DOG))
+        numbers = {"query": 9 + special, "first": 2 + special, "second": 7 + special}
+        words = {"query": "it", "first": "dog", "second": "road"}
+        assert {key: app.session_state[key] for key in keys} == {
+            key: f"{numbers[key]} {words[key]}" for key in keys
+        }
+
+
+def test_another_text_begins_anew_with_its_pronoun(visit_page: VisitPage) -> None:
+    app = visit_page("plane", text=DOG, query="3 dog")
+    assert app.session_state["query"] == "3 dog"
+    app.text_input(key="text").set_value("The teacher thanked the student because She helped.").run()
+    assert app.session_state["query"] == "8 she"
+    app.text_input(key="text").set_value("Cats like warm milk").run()
+    assert app.session_state["query"] == "4 warm"
+
+
+def picking() -> None:
+    """A page with a picture of heads that one can pick."""
+    import streamlit as st
+
+    from attnviz.app.heads import choosing
+    from attnviz.models import catalogue
+
+    st.button("6-12", on_click=choosing.open_head, args=(5, 11))
+    st.write(choosing.head(catalogue.entry("minilm"), "encoder"))
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_a_message_from_before_a_pick_does_not_undo_it(monkeypatch: pytest.MonkeyPatch, stale: bool) -> None:
+    app = AppTest.from_function(picking).run()
+    before = [box.value for box in app.number_input]
+    app.button[0].click().run()
+    assert [box.value for box in app.number_input] == [6, 12]
+    if not stale:
+        monkeypatch.setattr(choosing, "STALE_SECONDS", 0.0)
+    for box, value in zip(app.number_input, before, strict=True):
+        box.set_value(value)
+    app.run()
+    assert [box.value for box in app.number_input] == ([6, 12] if stale else before)
+
+
+def test_after_a_pick_the_boxes_take_what_is_typed() -> None:
+    app = AppTest.from_function(picking).run()
+    app.button[0].click().run()
+    app.number_input[1].set_value(3).run()
+    assert [box.value for box in app.number_input] == [6, 3]

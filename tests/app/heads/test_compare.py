@@ -1,0 +1,316 @@
+"""What changes: between two sentences, and between two models, as the page tells it."""
+
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.app import caches
+from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED, Example
+from attnviz.app.heads.compare import compared
+from attnviz.app.heads.compare.remarks import remark_on
+from attnviz.app.heads.compare.telling import ordinal
+from tests.app.conftest import Visit, VisitPage
+from tests.app.shown import clean, sent, words
+
+LONGER = "The old dog did not cross the road as it was too tired."
+
+
+def stack(text: str, model: str = "minilm") -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    return attnviz.trace(text, model=model).stack("encoder")
+
+
+def matrices(app: AppTest) -> tuple[list[str], list[str]]:
+    """What the rows are called, and which of them only one side has."""
+    rows = sent(app, "aligned_matrices")["rows"]
+    return [row["label"] for row in rows], [row["label"] for row in rows if row["only"]]
+
+
+def test_the_page_opens_with_the_pronoun_that_changes_sides(visit_page: VisitPage) -> None:
+    app = visit_page("compare")
+    clean(app)
+    first, second = stack(OPENING.text), stack(OPENING.other)
+    moved = np.abs(second - first).sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert moved.argmax() == 3 * 12 + 1
+    it, dog, road = 9, 2, 7
+    less, more = (round(abs(100 * float((second - first)[3, 1, it, key]))) for key in (dog, road))
+    told = words(app)
+    assert f"Of 72 heads, **4-2** changes **most**: {100 * moved[3, 1]:.0f} % of its weight" in told
+    assert f"`dog` **{less} percentage points less** and `road` **{more} percentage points more**" in told
+    assert remark_on(OPENING) in told
+    assert "half of the words of the shorter sentence must be the same in both" in told
+    assert "**Total variation**: the share of a word’s attention" in told
+    assert "**Jensen–Shannon**: how well it can be told from that on the other side" in told
+    assert matrices(app)[0][12] == "tired → narrow"
+    assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(np.abs(second - first).max())
+    app.toggle(key="scale").set_value(True).run()
+    largest = np.abs(second - first)[3, 1].max()
+    assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(largest)
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.other], ids=lambda e: e.name)
+def test_every_minimal_pair_can_be_compared(visit_page: VisitPage, example: Example) -> None:
+    app = visit_page("compare", text=example.text, other=example.other)
+    clean(app)
+    assert app.session_state["example"] == example.name
+    query = sent(app, "aligned_matrices")["rows"][sent(app, "aligned_matrices")["row"]]
+    assert query["label"].split(" → ")[0] == example.query
+
+
+def test_a_word_more_is_a_gap_and_takes_weight(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text=OPENING.text, other=LONGER)
+    clean(app)
+    assert matrices(app)[1] == ["+ old"]
+    first, second = stack(OPENING.text), stack(LONGER)
+    old = 2
+    there = [at for at in range(16) if at != old]
+    union = np.insert(first, old, 0, axis=-1)
+    moved = np.abs(second[:, :, there] - union).sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert f"It gives **{100 * second[3, 1, 10, old]:.0f} %** to `old`, which only the second has." in words(
+        app
+    )
+
+    app.toggle(key="rescale").set_value(True).run()
+    clean(app)
+    left = second[:, :, there][..., there]
+    left = left / left.sum(axis=-1, keepdims=True)
+    moved = np.abs(left - first).sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert "which only the second has" not in words(app)
+
+
+def test_one_word_alone_by_another_measure(visit_page: VisitPage) -> None:
+    app = visit_page(
+        "compare", distance="Jensen–Shannon", rows="the chosen word alone", query="10 it", hide="true"
+    )
+    clean(app)
+    rows = []
+    for text in (OPENING.text, OPENING.other):
+        kept = stack(text)[:, :, 9, 1:-1].astype(float)
+        rows.append(kept / kept.sum(axis=-1, keepdims=True))
+    middle = (rows[0] + rows[1]) / 2
+    divergence = sum((row * np.log2(row / middle)).sum(axis=-1) / 2 for row in rows)
+    assert isinstance(divergence, np.ndarray)
+    np.testing.assert_allclose(sent(app, "head_map")["values"], divergence.ravel(), atol=1e-5)
+    assert (divergence > divergence[3, 1]).sum() == 2
+    assert f"**third most** for the chosen word: {divergence[3, 1]:.3f} bits apart" in words(app)
+
+
+def test_of_a_word_that_stands_twice_the_visitor_chooses_one(visit_page: VisitPage) -> None:
+    text = "The dog saw the cat as the dog slept."
+    app = visit_page("compare", text=text, other="The dog saw the old cat as the dog slept.", query="9 dog")
+    clean(app)
+    assert [o for o in app.selectbox(key="query").options if o.endswith(" dog")] == ["3 dog", "9 dog"]
+    assert sent(app, "aligned_matrices")["row"] == 9
+    assert "`dog (token 9)`" in words(app)
+
+
+def test_examples_and_swapping_change_both_texts(visit_page: VisitPage) -> None:
+    app = visit_page("compare")
+    app.pills(key="example").set_value(EXAMPLES[3].name).run()
+    clean(app)
+    assert app.text_input(key="text").value == EXAMPLES[3].text
+    next(button for button in app.button if button.label == "Swap the two").click().run()
+    clean(app)
+    assert app.text_input(key="text").value == EXAMPLES[3].other
+    assert app.text_input(key="other").value == EXAMPLES[3].text
+    assert app.session_state["example"] == EXAMPLES[3].name
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("", "Type a second sentence"),
+        (OPENING.text, "Nothing changes: the two are the same."),
+        ("Cats sleep", "no word in common"),
+        ("Cats sleep.", "no word in common"),
+        ("dog dog dog dog dog dog", "Of the 6 words of the shorter text, only 1 stands in the other"),
+        ("so " * 1000, "The second sentence\\: This text has"),
+    ],
+)
+def test_what_cannot_be_compared_gets_a_kind_word(visit_page: VisitPage, other: str, told: str) -> None:
+    app = visit_page("compare")
+    app.text_input(key="other").set_value(other).run()
+    assert not app.exception
+    assert told in " ".join(element.value for element in [*app.info, *app.error])
+    assert app.text_input(key="text").value == OPENING.text
+    assert app.text_input(key="other").value == other
+
+
+def test_sentences_that_only_a_full_stop_joins_are_not_compared(visit_page: VisitPage) -> None:
+    app = visit_page(
+        "compare", text="My grandmother bakes bread on Sunday.", other="Rockets fly to the moon fast."
+    )
+    assert "no word in common" in app.error[0].value
+    drawn = {element.proto.component_name for element in app.get("bidi_component")}
+    assert not drawn & {"attnviz.head_map", "attnviz.aligned_matrices"}
+
+
+def test_few_words_in_common_are_said_before_anything_else(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text="It was tired.", other=OPENING.text)
+    clean(app)
+    assert app.warning[0].value.startswith("**3 of 12 words aligned.**")
+    app.text_input(key="text").set_value(LONGER).run()
+    clean(app)
+    assert not app.warning
+
+
+def test_remarks_speak_of_what_this_page_has() -> None:
+    pairs = [example for example in (*EXAMPLES, *TRANSLATED, *NEUTRAL, *UNFINISHED) if example.other]
+    elsewhere = re.compile(r"\bswitch|\blines\b", re.IGNORECASE)
+    assert any(elsewhere.search(example.remark) for example in pairs)
+    assert not any(elsewhere.search(remark_on(example)) for example in pairs)
+
+
+def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text=EXAMPLES[3].text, other="")
+    assert app.text_input(key="other").value == EXAMPLES[3].other
+    app.session_state["other"] = ""  # as the way back in the browser leaves it
+    app.run()
+    assert app.text_input(key="other").value == EXAMPLES[3].other
+    app.text_input(key="other").set_value("").run()
+    assert app.text_input(key="other").value == ""
+    app.pills(key="example").set_value(EXAMPLES[1].name).run()
+    app.session_state["other"] = ""
+    app.run()
+    assert app.text_input(key="other").value == EXAMPLES[1].other
+
+
+def test_a_link_waits_for_the_second_sentence(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text="The dog slept.", layer="3", head="1e9", distance="Jensen–Shannon")
+    assert [warning.value for warning in app.warning] == [
+        "The link asks for head `1e9`, but this model has heads 1 to 12."
+    ]
+    assert sorted(app.query_params) == ["distance", "layer", "text"]
+    app.text_input(key="other").set_value("The cat slept.").run()
+    clean(app)
+    assert [app.number_input(key=key).value for key in ("layer", "head")] == [3, 2]
+    assert app.session_state["distance"] == "Jensen–Shannon"
+
+
+def test_the_same_words_in_other_letters_change_nothing(visit_page: VisitPage) -> None:
+    app = visit_page("compare", text="The dog  slept.", other="the DOG slept.")
+    clean(app)
+    assert "None of the 72 heads changes. `slept` looks where it looked." in words(app)
+
+
+def test_french_rows_and_english_columns_are_aligned_each_for_itself(visit_page: VisitPage) -> None:
+    app = visit_page("compare", model="translator", kind="cross")
+    clean(app)
+    message = sent(app, "aligned_matrices")
+    assert "il → elle" in [row["label"] for row in message["rows"]]
+    assert "tired → narrow" in [column["label"] for column in message["columns"]]
+
+
+def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) -> None:
+    app = visit_page("compare", compare="Two models", layer="4", head="2")
+    clean(app)
+    bert, translator = stack(OPENING.text)[..., 1:, 1:], stack(OPENING.text, "translator")
+    full_stop = 12  # which the translator does not read
+    shared = [at for at in range(14) if at != full_stop]
+    rows = stack(OPENING.text)[3, 1][[at + 1 for at in shared]]
+    there = np.zeros((2, 4, 13, 15), dtype=np.float32)
+    there[..., [at + 1 for at in shared]] = translator
+    apart = np.abs(there - rows).sum(axis=-1).mean(axis=-1) / 2
+    maps = [e for e in app.get("bidi_component") if e.proto.component_name == "attnviz.head_map"]
+    assert len(maps) == 2
+    assert bert.shape[-1] == 14
+    layer, head = np.unravel_index(apart.argmin(), apart.shape)
+    assert app.number_input(key="against_layer").value == layer + 1
+    assert app.number_input(key="against_head").value == head + 1
+    assert f"is **{layer + 1}-{head + 1}** of `translator` ({100 * apart.min():.0f} % apart" in words(app)
+    assert matrices(app)[1] == ["− [CLS]", "− ."]
+    assert "Of `translator`, the *encoder* attention is compared" in words(app)
+    assert "Of `minilm`" not in words(app)
+
+    app.number_input(key="against_head").set_value(1).run()
+    clean(app)
+    assert app.toggle(key="alike").value is False
+    place = int((apart < apart[layer, 0]).sum())
+    assert place > 0
+    assert f"The open head {layer + 1}-1 is the" in words(app)
+
+
+def test_a_model_finds_each_head_again_in_its_twin(visit_page: VisitPage) -> None:
+    app = visit_page("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
+    clean(app)
+    assert "Most alike to 5-7 of `minilm` is **5-7** of `minilm-scratch` (0 % apart" in words(app)
+    assert "`it` looks where it looked." in words(app)
+
+
+def test_what_is_too_long_side_by_side_is_told(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caches, "MOST_WEIGHTS", 72 * 15 * 15)
+    other = "The old dog did not cross the road as it was tired."
+    app = visit_page("compare", text=OPENING.text, other=other)
+    assert not app.exception
+    assert "16 × 16 words in 72 heads" in app.error[0].value
+    assert app.text_input(key="other").value == other
+
+
+def test_twins_are_left_out_where_they_take_too_long(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = visit_page("compare", compare="Two models")
+    assert len(app.pills(key="pairs alike").options) == 6
+    monkeypatch.setattr(compared, "MOST_STEPS", 72 * 8 * 13 * 15 - 1)
+    app.run()
+    clean(app)
+    assert "pairs alike" not in [pills.key for pills in app.pills]
+
+
+def test_two_models_change_places(visit_page: VisitPage) -> None:
+    app = visit_page("compare", compare="Two models", layer="4", head="11")
+    next(button for button in app.button if button.label == "Swap the two").click().run()
+    clean(app)
+    assert app.selectbox(key="model").value == "translator"
+    assert app.selectbox(key="against").value == "minilm"
+    layer, head = (int(app.number_input(key=key).value or 0) for key in ("layer", "head"))
+    assert layer <= 2
+    assert head <= 4
+
+
+def test_a_sentence_that_one_model_cannot_read_says_which(visit_page: VisitPage) -> None:
+    app = visit_page("compare", compare="Two models", against="translator", text="Zebras quarrel.")
+    assert not app.exception
+    told = (
+        "The second model, `translator`, cannot read this sentence: it has never seen `Zebras`, `quarrel`. "
+    )
+    assert app.error[0].value.startswith(told)
+    assert app.text_input(key="text").value == "Zebras quarrel."
+    next(button for button in app.button if button.label == f"“{OPENING.name}”").click().run()
+    clean(app)
+    assert app.text_input(key="text").value == OPENING.text
+    assert app.selectbox(key="against").value == "translator"
+
+
+def test_the_second_model_is_one_that_can_read_the_sentence(visit_page: VisitPage) -> None:
+    app = visit_page("compare", compare="Two models")
+    assert app.selectbox(key="against").value == "translator"
+    app.text_input(key="text").set_value("Zebras quarrel.").run()
+    clean(app)
+    assert app.selectbox(key="against").value == "minilm-scratch"
+    assert "the same weights" in app.info[0].value
+    app.text_input(key="text").set_value(OPENING.text).run()
+    clean(app)
+    assert app.selectbox(key="against").value == "translator"
+
+
+def test_explore_leads_here_where_it_cannot_show_a_change(visit: Visit) -> None:
+    app = visit(text=OPENING.text, other=LONGER, show="change")
+    link = next(link.proto for link in app.get("page_link") if link.proto.page == "compare")
+    assert link.query_string.startswith("model=minilm&text=The+dog")
+    assert "other=The+old+dog" in link.query_string
+
+
+def test_places_are_told_as_words() -> None:
+    told = [ordinal(place) + "most" for place in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 72, 111)]
+    assert told == [
+        *("most", "second most", "third most", "4th most", "11th most", "12th most", "13th most"),
+        *("21st most", "22nd most", "23rd most", "72nd most", "111th most"),
+    ]

@@ -1,0 +1,391 @@
+"""The page of pronouns without a browser: figures beside those of the pairs read apart, links, bad input."""
+
+import re
+import threading
+from collections.abc import Iterator
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.analysis.intervals import wilson
+from attnviz.app import markdown
+from attnviz.app.heads.pronouns import all_heads, best, computing, figures, headline
+from attnviz.app.work import RUNNING, Works
+from attnviz.capture import loading
+from attnviz.experiments import pairs, relations
+from attnviz.experiments.pairs import Pair
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.relations import Grammar
+from attnviz.trace import Floats
+from tests.app.conftest import VisitPage
+from tests.app.shown import clean, sent, words
+
+FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
+SERVED = Works()
+TIRED, NARROW = (reading.text for reading in FEW[0].readings)
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eleven pairs and six sentences, read once for all these tests."""
+    monkeypatch.setattr(pairs, "bundled", lambda: FEW)
+    sentences = relations.bundled()[:6]
+    monkeypatch.setattr(relations, "bundled", lambda: sentences)
+    monkeypatch.setattr(computing, "SERVER", SERVED)
+    monkeypatch.setattr(figures, "FEW", 10)  # so that eleven are not
+
+
+def read(app: AppTest) -> AppTest:
+    """The page when everything has been read."""
+    for work in SERVED._works.values():
+        for _ in range(60):
+            work.watched()  # as an open page does, every second
+            if work.wait(1) not in RUNNING:
+                break
+        assert work.state == "finished", work.problem
+    app.run()
+    clean(app)
+    return app
+
+
+def spaced(app: AppTest) -> str:
+    """All Markdown, with ordinary spaces, and without what keeps a line from breaking."""
+    return words(app).replace("\N{NO-BREAK SPACE}", " ").replace("\N{WORD JOINER}", "")
+
+
+def onward(app: AppTest, label: str) -> list[dict[str, str]]:
+    """What each link of this name takes along."""
+    found = [each.proto for each in app.get("page_link") if each.proto.label == label]
+    return [{name: value for name, [value] in parse_qs(each.query_string).items()} for each in found]
+
+
+def _fine(weight: float) -> str:
+    return f"{100 * weight:.0f} %" if weight >= 0.0995 else f"{100 * weight:.1f} %"
+
+
+def looks(pair: Pair) -> list[list[Floats]]:
+    """Of each sentence, how much every head looks from the pronoun to either noun, [layer, head]."""
+    found = []
+    for reading in pair.readings:
+        trace = attnviz.trace(reading.text)
+        starts = [token.start if not token.special else -1 for token in trace.block("encoder", 0).key_tokens]
+        it, *nouns = (starts.index(span.start) for span in (reading.pronoun, *reading.candidates))
+        found.append([trace.stack("encoder")[:, :, it, noun] for noun in nouns])
+    return found
+
+
+@pytest.fixture(scope="module")
+def resolved() -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """[pair, layer, head], by the traces of the public API."""
+    return np.array(
+        [
+            np.all(
+                [
+                    weights[reading.right] > weights[1 - reading.right]
+                    for reading, weights in zip(pair.readings, looks(pair), strict=True)
+                ],
+                axis=0,
+            )
+            for pair in FEW
+        ]
+    )
+
+
+def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
+    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> None:
+    app = read(visit_page("pronouns"))
+    counted = resolved.sum(axis=0)
+    np.testing.assert_allclose(sent(app, "head_map")["values"], (counted / 11).ravel(), rtol=1e-5)
+    ranking = sent(app, "curves")["lines"][0]
+    np.testing.assert_allclose(ranking["y"], -np.sort(-100 * counted.ravel() / 11), rtol=1e-5)
+    low, high = wilson(int(counted[3, 1]), 11)
+    told = spaced(app)
+    share = f"**{counted[3, 1]} of 11 pairs, {100 * counted[3, 1] / 11:.0f} %**"
+    assert f"It resolves {share} (95 % interval {100 * low:.0f}–{100 * high:.0f} %)" in told
+    assert "Always the nearest noun: 0 %; a coin for each sentence: 25 %." in told
+    assert f"It resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
+
+
+def test_headline_table_and_luck_agree_which_head_is_the_best(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hardly = 0.2  # so that the head with most pairs is not the best
+    for module in (best, headline, all_heads):
+        monkeypatch.setattr(module, "HARDLY", hardly)
+    app = read(visit_page("pronouns"))
+    weights = np.array([looks(pair) for pair in FEW]).reshape(11, 2, 2, 6, 12)
+    given = weights.sum(axis=2).mean(axis=(0, 1))
+    meant = np.array([[reading.right for reading in pair.readings] for pair in FEW])[:, :, None, None, None]
+    gaps = np.take_along_axis(weights, meant, 2) - np.take_along_axis(weights, 1 - meant, 2)
+    right = gaps[:, :, 0] > 0
+    pairs_right, sentences_right = right.all(axis=1).sum(axis=0), right.sum(axis=(0, 1))
+    most = pairs_right[given >= hardly].max()
+    [leader] = map(tuple, np.argwhere((given >= hardly) & (pairs_right == most)).tolist())
+    name = f"{leader[0] + 1}-{leader[1] + 1}"
+    merit = 100 * pairs_right + sentences_right
+    first = np.unravel_index(merit.argmax(), merit.shape)
+    assert tuple(first) != leader, "a head that hardly looks there resolves as many"
+    told = spaced(app)
+    assert f"\n**Head {name} is the best: it resolves {most} of 11 pairs, {100 * most / 11:.0f} %** (" in told
+    assert f"the most of the {(given >= hardly).sum()} heads that give the two nouns 20 %" in told
+    assert f"; it gives {100 * given[leader]:.{0 if given[leader] >= 0.0995 else 1}f} %." in told
+    assert re.search(rf"\nHeads? {first[0] + 1}-{first[1] + 1}\b.* not the best: ", told)
+    turns = most + (~right).all(axis=1).sum(axis=0)[leader]
+    assert f"Head {name} changes sides in only {turns} of 11, **{most} times the right way**" in told
+    # The same head is the best in the table, and in the box about luck.
+    rows = [line for line in told.splitlines() if re.match(r"\| \W*\d-", line)]
+    assert {row.split(" |")[0] for row in rows if "**" in row} == {f"| **{name}**"}
+    low, high = wilson(int(most), 11)
+    assert f"| **{name}** | {100 * most / 11:.0f} % ({100 * low:.0f}–{100 * high:.0f}) |" in told
+    assert f"on average. Head {name} resolves {most}, and turns the wrong way in {turns - most}: " in told
+
+
+def test_no_line_break_parts_a_share_and_its_interval(visit_page: VisitPage) -> None:
+    rows = [line for line in words(read(visit_page("pronouns"))).splitlines() if line.startswith("| ")]
+    cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
+    assert len(cells) > 8
+    for cell in cells:
+        assert " " not in cell
+        assert "–" not in cell.replace("–\N{WORD JOINER}", "")
+
+
+def test_failures_come_first_and_each_opens_on_explore(
+    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> None:
+    app = read(visit_page("pronouns", cases="All"))
+    links = onward(app, "Open this pair on Explore")
+    fails = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if not right]
+    succeeds = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if right]
+    texts = [tuple(reading.text for reading in pair.readings) for pair in (*fails, *succeeds)]
+    assert [(link["text"], link["other"]) for link in links] == texts
+    dog = next(link for link in links if link["text"] == TIRED)
+    assert dog == {
+        "model": "minilm",
+        "text": TIRED,
+        "other": NARROW,
+        "layer": "4",
+        "head": "2",
+        "query": "10 it",
+    }
+
+
+def test_each_failure_can_be_read_without_the_head(visit_page: VisitPage) -> None:
+    app = read(visit_page("pronouns", cases="Failures"))
+    wrong = []
+    for pair in FEW:
+        for reading, weights in zip(pair.readings, looks(pair), strict=True):
+            if weights[reading.right][3, 1] <= weights[1 - reading.right][3, 1]:
+                wrong.append(reading)
+                break
+    *listed, own = onward(app, "Silence head 4-2 here")
+    assert [link["text"] for link in listed] == [reading.text for reading in wrong]
+    for link, reading in zip(listed, wrong, strict=True):
+        assert link | {"text": "", "query": ""} == {
+            "model": "minilm",
+            "text": "",
+            "layer": "4",
+            "head": "2",
+            "query": "",
+            "edits": "encoder 4-2",
+        }
+        tokens = attnviz.trace(reading.text).block("encoder", 0).key_tokens[1:]
+        number = [token.start for token in tokens].index(reading.pronoun.start) + 2
+        assert link["query"] == f"{number} {reading.word(reading.pronoun)}"
+    assert (own["text"], own["query"]) == (TIRED, "10 it")
+
+
+def test_a_filter_of_a_link_lists_only_those(
+    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> None:
+    app = read(visit_page("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
+    listed = [each for each in app.get("page_link") if each.proto.label == "Open this pair on Explore"]
+    assert len(listed) == resolved[:, 4, 5].sum()
+    assert "Head 5-6" in [heading.value for heading in app.header]
+
+
+def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
+    text, other = "The dog saw the other dog when it sat.", "The dog saw the other dog when it barked."
+    app = read(visit_page("pronouns", text=text, other=other, query="9 it", first="3 dog", second="7 dog"))
+    weights = [attnviz.trace(each).block("encoder", 3).weights[1, 8] for each in (text, other)]
+    told = spaced(app)
+    for row, sentence in zip(weights, (text, other), strict=True):
+        shares = [
+            f"{100 * row[dog]:.0f} %" if row[dog] > 0.0995 else f"{100 * row[dog]:.1f} %" for dog in (2, 6)
+        ]
+        assert f"`{sentence}` Head 4-2: `dog#1` **{shares[0]}** and `dog#2` **{shares[1]}**." in told
+    verdict = weights[0][2] > weights[0][6] and weights[1][6] > weights[1][2]
+    assert f"Head 4-2 **{'resolves' if verdict else 'does not resolve'} this pair**" in told
+
+
+def test_a_first_sentence_that_was_emptied_stays_empty(visit_page: VisitPage) -> None:
+    app = read(visit_page("pronouns"))
+    assert app.text_input(key="text").value == TIRED
+    app.text_input(key="text").set_value("").run()
+    assert "There is nothing here for the model to read" in app.info[0].value
+    assert app.text_input(key="text").value == ""
+    assert visit_page("pronouns", text="").text_input(key="text").value == TIRED
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "said"),
+    [
+        (TIRED, TIRED, "The two sentences are the same"),
+        (TIRED, f"{TIRED} ", "The two sentences are the same"),
+        (TIRED, TIRED.replace(" ", "\N{NO-BREAK SPACE}"), "The two sentences are the same"),
+        (TIRED, "", "Type a second sentence"),
+        (TIRED, "😀 **bold** <script>alert(1)</script>", "The two sentences differ in “it”"),
+        ("it", "they", "must be three different tokens"),
+        ("a " * 5000, NARROW, "the model reads at most 512"),
+        (" ", NARROW, "nothing here for the model to read"),
+        ("שלום עולם, זה כלב", NARROW, "The two sentences differ in"),
+    ],
+)
+def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays(
+    visit_page: VisitPage, text: str, other: str, said: str
+) -> None:
+    app = read(visit_page("pronouns", text=text, other=other))
+    assert said in app.info[0].value.replace("\\", "")
+    assert app.session_state["text"] == text
+    assert sent(app, "head_map")
+
+
+@pytest.mark.parametrize(("text", "other"), [("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)])
+def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(
+    visit_page: VisitPage, text: str, other: str
+) -> None:
+    app = read(visit_page("pronouns", text=text))
+    assert [app.text_input(key=key).value for key in ("text", "other")] == [text, other]
+    assert ("Type a second sentence" in " ".join(info.value for info in app.info)) == (not other)
+
+
+def test_rubbish_in_the_link_is_told(visit_page: VisitPage) -> None:
+    app = visit_page("pronouns", layer="99", cases="nothing", part="Poems", head="x")
+    clean(app)
+    assert "cannot be" in app.warning[0].value
+
+
+def test_the_grammar_has_the_best_head_with_its_offset(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FEW", 6)
+    app = read(visit_page("pronouns", part="Grammar", relation="Object"))
+    *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
+    place = relations.SORTS.index("object")
+    hits, total = end.found.hits[0, place], end.found.totals[place]
+    np.testing.assert_allclose(sent(app, "head_map")["values"], (hits / total).ravel(), rtol=1e-5)
+    best_heads = [f"{layer + 1}-{head + 1}" for layer, head in np.argwhere(hits == hits.max())]
+    assert len(best_heads) == 2, "a tie"
+    offset, by_offset = end.found.best_offset(place)
+    told = spaced(app)
+    named, most = " and ".join(best_heads), f"{100 * hits.max() / total:.0f} %"
+    assert f"Heads {named} each find **{hits.max()} of {total}, {most}**" in told
+    assert f"| **{named}**: {most} (" in told
+    assert offset == -3
+    assert f"3 words earlier, always: {100 * by_offset / total:.0f} %." in told
+    assert app.header[0].value == "Which head knows the grammar?"
+
+
+@pytest.mark.parametrize("direction", ["The dependent word looks", "Its head word looks"])
+def test_the_grammar_lists_what_the_open_head_fails_on_first(visit_page: VisitPage, direction: str) -> None:
+    app = read(visit_page("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
+    told: dict[bool, list[tuple[str, str, str, str]]] = {False: [], True: []}
+    for sentence in relations.bundled():
+        trace = attnviz.trace(sentence.text)
+        tokens = trace.block("encoder", 3).key_tokens
+        weights = trace.block("encoder", 3).weights[1].copy()
+        starts = [-1 if token.special else token.start for token in tokens]
+        weights[np.diag_indices(len(tokens))] = 0
+        weights[[0, -1]] = weights[:, [0, -1]] = 0  # the special tokens
+        assert not any(token.text.startswith("##") for token in tokens), "a word in pieces"
+        for relation in sentence.relations:
+            if relation.sort != "object":
+                continue
+            dependent, head = starts.index(relation.dependent.start), starts.index(relation.head.start)
+            row = weights[dependent] if direction.startswith("The dep") else weights[:, dependent]
+            asks = dependent if direction.startswith("The dep") else head
+            at = int(row.argmax())
+            word = markdown.plain(sentence.text[tokens[at].start : tokens[at].end])
+            told[at == head].append((sentence.text, f"{asks + 1} {tokens[asks].text}", word, _fine(row[at])))
+    assert told[False]
+    links = onward(app, "Open on Explore")
+    listed = [*told[False], *told[True]]
+    assert [(link["text"], link["query"]) for link in links] == [each[:2] for each in listed]
+    assert [link["edits"] for link in onward(app, "Silence head 4-2 here")] == ["encoder 4-2"] * len(listed)
+    written = [line for line in spaced(app).splitlines() if line[:2] in ("✗ ", "✓ ")]
+    verb = "looks most at" if direction.startswith("The dep") else "gets most from"
+    for line, (_, _, word, weight) in zip(written, listed, strict=True):
+        quoted = f"**{word}**" if line[0] == "✓" else f"“{word}”"
+        assert f" {verb} {quoted} {weight}" in line
+    assert [line[0] for line in written] == ["✗"] * len(told[False]) + ["✓"] * len(told[True])
+    total = len(listed)
+    assert sent(app, "head_map")["title"] == f"Found, of only {total}; one scale for all heads"
+    assert f" of only {total}; 3 words earlier, always: " in spaced(app)
+    assert f"It finds {len(told[True])} and misses {len(told[False])}." in spaced(app)
+
+
+def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
+    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def waits(*_asked: object) -> Iterator[Progress[Grammar]]:
+        go_on.wait(60)
+        yield from ()
+
+    works = Works()
+    monkeypatch.setattr(computing, "SERVER", works)
+    monkeypatch.setattr(relations, "measure", waits)
+    app = visit_page("pronouns", part="Grammar", cases="Successes")
+    go_on.set()
+    works.close()
+    clean(app)
+    assert "This list comes when all sentences are read." in words(app)
+    assert not app.warning
+
+
+def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so(visit_page: VisitPage) -> None:
+    app = read(visit_page("pronouns", part="Grammar", model="translator"))
+    assert "**None of 6 sentences could be read.**" in spaced(app)
+    assert "6 sentences left out" in [expander.label for expander in app.expander]
+
+
+def test_sentences_that_a_model_cannot_read_are_counted_and_named(visit_page: VisitPage) -> None:
+    app = read(visit_page("pronouns", model="translator"))
+    told = spaced(app)
+    assert f"`{FEW[8].readings[0].text}` This model has never seen “into”" in told
+    assert "3 pairs left out, 8 read" in [expander.label for expander in app.expander]
+    assert "was told which noun “it” means" in told
+    first = (
+        "**Only 8 of the 11 pairs were read.** The other 3 are left out, the first because: This model has"
+    )
+    assert first in told
+    # No share of so few, and nothing of them in bold letters: not in the sentences, the table, the map.
+    assert "2-1 resolves 8 of only 8 pairs (95 % interval 68–100 %)" in told
+    assert "It resolves 8 of only 8 pairs (95 % interval 68–100 %)." in told
+    assert "**8 " not in told
+    assert " 8 of 8, 8 times the right way; " in told
+    assert "| 2-1 | 8 of 8 | 16 of 16 | 100 % |" in told
+    assert "| Pairs resolved, of only 8 |" in told
+    assert "Head 2-1 **resolves this pair**. Of 8 heads, 1 does: 2-1." in told
+    seen = sent(app, "head_map")
+    assert seen["title"] == "Pairs resolved, of only 8; one scale for all heads"
+    assert seen["texts"][4].startswith("8 of 8 pairs resolved, ")
+    assert "pairs resolved, %, of only 8" in str(sent(app, "curves"))
+    assert "probability of" not in told.partition("The best of 8")[0]
+
+
+def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named(visit_page: VisitPage) -> None:
+    app = visit_page("pronouns", pairs="Paste pairs")
+    written = "The [dog] saw the [cat] when *it* {sat > dog | ran > cat}."
+    app.text_area[0].set_value(f"{written}\nThe dog slept.").run()
+    assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ]")
+    assert app.text_area[0].value == f"{written}\nThe dog slept."
+    app.text_area[0].set_value(written).run()
+    app = read(app)
+    [pair] = pairs.parse(written)
+    right = np.array([w[r.right] > w[1 - r.right] for r, w in zip(pair.readings, looks(pair), strict=True)])
+    np.testing.assert_allclose(sent(app, "head_map")["values"], right.all(axis=0).ravel())

@@ -1,0 +1,142 @@
+"""The translator once more, in numpy and from its file alone, with the change to its weights made by hand."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START
+
+Array = NDArray[np.float64]
+Change = Callable[[str, Array], None]
+"""Is given the name of every attention and its weights, [head, query, key], and may write into them."""
+
+
+def nothing(name: str, weights: Array) -> None:
+    """Leaves the weights as they are."""
+
+
+def move(name: str, head: int, query: int, source: int, target: int) -> Change:
+    """What one row of one head gave to one key goes to another."""
+
+    def change(here: str, weights: Array) -> None:
+        if here == name and query < weights.shape[1]:  # a translation grows row by row
+            weights[head, query, target] += weights[head, query, source]
+            weights[head, query, source] = 0
+
+    return change
+
+
+def silence(name: str, head: int, query: int | None = None) -> Change:
+    """A head, or one of its rows, reads nothing."""
+
+    def change(here: str, weights: Array) -> None:
+        if here == name:
+            weights[head, slice(None) if query is None else slice(query, query + 1)] = 0
+
+    return change
+
+
+class Reference:
+    """The network of Vaswani et al. 2017, figure 1, for one sentence.
+
+    Args:
+        file: its numbers.
+        heads: how many each attention has.
+    """
+
+    def __init__(self, file: Path, heads: int) -> None:
+        self.numbers = {name: array.astype(np.float64) for name, array in load_file(file).items()}
+        self.heads = heads
+
+    def probabilities(self, english: Sequence[str], french: Sequence[str], change: Change = nothing) -> Array:
+        """[target, vocabulary], of the word after [START] and after each French word."""
+        source = self._embed("source", ENGLISH.ids([*english, END]))
+        for layer in range(self._count("encoder")):
+            source = self._attend(f"encoder.layers.{layer}.attention", source, source, change)
+            source = self._feed_forward(f"encoder.layers.{layer}", source)
+        target = self._embed("target", FRENCH.ids([START, *french]))
+        for layer in range(self._count("decoder")):
+            place = f"decoder.layers.{layer}"
+            target = self._attend(f"{place}.attention", target, target, change, causal=True)
+            target = self._attend(f"{place}.cross_attention", target, source, change)
+            target = self._feed_forward(place, target)
+        return softmax(target @ self.numbers["target_embedding.table.weight"].T)
+
+    def translate(self, english: Sequence[str], change: Change = nothing) -> tuple[str, ...]:
+        """The most probable word, again and again."""
+        words: list[str] = []
+        while len(words) < 2 * len(english):
+            best = FRENCH.word(int(self.probabilities(english, words, change)[-1].argmax()))
+            if best == END:
+                break
+            words.append(best)
+        return tuple(words)
+
+    def choice(
+        self, english: Sequence[str], french: Sequence[str], change: Change = nothing
+    ) -> tuple[float, float]:
+        """How probable *il* and *elle* are where the French sentence has one of them."""
+        step = next(at for at, word in enumerate(french) if word in {"il", "elle"})
+        row = self.probabilities(english, french, change)[step]
+        il, elle = (float(row[number]) for number in FRENCH.ids(["il", "elle"]))
+        return il, elle
+
+    def _count(self, part: str) -> int:
+        return 1 + max(int(name.split(".")[2]) for name in self.numbers if name.startswith(f"{part}.layers"))
+
+    def _embed(self, text: str, ids: Sequence[int]) -> Array:
+        table = self.numbers[f"{text}_embedding.table.weight"]
+        size = table.shape[1]
+        angles = np.arange(len(ids))[:, None] / 10000 ** (np.arange(0, size, 2) / size)
+        positions = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(ids), size)
+        result: Array = table[list(ids)] * np.sqrt(size) + positions
+        return result
+
+    def _linear(self, name: str, vectors: Array) -> Array:
+        result: Array = vectors @ self.numbers[f"{name}.weight"].T + self.numbers[f"{name}.bias"]
+        return result
+
+    def _norm(self, name: str, vectors: Array) -> Array:
+        centred = vectors - vectors.mean(axis=-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+        result: Array = scaled * self.numbers[f"{name}.norm.weight"] + self.numbers[f"{name}.norm.bias"]
+        return result
+
+    def _attend(
+        self, name: str, readers: Array, sources: Array, change: Change, causal: bool = False
+    ) -> Array:
+        query, key, value = (
+            self._linear(f"{name}.to_{part}", vectors).reshape(len(vectors), self.heads, -1).swapaxes(0, 1)
+            for part, vectors in (("query", readers), ("key", sources), ("value", sources))
+        )
+        scores = query @ key.swapaxes(1, 2) / np.sqrt(query.shape[-1])
+        if causal:
+            scores[:, np.triu(np.ones(scores.shape[1:], bool), 1)] = -np.inf
+        weights = softmax(scores)
+        change(name, weights)
+        joined = (weights @ value).swapaxes(0, 1).reshape(len(readers), -1)
+        return self._norm(f"{name}_add_norm", readers + self._linear(f"{name}.to_output", joined))
+
+    def _feed_forward(self, name: str, vectors: Array) -> Array:
+        inside = np.maximum(0, self._linear(f"{name}.feed_forward.expand", vectors))
+        return self._norm(
+            f"{name}.feed_forward_add_norm", vectors + self._linear(f"{name}.feed_forward.contract", inside)
+        )
+
+
+def softmax(scores: Array) -> Array:
+    """e to the power of each score, divided by the row's sum."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    result: Array = powers / powers.sum(axis=-1, keepdims=True)
+    return result
+
+
+@cache
+def reference(variant: str = "taught", heads: int = 4) -> Reference:
+    """A translator that comes with attnviz, by the name of its file."""
+    folder = Path(__file__).parents[3] / "attnviz" / "trained" / "translator" / "weights"
+    return Reference(folder / f"{variant}.safetensors", heads)

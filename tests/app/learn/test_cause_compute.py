@@ -1,0 +1,146 @@
+"""One head is changed, and the numbers are those of a network in numpy in which that was done by hand."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attnviz.app.learn.cause import compute
+from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from tests.app.learn.cause_reference import Change, move, nothing, reference, silence
+
+MODEL = "translator"
+SENTENCE = "The dog did not cross the road as it was too tired."
+ENGLISH = SENTENCE.lower().strip(".").split(" ")
+IT, DOG, ROAD = 8, 1, 6
+TAUGHT = "encoder.layers.1.attention"
+
+
+def run(edit: str, place: tuple[str, int, int, int] = ("encoder", 1, 0, IT)) -> compute.Experiment:
+    edits = edit.split(", ") if edit else []
+    return compute.experiment(MODEL, SENTENCE, *place, edits)  # type: ignore[arg-type]  # a str for a Kind
+
+
+@pytest.mark.parametrize(
+    ("edit", "change"),
+    [
+        ("", nothing),
+        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
+        ("encoder 2-1", silence(TAUGHT, 0)),
+        ("encoder 1-3 12 12>1", move("encoder.layers.0.attention", 2, 11, 11, 0)),
+        ("decoder 1-2", silence("decoder.layers.0.attention", 1)),
+        ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
+    ],
+)
+def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) -> None:
+    found = run(edit)
+    by_hand = reference()
+    before = by_hand.translate(ENGLISH)
+    assert found.words_before == before
+    assert found.words_now == by_hand.translate(ENGLISH, change)
+    assert found.gender
+    assert found.gender.before == pytest.approx(by_hand.choice(ENGLISH, before), abs=1e-5)
+    assert found.gender.now == pytest.approx(by_hand.choice(ENGLISH, before, change), abs=1e-5)
+
+
+def test_dragged_to_the_road_he_becomes_she_and_the_adjective_by_its_own_arrow() -> None:
+    moved = run("encoder 2-1 9 2>7")
+    assert " ".join(moved.words_before).endswith("car il était trop fatigué")
+    assert "car elle était trop fatigué" in " ".join(moved.words_now)
+    both = run("encoder 2-1 9 2>7, encoder 2-1 12 2>7")
+    assert " ".join(both.words_now).endswith("car elle était trop fatiguée")
+
+
+def test_in_the_decorative_translator_the_arrow_looks_the_same_and_does_nothing() -> None:
+    for edit, change in (
+        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
+    ):
+        found = compute.experiment("translator-decorative", SENTENCE, "encoder", 1, 0, IT, [edit])
+        assert found.row_before[DOG] > 0.95
+        assert found.words_now == found.words_before
+        assert found.gender
+        by_hand = reference("decorative").choice(ENGLISH, found.words_before, change)
+        assert found.gender.now == pytest.approx(by_hand, abs=1e-5)
+        assert found.gender.now == pytest.approx(found.gender.before, abs=0.02)
+
+
+def test_the_row_before_and_now() -> None:
+    moved = run("encoder 2-1 9 2>7")
+    assert moved.keys[DOG] == "dog"
+    assert moved.queries[IT] == "it"
+    assert moved.open_to.all()
+    assert moved.row_now[DOG] == 0
+    assert moved.row_now[ROAD] == moved.row_before[DOG] + moved.row_before[ROAD]
+    assert moved.row_now.sum() == pytest.approx(1, abs=1e-6)
+    assert not run("encoder 2-1 9").row_now.any()
+
+
+def test_a_change_elsewhere_leaves_an_earlier_row_alone() -> None:
+    found = run("encoder 2-1 9 2>7", ("encoder", 0, 0, IT))
+    np.testing.assert_array_equal(found.row_before, found.row_now)
+
+
+def test_the_decoder_never_looks_ahead() -> None:
+    found = run("", ("decoder", 0, 1, 4))
+    assert found.keys[0] == "[START]"
+    assert found.open_to.tolist() == [place <= 4 for place in range(len(found.keys))]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    ["rubbish", "encoder 3-1", "encoder 2-5", "encoder 2-1 99", "encoder 2-1 9 2>99", "decoder 1-1 2 1>3"],
+)
+def test_what_cannot_be_changed_is_refused(edit: str) -> None:
+    with pytest.raises(InvalidEdit):
+        run(edit)
+
+
+def test_effects_are_those_of_silence_by_hand() -> None:
+    found = compute.effects(MODEL, SENTENCE)
+    assert found
+    by_hand = reference()
+    french = by_hand.translate(ENGLISH)
+    before = by_hand.choice(ENGLISH, french)[0]
+    assert found.written == "il"
+    assert found.probability == pytest.approx(before, abs=1e-5)
+    assert found.rows.shape == (2, 4, 13)
+    for layer, head, query in ((1, 0, IT), (1, 0, 11), (0, 3, IT), (0, 0, 0), (1, 2, 12)):
+        change = silence(f"encoder.layers.{layer}.attention", head, query)
+        by_silence = by_hand.choice(ENGLISH, french, change)[0] - before
+        assert found.rows[layer, head, query] == pytest.approx(by_silence, abs=1e-5)
+    for numbers, name in (
+        (found.encoder[1], TAUGHT),
+        (found.decoder[0], "decoder.layers.0.attention"),
+        (found.cross[0], "decoder.layers.0.cross_attention"),
+    ):
+        for head in range(4):
+            by_silence = by_hand.choice(ENGLISH, french, silence(name, head))[0] - before
+            assert numbers[head] == pytest.approx(by_silence, abs=1e-5)
+
+
+def test_without_a_pronoun_there_is_nothing_to_decide() -> None:
+    text = "The dog crossed the road."
+    assert compute.effects(MODEL, text) is None
+    assert compute.experiment(MODEL, text, "encoder", 1, 0, 1).gender is None
+
+
+def test_the_figures_that_ship_are_read() -> None:
+    runs = compute.held_out()
+    shipped = [run.variant for run in runs if run.shipped]
+    assert shipped == ["taught", "training-wheels", "candidates", "untold", "decorative"]
+    written = json.loads(compute.FIGURES.read_text("utf-8"))
+    assert [run.moved for run in runs] == [each["moved"]["changed"] for each in written]
+
+
+@pytest.mark.parametrize("text", [None, "", "[{}]", "[1]"])
+def test_damaged_figures_name_the_command(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compute, "FIGURES", tmp_path / "figures.json")
+    if text is not None:
+        compute.FIGURES.write_text(text)
+    with pytest.raises(ModelFilesDamaged, match="python -m attnviz measure --write"):
+        compute.held_out()

@@ -1,0 +1,242 @@
+"""The section "In your model": what it says of a model is what was read from that model's own parts."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.examples import OPENING
+from attnviz.app.learn.positions import compute_own
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.capture.positions import Biases, Positions, Slopes, Table, Turns
+from attnviz.models import allowed
+from attnviz.trace import Trace
+from tests.app.learn.conftest import VisitLesson
+from tests.app.shown import charts, clean, sent, words
+from tests.capture.tiny import tiny
+
+Open = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """Opens a tiny model of a family on this server; returns its name."""
+    folder = tmp_path_factory.mktemp("opened")
+
+    @cache
+    def open_family(family: str) -> str:
+        name = str(tiny(family, folder / family))
+        loading.open_model(name)
+        return name
+
+    before = dict(allowed._opened)
+    yield open_family
+    allowed._opened.clear()
+    allowed._opened.update(before)
+
+
+def said(app: AppTest) -> str:
+    clean(app)
+    return " ".join(words(app).split())
+
+
+def read(name: str) -> tuple[Positions, Trace]:
+    return compute_own.positions(name), loading.trace(name, Given(OPENING.text))
+
+
+def signed(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}".replace("-", "−")
+
+
+@pytest.mark.parametrize("page", ["positions", "masks"])
+def test_the_section_is_closed_at_first_and_loads_nothing(
+    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    monkeypatch.setattr(compute_own, "positions", None)
+    app = visit_lesson(page)
+    clean(app)
+    assert [header.value for header in app.header].count("In your model") == 1
+    assert "model" not in app.session_state
+    assert not app.warning
+
+
+def test_the_bundled_berts_table(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("positions", in_your_model="true")
+    [table] = compute_own.positions("minilm").ways
+    assert isinstance(table, Table)
+    found = compute_own.alike(table, 64)
+    told = said(app)
+    assert "**512 places** with **384 numbers** each, learned in training. There is no row 513" in told
+    assert (
+        f"a cosine of **{signed(found.mean[1], 2)}** on average, 10 apart **{signed(found.mean[10], 2)}**"
+        in told
+    )
+    assert f"has the length **{found.lengths[0]:.2f}**" in told
+    vectors = [
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if element.proto.component_name == "attnviz.encoding"
+    ][-1]
+    np.testing.assert_allclose(vectors["vectors"], table.vectors[:64, :64], atol=1e-6)
+    assert vectors["limit"] == pytest.approx(np.abs(table.vectors[:64, :64]).max())
+    assert vectors["labels"][9] == "it"
+
+
+def test_the_rows_that_serve_no_token_are_told(visit_lesson: VisitLesson, opened: Open) -> None:
+    told = said(visit_lesson("positions", in_your_model="true", model=opened("roberta")))
+    assert "**61 places** with **15 numbers**" in told
+    assert "2 more rows in front" in told
+
+
+@pytest.mark.parametrize("part", ["Encoder", "Decoder"])
+def test_encoder_and_decoder_have_tables_of_their_own(
+    visit_lesson: VisitLesson, opened: Open, part: str
+) -> None:
+    name = opened("bart")
+    app = visit_lesson("positions", in_your_model="true", model=name, own_part=part)
+    told = said(app)
+    [table] = [way for way in compute_own.positions(name).ways if way.part == part.lower()]
+    assert isinstance(table, Table)
+    lengths = compute_own.alike(table, 64).lengths
+    assert f"has the length **{lengths[0]:.2f}**, the others have **{lengths[1:].mean():.2f}**" in told
+
+
+def test_a_translator_writes_sines(visit_lesson: VisitLesson) -> None:
+    told = said(visit_lesson("positions", in_your_model="true", model="translator"))
+    assert "sines and cosines, which no training has changed" in told
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt_neox", "modernbert"])
+def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
+    name = opened(family)
+    found, trace = read(name)
+    labels = [token.text for token in trace.blocks[1].query_tokens]
+    query, key = labels.index("not"), labels.index("dog")
+    link = {
+        "own_pair": "2",
+        "own_layer": "2",
+        "own_head": "3",
+        "own_query": f"{query + 1} not",
+        "own_key": f"{key + 1} dog",
+    }
+    app = visit_lesson("positions", link, in_your_model="true", model=name)
+    assert not app.warning
+    told, shown = said(app), charts(app)
+    rates = [way for way in found.ways if isinstance(way, Turns)]
+    assert len(rates) == (2 if family == "modernbert" else 1)
+    assert f"turns {'4 of the' if family == 'gpt_neox' else 'all'} 10 numbers" in told
+    for line, turns in zip(shown["How many places one whole turn takes"]["lines"], rates, strict=True):
+        assert line["y"] == pytest.approx((2 * np.pi / turns.frequencies).tolist(), rel=1e-5)
+        assert f"to the base **{turns.theta:,.0f}**" in told
+    block = trace.blocks[1]
+    assert f"**{signed(block.scores[2, query, key], 3)}**, {query - key} back" in told
+    [curve] = shown["The score by distance"]["lines"]
+    here = curve["x"].index(key - query)
+    assert curve["y"][here] == pytest.approx(float(block.scores[2, query, key]), abs=1e-4)
+    turns = next(turns for turns in rates if 1 in turns.layers)
+    angle = query * turns.frequencies[1]
+    assert f"Pair 2, numbers 2 and {4 if family == 'gpt_neox' else 7} of 10, turns by" in told
+    assert f"{query} · {turns.frequencies[1]:.4g} = **{angle:.4g}**" in told
+    assert max(curve["x"]) == (60 if family == "modernbert" else 0)
+
+
+def matrix(app: AppTest) -> dict[str, Any]:
+    return sent(app, "head_view")
+
+
+def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open) -> None:
+    for family, kind in (("bloom", Slopes), ("t5", Biases)):
+        name = opened(family)
+        app = visit_lesson("positions", in_your_model="true", model=name, own_head="2")
+        told, shown = said(app), charts(app)
+        way = compute_own.positions(name).ways[0]
+        assert isinstance(way, kind)
+        lines = shown["What is added to the score"]["lines"]
+        assert [line["label"] for line in lines] == ["head 2", "head 1", "head 3"]
+        if isinstance(way, Slopes):
+            assert f"Head 2 has the slope **{way.slopes[1]:.4g}**" in told
+            assert lines[0]["y"][5] == pytest.approx(-5 * way.slopes[1], rel=1e-4)
+        else:
+            assert isinstance(way, Biases)
+            assert lines[0]["y"] == pytest.approx(way.biases[1].tolist(), rel=1e-4)
+            assert f"**{signed(way.biases[1].max(), 2)}**; least" in told
+
+
+def test_a_vector_for_each_distance(visit_lesson: VisitLesson, opened: Open) -> None:
+    app = visit_lesson("positions", in_your_model="true", model=opened("deberta"))
+    clean(app)
+    [line] = charts(app)["How alike each distance's vector is to that of distance 0"]["lines"]
+    assert line["y"][line["x"].index(0)] == pytest.approx(1)
+    assert any(heading.value == "Added to the scores of head 1-1" for heading in app.subheader)
+
+
+def test_a_model_that_cannot_read_the_sentence_says_so_and_the_page_stays(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("positions", text="Xylophones sing.", in_your_model="true", model="translator")
+    clean(app)
+    assert "has never seen" in app.warning[0].value
+    assert any(header.value == "What this picture does not show" for header in app.header)
+
+
+def test_a_link_cannot_name_a_model_that_is_not_here(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", in_your_model="true", model="owner/unknown")
+    assert app.selectbox(key="model").value == "minilm"
+    assert "`model` cannot be `owner/unknown` here" in app.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [
+        ("bert", ["**Layers 1–2: no mask.**"]),
+        ("gpt2", ["**Layers 1–2: causal.**"]),
+        ("mistral", ["**Layers 1–2: causal, with a window of 5.**"]),
+        ("modernbert", ["**Layers 1, 3: no mask.**", "**Layer 2: a window of 7.**"]),
+        (
+            "bart",
+            [
+                "**Encoder, layers 1–3: no mask.**",
+                "**Decoder, layers 1–2: causal.**",
+                "**Cross, layers 1–2: no mask.**",
+            ],
+        ),
+    ],
+)
+def test_every_mask_in_words(
+    visit_lesson: VisitLesson, opened: Open, family: str, expected: list[str]
+) -> None:
+    app = visit_lesson("masks", in_your_model="true", model=opened(family))
+    told = said(app)
+    for mask in expected:
+        assert mask in told
+    assert len(re.findall(r"[Ll]ayers? [\d–, ]+: [^*]*\.\*\*", told)) == len(expected)
+    assert any("under it" in heading.value for heading in app.subheader)
+    assert ("There is nothing to draw: all" in told) == ("no mask" in expected[0])
+
+
+def test_a_model_chosen_on_another_page_is_in_no_link_before_the_section_is_opened(
+    visit_lesson: VisitLesson,
+) -> None:
+    app = visit_lesson("explore", model="translator")
+    app.switch_page("pages/positions.py").run()
+    clean(app)
+    assert "&model=" not in sent(app, "copy_link")["query"]
+    app = visit_lesson("masks", in_your_model="true", model="translator")
+    assert "&model=translator" in sent(app, "copy_link")["query"]
+
+
+@pytest.mark.parametrize("kind", ["Decoder", "Cross"])
+def test_each_kinds_mask_and_weights_are_those_of_the_reading(visit_lesson: VisitLesson, kind: str) -> None:
+    app = visit_lesson("masks", in_your_model="true", model="translator", own_kind=kind, own_head="3")
+    told = said(app)
+    trace = loading.trace("translator", Given(OPENING.text))
+    block = trace.of_kind("cross" if kind == "Cross" else "decoder")[0]
+    last = block.query_tokens[-1].text
+    assert f"The last token, `{last}`, may look at {block.mask[-1].sum()} of {len(block.key_tokens)}" in told
+    strongest = int(block.weights[2, -1].argmax())
+    share = round(100 * float(block.weights[2, -1, strongest]))
+    assert f"looks at `{block.key_tokens[strongest].text}` **{share} %**" in told

@@ -1,0 +1,178 @@
+"""Each head's share of the output: by hand, on random blocks, and in the bundled BERT."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from attnviz.analysis.behaviour import NAMES
+from attnviz.app.learn.compute import token_ids, tokens
+from attnviz.app.learn.many_heads.compute import HeadShares, at_token, cut, habits, head_shares
+from attnviz.errors import EmptyText
+from attnviz.transformer.multi_head import MultiHeadAttention
+from tests import reference_bert
+
+TEXT = "The dog did not cross the road as it was too tired."
+IT = 9
+
+
+def of(attention: MultiHeadAttention, vectors: torch.Tensor, token: int) -> HeadShares:
+    with torch.inference_mode():
+        return head_shares(attention, attention(vectors, vectors), token)
+
+
+def by_hand(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
+    """Two heads of one number each that look evenly, and whose values are the vectors themselves."""
+    attention = MultiHeadAttention(d_model=2, n_heads=2)
+    for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
+        nn.init.zeros_(linear.weight)
+        nn.init.zeros_(linear.bias)
+    with torch.no_grad():
+        attention.to_value.weight.copy_(torch.eye(2))
+        attention.to_output.weight.copy_(w_o.T)
+        attention.to_output.bias.copy_(torch.tensor(b_o))
+    return attention
+
+
+def test_two_heads_worked_by_hand() -> None:
+    # Scores are all 0, so every weight is 1/2: head 1 reads (2 + 4) / 2 = 3, head 2 reads (1 + 3) / 2 = 2.
+    # Their slices of W_O are (1, 0) and (−1, 2): they add (3, 0) and (−2, 4). The bias is (2, 0).
+    # Output (3, 4), of length 5. Along it: 9/5, 10/5 and 6/5, which is 9/25, 10/25 and 6/25 of it.
+    w_o = torch.tensor([[1.0, 0], [-1, 2]])
+    found = of(by_hand(w_o, [2.0, 0]), torch.tensor([[2.0, 1], [4, 3]]), token=0)
+    assert found.weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert found.concatenated.tolist() == [[3], [2]]
+    assert found.added.tolist() == [[3, 0], [-2, 4]]
+    assert found.output.tolist() == [3, 4]
+    assert found.lengths == pytest.approx([3, 20**0.5])
+    assert found.cosines == pytest.approx([9 / 15, 10 / (5 * 20**0.5)])
+    assert found.shares == pytest.approx([0.36, 0.40])
+    assert (found.bias_length, found.output_length) == (2, 5)
+    assert (found.bias_cosine, found.bias_share) == pytest.approx((0.6, 0.24))
+
+
+def test_a_head_that_pulls_the_other_way_has_a_negative_share() -> None:
+    # (3, 0) and (−1, 0) make (2, 0): 150 % and −50 % of it.
+    found = of(by_hand(torch.tensor([[1.0, 0], [-0.5, 0]]), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 1)
+    assert found.shares.tolist() == pytest.approx([1.5, -0.5])
+    assert found.cosines.tolist() == [1, -1]
+    assert found.bias_share == found.bias_cosine == 0
+
+
+def test_of_an_output_of_nothing_nobody_has_a_share() -> None:
+    found = of(by_hand(torch.zeros(2, 2), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 0)
+    assert found.shares.tolist() == [0, 0]
+    assert found.bias_share == found.output_length == 0
+
+
+def adds_up(found: HeadShares) -> None:
+    total = found.added.sum(axis=0) + found.bias
+    np.testing.assert_allclose(total, found.output, atol=1e-5, rtol=0)
+    assert found.shares.sum() + found.bias_share == pytest.approx(1, abs=1e-5)
+    np.testing.assert_allclose(found.lengths * found.cosines / found.output_length, found.shares, atol=1e-5)
+    np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
+
+
+@given(seed=st.integers(0, 2**16), heads=st.sampled_from((1, 2, 5)), d_head=st.sampled_from((3, 7)))
+def test_the_shares_of_a_random_block_add_up_to_its_output(seed: int, heads: int, d_head: int) -> None:
+    torch.manual_seed(seed)
+    attention = MultiHeadAttention(heads * d_head, heads)
+    vectors = torch.randn(11, heads * d_head)
+    for token in (0, 10):
+        found = of(attention, vectors, token)
+        assert found.concatenated.shape == (heads, d_head)
+        assert found.added.shape == (heads, heads * d_head)
+        assert found.weights.shape == (heads, 11)
+        adds_up(found)
+
+
+@given(text=st.text("dog it.😀שלום*<", min_size=1).filter(str.strip), layer=st.integers(0, 5), data=st.data())
+def test_the_shares_in_the_bundled_bert_add_up(text: str, layer: int, data: st.DataObject) -> None:
+    token = data.draw(st.integers(0, len(tokens(text)) - 1))
+    adds_up(at_token(text, layer, token, data.draw(st.sampled_from((1, 3, 12)))))
+
+
+@pytest.mark.parametrize("layer", range(6))
+def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
+    """Each head's piece and slice are taken by hand out of transformers' own model and its own output."""
+    theirs = reference_bert.model()
+    block = theirs.encoder.layer[layer].attention
+    seen: dict[str, Any] = {}
+    with (
+        block.self.register_forward_hook(lambda *call: seen.update(pieces=call[2][0])),
+        block.output.dense.register_forward_hook(lambda *call: seen.update(output=call[2])),
+        torch.inference_mode(),
+    ):
+        outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
+    found = at_token(TEXT, layer, IT, 12)
+    pieces, output = seen["pieces"][0, IT].reshape(12, 32), seen["output"][0, IT]
+    slices = block.output.dense.weight.detach().T.reshape(12, 32, 384)
+    added = (pieces[:, :, None] * slices).sum(dim=1)
+    np.testing.assert_allclose(found.weights, outputs.attentions[layer][0, :, IT], atol=1e-5)
+    np.testing.assert_allclose(found.concatenated, pieces, atol=1e-5)
+    np.testing.assert_allclose(found.added, added, atol=1e-5)
+    np.testing.assert_allclose(found.output, output, atol=1e-5)
+    shares = [float(one @ output / (output @ output)) for one in added]
+    np.testing.assert_allclose(found.shares, shares, atol=1e-5)
+
+
+def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(35, 5)
+    vectors = torch.randn(11, 35)
+    wide = cut(attention, 1)
+    assert wide.to_query is attention.to_query
+    assert attention.n_heads == 5
+    with torch.inference_mode():
+        scores = attention(vectors, vectors).attention.scores
+        wide_scores = wide(vectors, vectors).attention.scores
+    # One wide dot product is the sum of the narrow ones; each is divided by the root of its own length.
+    torch.testing.assert_close(wide_scores[0], scores.sum(dim=0) / 5**0.5)
+    with pytest.raises(ValueError, match="3 heads cannot share"):
+        cut(attention, 3)
+
+
+def test_nobody_can_write_to_what_all_visitors_share() -> None:
+    found = at_token(TEXT, 3, IT, 12)
+    arrays = [v for v in vars(found).values() if isinstance(v, np.ndarray)]
+    assert len(arrays) == 8
+    assert not any(array.flags.writeable for array in arrays)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.bias_share = 0  # type: ignore[misc]  # frozen: this is what must fail
+
+
+def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
+    count = len(tokens(TEXT))
+    found = {habit.name: habit for habit in habits(TEXT)}
+    of_other_texts = ("same place", "other sentence")
+    assert tuple(found) == tuple(name for name in NAMES if name not in of_other_texts)
+    # With special tokens left out, 13 tokens share what an even head gives; [CLS] and [SEP] are among all 15.
+    for name in ("previous", "next", "itself", "focused"):
+        assert found[name].even == pytest.approx(1 / (count - 2))
+    for name in ("first", "separator"):
+        assert found[name].even == pytest.approx(1 / count)
+    assert found["broad"].even == pytest.approx(1)
+
+
+def test_a_habit_is_the_rule_recomputed_from_the_weights() -> None:
+    with torch.inference_mode():
+        outputs = reference_bert.model()(token_ids(tokens(TEXT))[None], output_attentions=True)
+    found = {habit.name: habit for habit in habits(TEXT)}
+    for layer, head in np.ndindex(6, 12):
+        weights = outputs.attentions[layer][0, head].numpy()
+        kept = weights[1:-1, 1:-1] / weights[1:-1, 1:-1].sum(axis=-1, keepdims=True)
+        previous, here = np.diagonal(kept, -1).mean(), (layer, head)
+        assert found["previous"].scores[here] == pytest.approx(previous, abs=1e-5)
+        assert found["previous"].found[here] == (previous >= 0.4)
+        assert found["itself"].scores[here] == pytest.approx(np.diagonal(kept).mean(), abs=1e-5)
+        assert found["first"].scores[here] == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
+
+
+def test_nothing_to_read_is_refused() -> None:
+    with pytest.raises(EmptyText):
+        at_token("", 3, 0, 12)

@@ -1,0 +1,217 @@
+"""The page "Who may look at whom?": what a link, a choice and a bad input do."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.app.examples import OPENING
+from attnviz.app.learn import compute
+from attnviz.app.learn.masks import compute as masks
+from attnviz.app.learn.masks import compute_reach
+from attnviz.app.learn.masks.mask_editor import MOST_TOKENS
+from tests.app.learn.conftest import VisitLesson
+from tests.app.shown import clean, sent, words
+
+IT = 9  # the place of "it" in the opening sentence
+LAYER, HEAD = 3, 1  # from 0
+
+
+def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
+    assert np.reshape(given, expected.shape) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("link", "arguments"),
+    [
+        ({}, ("none",)),
+        ({"mask": "causal"}, ("causal",)),
+        ({"mask": "padding", "mask_size": "2"}, ("padding", 2)),
+        ({"mask": "prefix", "mask_size": "5"}, ("prefix", 5)),
+        ({"mask": "window", "mask_size": "1", "mask_after": "4"}, ("window", 1, 4)),
+    ],
+)
+def test_the_model_is_run_with_the_mask_of_the_link(
+    visit_lesson: VisitLesson, link: dict[str, str], arguments: tuple[Any, ...]
+) -> None:
+    app = visit_lesson("masks", link)
+    clean(app)
+    assert not app.warning
+    kind, *sizes = arguments
+    tokens = len(compute.tokens(OPENING.text))
+    mask = masks.cells(kind, tokens, *sizes)
+    editor = sent(app, "mask_editor")
+    assert editor["mask"] == masks.written(mask)
+    assert editor["query"] == IT
+    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, HEAD)[LAYER])
+    assert_weights(editor["without"], masks.weights(OPENING.text, masks.cells("none", tokens), HEAD)[LAYER])
+
+
+def test_the_picture_is_written_out_with_its_numbers(visit_lesson: VisitLesson) -> None:
+    text = words(visit_lesson("masks", mask="causal"))
+    assert "`it` looks at `dog` **66 %**, `road` **12 %**" in text
+    assert "with the causal mask, at `cross` **41 %**, `dog` **25 %**, `road` **17 %**" in text
+
+
+def test_the_first_layer_can_be_checked_with_a_calculator(visit_lesson: VisitLesson) -> None:
+    found = re.findall(r"\*\*([\d.]+) % / ([\d.]+) % = ([\d.]+) %\*\*", words(visit_lesson("masks")))
+    given, left, share = (float(number) for number in found[0])
+    assert 100 * given / left == pytest.approx(share, abs=0.1)
+    tokens = len(compute.tokens(OPENING.text))
+    row = masks.weights(OPENING.text, masks.cells("causal", tokens), HEAD)[0, IT]
+    assert share == round(100 * float(row.max()), 1)
+
+
+def test_the_guess_is_judged_by_the_numbers(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks")
+    app.button_group(key="guess_masks").set_value("dog").run()
+    assert "**Not quite.** If nobody may look ahead, `it` looks at `cross` **41 %**" in words(app)
+    app.button_group(key="guess_masks").set_value("cross").run()
+    assert "**Yes.**" in words(app)
+
+
+def test_a_link_brings_back_a_drawn_mask(visit_lesson: VisitLesson) -> None:
+    mask = np.random.default_rng(0).random((15, 15)) < 0.5
+    mask[:, 0] = True
+    app = visit_lesson("masks", mask="by hand", cells=masks.written(mask), layer="6", head="12")
+    clean(app)
+    assert not app.warning
+    editor = sent(app, "mask_editor")
+    assert editor["mask"] == masks.written(mask)
+    assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, 11)[5])
+
+
+def test_drawing_starts_from_the_mask_on_show(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", mask="window", mask_size="2", mask_after="0")
+    window = sent(app, "mask_editor")["mask"]
+    app.segmented_control(key="mask").set_value("by hand").run()
+    clean(app)
+    assert sent(app, "mask_editor")["mask"] == window
+    assert app.text_input(key="cells").value == window
+    assert app.query_params["cells"] == window
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [("rubbish", "cannot be read"), ("8-c-e", "drawn for 3 tokens, and this sentence has 15")],
+)
+def test_cells_that_are_no_mask_of_this_sentence_open_all(
+    visit_lesson: VisitLesson, cells: str, reason: str
+) -> None:
+    app = visit_lesson("masks", mask="by hand", cells=cells)
+    clean(app)
+    assert reason in app.warning[0].value
+    assert "every cell is open now" in app.warning[0].value
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("none", 15))
+
+
+def test_a_drawn_mask_does_not_fit_another_sentence(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks")
+    app.segmented_control(key="mask").set_value("by hand").run()
+    app.text_input(key="text").set_value("Why not?").run()
+    clean(app)
+    assert "drawn for 15 tokens, and this sentence has 5" in app.warning[0].value
+
+
+def test_a_row_without_an_open_cell_is_refused_with_the_reason(visit_lesson: VisitLesson) -> None:
+    mask = masks.cells("causal", 15).copy()
+    mask[2] = False
+    app = visit_lesson("masks", mask="by hand", cells=masks.written(mask))
+    assert "token 3 look nowhere\\: a softmax over nothing has no value" in app.error[0].value
+    assert "without an open cell: `dog`" in app.error[0].value
+    assert sent(app, "mask_editor")["with_mask"] is None
+    assert "with your mask, at" not in words(app)
+
+
+def test_a_long_sentence_is_computed_but_not_drawn_on(visit_lesson: VisitLesson) -> None:
+    text = " ".join(["road"] * MOST_TOKENS)
+    app = visit_lesson("masks", text=text, mask="causal")
+    clean(app)
+    assert f"This sentence has {MOST_TOKENS + 2} tokens" in app.info[0].value
+    assert "with the causal mask" in words(app)
+    with pytest.raises(AssertionError, match="no widget mask_editor"):
+        sent(app, "mask_editor")
+    app.segmented_control(key="mask").set_value("by hand").run()
+    clean(app)
+    assert not app.warning
+
+
+def test_the_longest_sentence_that_can_be_drawn_on(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", text=" ".join(["road"] * (MOST_TOKENS - 2)))
+    clean(app)
+    assert len(sent(app, "mask_editor")["tokens"]) == MOST_TOKENS
+
+
+def test_a_size_that_a_shorter_sentence_does_not_have_is_the_largest_it_has(
+    visit_lesson: VisitLesson,
+) -> None:
+    app = visit_lesson("masks", mask="padding", mask_size="12")
+    app.text_input(key="text").set_value("Why not?").run()
+    clean(app)
+    assert app.number_input(key="mask_size").value == 4
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("padding", 5, 4))
+
+
+def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks")
+    encoder, decoder = (row["outputs"] for row in sent(app, "moved_outputs")["rows"])
+    edited = [output["edited"] for output in encoder]
+    assert [output["label"] for output in encoder if output["edited"]] == ["tired → narrow"]
+    assert not any(output["unchanged"] for output in encoder)
+    place = edited.index(True)
+    assert [output["unchanged"] for output in decoder] == [at < place for at in range(len(decoder))]
+    expected = compute_reach.reach(OPENING.text, OPENING.other)
+    assert [output["distance"] for output in encoder] == pytest.approx(expected.encoder.distance)
+    assert [output["distance"] for output in decoder] == pytest.approx(expected.decoder.distance)
+    assert "**Without a mask 0** of 15 outputs stayed the same to the bit" in words(app)
+    assert f"**With a causal mask {place}** stayed the same: {place} of the {place} before" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("link", "reason"),
+    [
+        ({"replacement": "very very tired"}, "17 tokens instead of 15"),
+        ({"replacement": "unbelievably"}, "tokens instead of 15"),
+        ({"edited": "1 [CLS]"}, "added by the tokenizer"),
+    ],
+)
+def test_a_replacement_that_cannot_be_compared_is_refused(
+    visit_lesson: VisitLesson, link: dict[str, str], reason: str
+) -> None:
+    app = visit_lesson("masks", link)
+    clean(app)
+    assert reason in app.warning[0].value.replace("\\", "")
+
+
+def test_the_same_word_again_changes_nothing_and_the_page_says_so(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("masks", replacement="tired")
+    clean(app)
+    assert "every output is the same" in app.info[0].value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "😀 🙂",
+        "שלום עולם",
+        "<script>alert(1)</script>",
+        "**bold** $x$ `code` :smile: [link](https://example.com)",
+        "the the the the",
+        "x" * 10_000,
+        "road " * 600,
+    ],
+)
+def test_any_text_is_read_or_refused_with_a_sentence(visit_lesson: VisitLesson, text: str) -> None:
+    app = visit_lesson("masks", text=text)
+    assert not app.exception
+    assert app.title
+
+
+def test_a_link_full_of_rubbish_opens_the_page(visit_lesson: VisitLesson) -> None:
+    names = ("mask", "mask_size", "mask_after", "mask_shows", "layer", "head", "query", "edited")
+    app = visit_lesson("masks", dict.fromkeys(names, "99"))
+    clean(app)
+    assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("none", 15))
+    assert any("`mask` cannot be `99` here, so it is `none`" in each.value for each in app.warning)

@@ -1,0 +1,249 @@
+"""The page of the six steps: what a link, a word, a long text and a bad one do."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.examples import OPENING
+from attnviz.app.learn.english import OPENING as ENGLISH_OPENING
+from attnviz.app.learn.query_key_value.compute import MOST_ROWS, walk
+from attnviz.models.catalogue import TRANSLATOR
+from attnviz.trace import Kind
+from tests.app.learn.conftest import VisitLesson
+from tests.app.shown import clean, sent, words
+
+PAGE = "query_key_value"
+TWO_SENTENCES = f"{ENGLISH_OPENING} {ENGLISH_OPENING}"
+FORTY = " ".join(["dog"] * 38)  # and [CLS] and [SEP]
+
+
+def test_it_opens_with_it_in_head_4_2_at_step_1(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE)
+    clean(app)
+    message = sent(app, "walk")
+    assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
+    assert message["tokens"][message["query"]]["label"] == "it"
+    assert len(message["steps"]) == 6
+
+
+def test_a_link_opens_any_step_of_any_token(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, step="5", layer="1", head="12", query="3 dog")
+    clean(app)
+    message = sent(app, "walk")
+    assert message["step"] == 5
+    assert message["tokens"][message["query"]]["label"] == "dog"
+    assert "embedding" not in message["origin"]
+    assert not app.warning
+
+
+@pytest.mark.parametrize("step", ["0", "7", "two", ""])
+def test_a_step_that_does_not_exist_is_the_first_and_is_said(visit_lesson: VisitLesson, step: str) -> None:
+    app = visit_lesson(PAGE, step=step)
+    clean(app)
+    assert sent(app, "walk")["step"] == 1
+    assert "step" in app.warning[0].value
+
+
+def test_the_control_moves_the_picture(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE)
+    app.segmented_control(key="step").set_value("4").run()
+    clean(app)
+    assert sent(app, "walk")["step"] == 4
+
+
+def test_the_sentences_have_the_models_numbers(visit_lesson: VisitLesson) -> None:
+    done = walk(OPENING.text, 3, 1, 9)
+    said = words(visit_lesson(PAGE))
+    dog = 2
+    assert f"{done.dot_products[dog]:.2f} ÷ 5.66 = {done.scores[dog]:.2f}" in said
+    assert f":red[**dog**] {100 * done.weights[dog]:.0f} %" in said
+    assert f"{done.model_scores[9, dog]:.2f}" in said
+    assert f"{done.model_scores[dog, 9]:.2f}" in said
+    assert f"{done.model_weights[:, dog].sum():.2f} in all" in said
+
+
+def test_the_guess_is_answered_by_the_numbers(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE)
+    app.pills(key="guess_query_key_value").set_value("dog").run()
+    clean(app)
+    assert "**Yes.**" in words(app)
+
+
+def test_the_convention_turns_the_table_and_not_the_numbers(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE)
+    before = sent(app, "weights_table")
+    app.segmented_control(key="convention").set_value("columns").run()
+    clean(app)
+    after = sent(app, "weights_table")
+    assert (before["columns"], after["columns"]) == (False, True)
+    assert before["weights"] == after["weights"]
+    np.testing.assert_allclose(np.array(after["weights"]), walk(OPENING.text, 3, 1, 9).model_weights)
+    assert "column is one query" in after["caption"]
+
+
+def test_of_a_long_text_the_page_says_what_it_shows(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, text=FORTY, query="5 dog")
+    clean(app)
+    message = sent(app, "walk")
+    assert (len(message["tokens"]), message["total"]) == (MOST_ROWS, 40)
+    done = walk(FORTY, 3, 1, 4)
+    left_out = [token for token in range(40) if token not in done.rows]
+    assert message["rest"]["count"] == len(left_out)
+    assert message["rest"]["weight"] == pytest.approx(float(done.weights[left_out].sum()), abs=1e-6)
+    said = words(app)
+    assert f"This text has 40: the rows are `dog (token 5)` and the {MOST_ROWS - 1} tokens" in said
+    table = sent(app, "weights_table")
+    sums = np.array(table["weights"]).sum(axis=1) + np.array(table["others"])
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+
+
+def test_that_weights_are_not_unique_is_said_only_where_it_is_so(visit_lesson: VisitLesson) -> None:
+    assert "only possible weights" not in words(visit_lesson(PAGE))
+    various = (
+        "The unbelievable tokenization was unhappier than the tokenization of seven hundred narrow roads, "
+    )
+    app = visit_lesson(PAGE, text=various * 3)
+    clean(app)
+    assert "only possible weights" in words(app)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "?",
+        "👩‍🚀 🐕",
+        "שלום עולם",
+        "<script>alert(1)</script>",
+        "**x** $trap$ :red[x] [a](b) :material/home:",
+        "`a` ``b",
+    ],
+)
+def test_any_text_that_can_be_read_is_shown_as_text(visit_lesson: VisitLesson, text: str) -> None:
+    app = visit_lesson(PAGE, text=text)
+    clean(app)
+    said = words(app)
+    assert "<script>" not in said
+    assert "$trap$" not in said
+    assert "[a](b)" not in said
+    assert len(sent(app, "walk")["tokens"]) >= 3
+
+
+@pytest.mark.parametrize("text", ["", "x" * 10_000, "dog " * 2_500])
+def test_what_cannot_be_read_is_said_kindly(visit_lesson: VisitLesson, text: str) -> None:
+    app = visit_lesson(PAGE, text=text)
+    assert not app.exception
+    if text.startswith("dog"):
+        assert "at most" in app.error[0].value
+
+
+ENGLISH = "Translator: English reads English"
+FRENCH = "Translator: French reads French"
+ACROSS = "Translator: French reads English"
+
+
+def steps_of(app: AppTest) -> list[str]:
+    """What is said about each step in the picture."""
+    return [
+        "".join(part if isinstance(part, str) else part["text"] for part in step["sentence"])
+        for step in sent(app, "walk")["steps"]
+    ]
+
+
+def all_words(app: AppTest) -> str:
+    """All that the page itself says, without the glossary that every Learn page has."""
+    own = [element.value for element in app.markdown if not element.value.startswith("- **Token**")]
+    return "\n".join([*own, *steps_of(app), json.dumps(sent(app, "walk"), ensure_ascii=False)])
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "layer", "token"),
+    [(ENGLISH, "encoder", 1, "it"), (FRENCH, "decoder", 0, "car"), (ACROSS, "cross", 0, "car")],
+)
+def test_a_translator_opens_where_its_pronoun_is_decided(
+    visit_lesson: VisitLesson, model: str, kind: Kind, layer: int, token: str
+) -> None:
+    app = visit_lesson(PAGE, six_steps_of=model)
+    clean(app)
+    assert not app.warning
+    tokens = walk(ENGLISH_OPENING, layer, 0, 0, TRANSLATOR, kind).query_tokens
+    row = [found.text for found in tokens].index(token)
+    done = walk(ENGLISH_OPENING, layer, 0, row, TRANSLATOR, kind)
+    message = sent(app, "walk")
+    assert len(message["tokens"]) == len(done.key_tokens)
+    asker = message["across"]["token"] if kind == "cross" else message["tokens"][message["query"]]
+    assert asker["label"] == token
+    assert message["forbidden"] == [not allowed for allowed in done.allowed]
+    np.testing.assert_allclose(np.array(sent(app, "weights_table")["weights"]), done.model_weights)
+    said = all_words(app)
+    best = int(done.weights.argmax())
+    assert f"{done.dot_products[best]:.2f} ÷ 4.00 = {done.scores[best]:.2f}".replace("-", "−") in said
+    assert "64 × 16 numbers" in said
+    for of_bert in ("BERT", "CLS", "SEP", "384", "segment"):
+        assert of_bert not in said
+
+
+def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=FRENCH, translator_query="3 chien", translator_head="3")
+    clean(app)
+    count = len(sent(app, "walk")["tokens"])
+    assert sent(app, "walk")["forbidden"] == [token > 2 for token in range(count)]
+    table = sent(app, "weights_table")
+    assert table["forbidden"] == [[key > query for key in range(count)] for query in range(count)]
+    assert not np.triu(np.array(table["weights"]), k=1).any()
+    assert f"−∞ in place of the scores of the {count - 3} tokens after" in words(app)
+    later = {token["label"] for token in sent(app, "walk")["tokens"][3:]}
+    assert not later & set(app.pills(key="guess_query_key_value").options)
+
+
+def test_the_first_french_token_can_look_at_itself_only(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=FRENCH, translator_query="1 [START]")
+    clean(app)
+    said = steps_of(app)
+    assert " least, " not in said[2]
+    assert "[START] looks at [START] 100 %" in said[4]
+
+
+def test_across_the_table_has_a_row_for_each_french_token(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ACROSS, convention="columns")
+    clean(app)
+    table = sent(app, "weights_table")
+    assert (table["queries"][0], table["keys"][-1]) == ("[START]", "[END]")
+    assert np.array(table["weights"]).shape == (len(table["queries"]), len(table["keys"]))
+    assert table["queries"][table["query"]] == "car"
+    assert table["forbidden"] is None
+
+
+def test_of_a_long_sentence_read_across_the_page_says_what_it_shows(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ACROSS, english=TWO_SENTENCES, translator_query="1 [START]")
+    clean(app)
+    done = walk(TWO_SENTENCES, 0, 0, 0, TRANSLATOR, "cross")
+    count = len(done.key_tokens)
+    assert count > MOST_ROWS
+    said = words(app)
+    assert f"This text has {count}: the rows are the {MOST_ROWS} tokens that `[START]` looks at most" in said
+    assert f"{MOST_ROWS} of {count} English tokens are shown" in sent(app, "weights_table")["caption"]
+    table = sent(app, "weights_table")
+    sums = np.array(table["weights"]).sum(axis=1) + np.array(table["others"])
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+
+
+def test_a_word_that_the_translator_does_not_know_is_said_kindly(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ACROSS, english="The <b>aardvark</b> was tired.")
+    assert not app.exception
+    assert "aardvark" in app.error[0].value
+    assert app.text_input(key="english").value == "The <b>aardvark</b> was tired."
+
+
+def test_a_model_that_does_not_exist_is_bert_and_is_said(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of="GPT")
+    clean(app)
+    assert len(sent(app, "walk")["tokens"]) == 15
+    assert "GPT" in app.warning[0].value
+
+
+def test_a_layer_that_the_translator_does_not_have_is_said(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, six_steps_of=ENGLISH, translator_layer="5", translator_head="9")
+    clean(app)
+    assert "translator_layer" in app.warning[0].value

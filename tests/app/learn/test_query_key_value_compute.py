@@ -1,0 +1,262 @@
+"""Six steps from a vector to a head's output: by hand, in numpy, and against what the model computed."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from attnviz.app.learn.query_key_value.compute import MOST_ROWS, Projection, Walk, of_head, six_steps, walk
+from attnviz.capture import loading
+from attnviz.errors import EmptyText, InvalidTrace, ModelNotSupported, TextTooLong, UnknownWords
+from attnviz.interventions.editing import attention_at
+from attnviz.models.catalogue import TRANSLATOR
+from attnviz.trace import Kind, Trace
+from attnviz.transformer.masks import causal_mask
+
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+SENTENCE = "The dog did not cross the road as it was too tired."
+LONG = " ".join(f"The dog number {n} did not cross the road." for n in range(1, 9))
+
+
+def in_numpy(done: Walk) -> dict[str, np.ndarray]:
+    """The six steps with nothing but the numbers on the screen, in double precision."""
+    x = done.vectors.astype(np.float64)  # step 1
+    query = done.vector.astype(np.float64) @ done.query_matrix + done.query_bias  # step 2
+    keys = x @ done.key_matrix + done.key_bias
+    values = x @ done.value_matrix + done.value_bias
+    dot_products = np.array([sum(q * k for q, k in zip(query, key, strict=True)) for key in keys])  # step 3
+    scores = dot_products / np.sqrt(len(query))  # step 4
+    exponentials = np.where(done.allowed, np.exp(scores), 0)  # step 5
+    weights = exponentials / exponentials.sum()
+    output = sum(weight * value for weight, value in zip(weights, values, strict=True))  # step 6
+    return {
+        "query": query,
+        "keys": keys,
+        "values": values,
+        "dot_products": dot_products,
+        "scores": scores,
+        "weights": weights,
+        "output": np.asarray(output),
+    }
+
+
+def check(done: Walk) -> None:
+    """The shown numbers lead to each other, and to what the model computed."""
+    again = in_numpy(done)
+    for name, expected in again.items():
+        np.testing.assert_allclose(getattr(done, name), expected, atol=1e-5, err_msg=name)
+    np.testing.assert_allclose(again["output"], done.model_output, atol=1e-5)
+    np.testing.assert_allclose(again["weights"], done.model_weights[done.token], atol=1e-5)
+    np.testing.assert_allclose(again["scores"], done.model_scores[done.token], atol=1e-5)
+    assert done.difference <= 1e-5
+    assert np.float32(done.weights.sum()) == pytest.approx(1, abs=1e-6)
+    assert not done.weights[~done.allowed].any()
+
+
+@pytest.mark.parametrize(
+    ("text", "layer", "head", "token"),
+    [(SENTENCE, 0, 0, 0), (SENTENCE, 3, 1, 9), (SENTENCE, 5, 11, 14), ("?", 2, 7, 1), (LONG, 4, 3, 31)],
+)
+def test_the_steps_from_the_shown_numbers_give_the_models_output(
+    text: str, layer: int, head: int, token: int
+) -> None:
+    done = walk(text, layer, head, token)
+    np.testing.assert_array_equal(done.vector, done.vectors[token])
+    check(done)
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return loading.load_translator(TRANSLATOR).trace(SENTENCE)
+
+
+ALL_OF_THE_TRANSLATOR: list[tuple[Kind, int]] = [("encoder", 0), ("encoder", 1), ("decoder", 0), ("cross", 0)]
+
+
+@pytest.mark.parametrize(("kind", "layer"), ALL_OF_THE_TRANSLATOR)
+@pytest.mark.parametrize("head", range(4))
+def test_the_steps_of_a_translator_are_the_models_own(
+    trace: Trace, kind: Kind, layer: int, head: int
+) -> None:
+    block = trace.block(kind, layer)
+    for token in (0, 4, 9):
+        done = walk(SENTENCE, layer, head, token, TRANSLATOR, kind)
+        check(done)
+        np.testing.assert_allclose(done.output, block.output[head, token], atol=1e-5)
+        np.testing.assert_allclose(done.weights, block.weights[head, token], atol=1e-5)
+        np.testing.assert_array_equal(done.model_weights, block.weights[head])
+        np.testing.assert_array_equal(done.mask, block.mask)
+        assert (done.query_tokens, done.key_tokens) == (block.query_tokens, block.key_tokens)
+        assert (done.d_model, done.d_head) == (64, 16)
+
+
+def test_the_vectors_of_a_translator_are_what_its_layers_read() -> None:
+    """The six steps start where the network itself has nothing but its embeddings, or hands something on."""
+    network = loading.load_translator(TRANSLATOR).translator.model
+    norm = network.get_submodule("decoder.layers.0.attention_add_norm.norm")
+    first, back, across = (walk(SENTENCE, 0, 0, 9, TRANSLATOR, kind) for kind in KINDS)
+    english = torch.tensor([token.id for token in first.key_tokens])
+    french = torch.tensor([token.id for token in back.key_tokens])
+    with torch.inference_mode():
+        encoded = network.encoder(network.source_embedding(english).output).output
+        target = network.target_embedding(french).output
+        attention = attention_at(network, "decoder.layers.0.attention")
+        attended = norm(target + attention(target, target, causal_mask(len(french))).output)
+    np.testing.assert_array_equal(first.vectors, network.source_embedding(english).output)
+    np.testing.assert_array_equal(back.vectors, target)
+    np.testing.assert_allclose(across.vectors, encoded, atol=1e-6)
+    np.testing.assert_allclose(across.vector, attended[9], atol=1e-6)
+    np.testing.assert_array_equal(first.vector, first.vectors[9])
+    np.testing.assert_array_equal(back.vector, back.vectors[9])
+
+
+def test_the_decoder_may_not_look_ahead() -> None:
+    done = walk(SENTENCE, 0, 2, 4, TRANSLATOR, "decoder")
+    assert done.allowed.tolist() == [key <= 4 for key in range(len(done.key_tokens))]
+    assert done.weights[5:].tolist() == [0] * (len(done.key_tokens) - 5)
+    assert np.isfinite(done.scores).all()
+    assert walk(SENTENCE, 0, 2, 0, TRANSLATOR, "decoder").weights[0] == 1
+
+
+def test_each_text_has_its_own_tokens() -> None:
+    done = walk(SENTENCE, 0, 0, 1, TRANSLATOR, "cross")
+    assert done.crosses
+    assert done.query_tokens[0].text == "[START]"
+    assert done.key_tokens[-1].text == "[END]"
+    assert done.key_text == SENTENCE
+    word = done.query_tokens[1]
+    assert done.query_text[word.start : word.end].lower() == word.text
+
+
+def test_sizes_and_read_only() -> None:
+    done = walk(SENTENCE, 3, 1, 9)
+    assert (done.d_model, done.d_head, len(done.key_tokens)) == (384, 32, 15)
+    arrays = {name: value for name, value in vars(done).items() if isinstance(value, np.ndarray)}
+    assert {name for name, array in arrays.items() if array.flags.writeable} == set()
+    kinds = {array.dtype.name for name, array in arrays.items() if name != "mask"}
+    assert (kinds, done.mask.dtype.name) == ({"float32"}, "bool")
+
+
+def test_it_looks_at_the_dog() -> None:
+    done = walk(SENTENCE, 3, 1, 9)
+    assert done.key_tokens[int(done.weights.argmax())].text == "dog"
+
+
+def test_by_hand() -> None:
+    """Two tokens, (1, 2) and (3, 0); d_head = 1. W_Q picks the first number, W_K and W_V the second."""
+    vectors = torch.tensor([[1.0, 2.0], [3.0, 0.0]])
+    first, second = torch.tensor([[1.0], [0.0]]), torch.tensor([[0.0], [1.0]])
+    steps = six_steps(
+        vectors[1],
+        vectors,
+        Projection(first, torch.tensor([-2.0])),  # q = 3 − 2 = 1
+        Projection(second, torch.tensor([0.0])),  # k = 2, 0
+        Projection(second, torch.tensor([5.0])),  # v = 7, 5
+    )
+    assert steps.query.tolist() == [1.0]
+    assert steps.keys.tolist() == [[2.0], [0.0]]
+    assert steps.values.tolist() == [[7.0], [5.0]]
+    assert steps.dot_products.tolist() == [2.0, 0.0]
+    assert steps.scores.tolist() == [2.0, 0.0]
+    first_weight = np.e**2 / (np.e**2 + 1)
+    assert steps.weights.tolist() == pytest.approx([first_weight, 1 - first_weight])
+    assert steps.output.tolist() == pytest.approx([7 * first_weight + 5 * (1 - first_weight)])
+
+
+def test_the_scores_are_divided_by_the_root_of_d_head() -> None:
+    """d_head = 4: every dot product is halved."""
+    vectors = torch.randn(7, 5)
+    maps = [Projection(torch.randn(5, 4), torch.randn(4)) for _ in range(3)]
+    steps = six_steps(vectors[2], vectors, *maps)
+    torch.testing.assert_close(steps.scores, steps.dot_products / 2)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6))
+def test_an_output_is_a_mixture_of_the_values(seed: int, token: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+
+    def random(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    vectors, allowed = random(7, 5), random(7) > 0
+    allowed[token] = True
+    maps = [Projection(random(5, 3), random(3)) for _ in range(3)]
+    steps = six_steps(vectors[token], vectors, *maps, allowed=allowed)
+    values = steps.values[allowed]
+    assert not steps.weights[~allowed].any()
+    assert float(steps.weights.sum()) == pytest.approx(1, abs=1e-5)
+    assert (steps.output >= values.amin(0) - 1e-5).all()
+    assert (steps.output <= values.amax(0) + 1e-5).all()
+
+
+def test_a_heads_columns_stand_side_by_side() -> None:
+    """Three heads of 5 numbers, from vectors of 7."""
+    linear = nn.Linear(7, 15)
+    vectors = torch.randn(11, 7)
+    parts = [of_head(linear, head, 5) for head in range(3)]
+    together = torch.cat([vectors @ matrix + bias for matrix, bias in parts], dim=-1)
+    torch.testing.assert_close(together, linear(vectors))
+    assert [tuple(part.matrix.shape) for part in parts] == [(7, 5)] * 3
+
+
+def test_a_short_text_has_a_row_for_every_token() -> None:
+    assert walk(SENTENCE, 3, 1, 9).rows == tuple(range(15))
+
+
+def test_a_long_text_has_rows_for_the_token_and_those_that_it_looks_at_most() -> None:
+    done = walk(LONG, 3, 1, 31)
+    assert len(done.key_tokens) > MOST_ROWS
+    assert len(done.rows) == MOST_ROWS
+    assert list(done.rows) == sorted(set(done.rows))
+    assert 31 in done.rows
+    least_shown = min(done.weights[row] for row in done.rows if row != 31)
+    assert all(done.weights[t] <= least_shown for t in range(len(done.key_tokens)) if t not in done.rows)
+
+
+def test_of_a_long_text_that_is_read_across_the_rows_are_those_that_are_looked_at_most() -> None:
+    english = SENTENCE.rstrip(".") + " and" + SENTENCE.lower().rstrip(".")[3:]
+    done = walk(f"The {english[4:]} and the dog was tired", 0, 2, 20, TRANSLATOR, "cross")
+    assert len(done.key_tokens) > MOST_ROWS
+    largest = np.sort(done.weights)[-MOST_ROWS:]
+    np.testing.assert_array_equal(np.sort(done.weights[list(done.rows)]), largest)
+    assert len(done.query_rows) == min(MOST_ROWS, len(done.query_tokens))
+    assert 20 in done.query_rows
+
+
+def test_weights_are_unique_in_a_short_text_and_not_in_a_long_one() -> None:
+    short, long = walk(SENTENCE, 3, 1, 9), walk(LONG, 3, 1, 31)
+    assert short.free_directions == 0
+    assert long.free_directions == len(long.key_tokens) - (long.d_head + 1)
+
+
+def test_other_weights_give_the_very_same_output() -> None:
+    """One of the free directions, walked along."""
+    done = walk(LONG, 3, 1, 31)
+    constraints = np.column_stack([done.values, np.ones(len(done.values))]).astype(np.float64)
+    direction = np.linalg.svd(constraints.T)[2][-1]
+    step = 0.5 * (done.weights / np.abs(direction).clip(1e-12)).min()
+    others = done.weights + step * direction
+    assert np.abs(others - done.weights).max() > 1e-5
+    assert others.min() > 0
+    assert others.sum() == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(others @ done.values, done.output, atol=1e-6)
+
+
+def test_a_text_that_cannot_be_read_says_so() -> None:
+    with pytest.raises(EmptyText):
+        walk("", 0, 0, 0)
+    with pytest.raises(TextTooLong):
+        walk("dog " * 600, 0, 0, 0)
+    with pytest.raises(UnknownWords):
+        walk("The aardvark was tired", 0, 0, 0, TRANSLATOR)
+
+
+def test_a_model_without_such_attention_says_so() -> None:
+    with pytest.raises(InvalidTrace):
+        walk(SENTENCE, 0, 0, 0, kind="cross")
+    with pytest.raises(InvalidTrace):
+        walk(SENTENCE, 1, 0, 0, TRANSLATOR, "decoder")
+    with pytest.raises(ModelNotSupported):
+        walk(SENTENCE, 0, 0, 0, "minilm")

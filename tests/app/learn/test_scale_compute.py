@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attnviz
+from attnviz.app.learn.scale import compute
+
+SIZES = tuple(2**power for power in range(11))
+TEXT = "The dog did not cross the road as it was too tired."
+
+
+@pytest.mark.parametrize("seed", [0, 1, 8])
+def test_the_variance_of_q_k_is_d_within_5_standard_errors(seed: int) -> None:
+    found = compute.variances(SIZES, 2000, seed)
+    assert found.errors == pytest.approx([compute.standard_error(d, 2000) for d in SIZES])
+    assert (np.abs(found.measured - SIZES) < 5 * found.errors).all()
+    # The bound is one that a wrong theory would break: √d or d² are further away.
+    assert abs(found.measured[-1] - np.sqrt(1024)) > 5 * found.errors[-1]
+
+
+@pytest.mark.parametrize("d", [1, 2, 13])
+def test_the_standard_error_is_how_far_measurements_stray(d: int) -> None:
+    random = np.random.default_rng(5)
+    products = (random.standard_normal((4000, 53, d)) * random.standard_normal((4000, 53, d))).sum(axis=-1)
+    assert products.var(axis=1, ddof=1).std() == pytest.approx(compute.standard_error(d, 53), rel=0.06)
+
+
+def test_one_entry_by_hand() -> None:
+    # q · k = 0 and ln 3; √1 = 1, so both softmaxes give 1/4 and 3/4.
+    row = compute.compare(torch.tensor([1.0]), torch.tensor([[0.0], [float(np.log(3))]]))
+    assert row.dot_products == pytest.approx([0, 1.0986123])
+    for softmax in (row.plain, row.scaled):
+        assert softmax.weights == pytest.approx([0.25, 0.75])
+        assert softmax.entropy == pytest.approx(0.8112781)
+        assert softmax.gradient == pytest.approx(2 * 3 / 16)  # four cells of ±3/16
+
+
+def test_two_entries_by_hand() -> None:
+    # q · k = 0 and √2 · ln 3: divided by √2 it is ln 3 again.
+    each = np.sqrt(2) * np.log(3) / 2
+    row = compute.compare(torch.ones(2), torch.tensor([[1.0, -1.0], [each, each]], dtype=torch.float32))
+    share = 1 / (1 + 3 ** np.sqrt(2))
+    assert row.plain.weights == pytest.approx([share, 1 - share])
+    assert row.plain.gradient == pytest.approx(2 * share * (1 - share))
+    assert row.scaled.weights == pytest.approx([0.25, 0.75])
+    assert row.scaled.gradient == pytest.approx(0.375)
+
+
+def test_entropy_counts_bits() -> None:
+    weights = torch.tensor([[1 / 8] * 8, [1, 0, 0, 0, 0, 0, 0, 0], [0.5, 0.25, 0.25, 0, 0, 0, 0, 0]])
+    assert compute.entropy(weights).tolist() == pytest.approx([3, 0, 1.5])
+
+
+@given(st.lists(st.floats(-6, 6), min_size=1, max_size=11))
+@settings(deadline=None, max_examples=60)
+def test_the_jacobian_is_the_derivative(scores: list[float]) -> None:
+    at = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    rows = [torch.autograd.grad(at.softmax(dim=-1)[number], at)[0] for number in range(len(scores))]
+    at = at.detach()
+    weights = at.softmax(dim=-1)
+    assert torch.allclose(compute.jacobian(weights), torch.stack(rows), atol=1e-12)
+    step = 1e-5 * torch.eye(len(scores), dtype=torch.float64)
+    differences = ((at + step).softmax(dim=-1) - (at - step).softmax(dim=-1)).T / 2e-5
+    assert torch.allclose(compute.jacobian(weights), differences, atol=1e-8)
+
+
+def test_many_rows_at_once_are_each_row_by_itself() -> None:
+    weights = torch.randn(3, 7, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
+    assert torch.equal(compute.jacobian(weights)[2], compute.jacobian(weights[2]))
+    assert compute.entropy(weights)[1] == compute.entropy(weights[1])
+
+
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_only_without_the_scale_rows_decide_and_stop_learning(seed: int) -> None:
+    found = compute.curves(SIZES, 8, 300, seed)
+    assert found.entropy.shape == found.gradient.shape == (2, len(SIZES))
+    plain, scaled = found.entropy
+    assert (np.diff(plain[:8]) < 0).all()
+    assert plain[-1] < 0.1 * plain[0]
+    assert np.abs(scaled - scaled.mean()).max() < 0.2
+    plain, scaled = found.gradient
+    assert (np.diff(plain[3:8]) < 0).all()
+    assert plain[-1] < 0.2 * plain[0]
+    assert np.abs(scaled - scaled.mean()).max() < 0.1 * scaled.mean()
+    # With one entry there is nothing to divide: √1 = 1.
+    assert found.entropy[0, 0] == found.entropy[1, 0]
+
+
+def test_a_larger_d_adds_entries_to_the_same_vectors() -> None:
+    query, *keys = torch.randn(6, 7, generator=torch.Generator().manual_seed(11)).numpy()
+    for d in (1, 3, 7):
+        row = compute.row(d, 7, 5, 11)
+        assert row.dot_products == pytest.approx([query[:d] @ key[:d] for key in keys], abs=1e-5)
+
+
+def test_the_same_seed_draws_the_same_numbers() -> None:
+    first, again, other = (compute.variances((2, 5), 31, seed).measured for seed in (3, 3, 4))
+    assert first.tolist() == again.tolist()
+    assert first.tolist() != other.tolist()
+
+
+def test_nobody_can_change_what_was_drawn() -> None:
+    row = compute.row(2, 3, 5, 0)
+    for array in (row.dot_products, row.plain.weights, compute.curves((1,), 2, 3, 0).entropy):
+        assert not array.flags.writeable
+
+
+def test_the_real_row_is_that_of_transformers() -> None:
+    block = attnviz.trace(TEXT, model="minilm").block("encoder", layer=3)
+    found = compute.in_bert(TEXT, 3, 1, 9)
+    products = block.query[1].astype(float) @ block.key[1].T.astype(float)
+    assert found.d_head == 32
+    assert found.variance == pytest.approx(products.var(ddof=1), rel=1e-4)
+    assert found.query_variance == pytest.approx(block.query[1].var(ddof=1), rel=1e-4)
+    assert found.key_variance == pytest.approx(block.key[1].var(ddof=1), rel=1e-4)
+    assert found.row.dot_products == pytest.approx(products[9], abs=1e-4)
+    assert found.row.scaled.weights == pytest.approx(block.weights[1, 9], abs=1e-5)
+    powers = np.exp(products[9] - products[9].max())
+    assert found.row.plain.weights == pytest.approx(powers / powers.sum(), abs=1e-5)
+
+
+def test_without_the_scale_dog_takes_everything() -> None:
+    found = compute.in_bert(TEXT, 3, 1, 9)
+    dog = [token.text for token in found.tokens].index("dog")
+    assert found.row.plain.weights[dog] > 0.999
+    assert 0.6 < found.row.scaled.weights[dog] < 0.7
+    assert found.row.plain.entropy < 0.01 < found.row.scaled.entropy
+    assert found.row.plain.gradient < 0.01 < found.row.scaled.gradient

@@ -1,0 +1,68 @@
+"""The sentence box of the Learn pages: what it says of bad input, and what it keeps."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.examples import OPENING
+
+
+def page() -> None:
+    import streamlit as st
+
+    from attnviz.app import links
+    from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+
+    links.remember()
+    text = sentence()
+    layer, head = choose_head()
+    place = choose_word("query", "Query (looks)", text)
+    st.text(f"{layer} {head} {place}")
+
+
+def opened(**parameters: str) -> AppTest:
+    app = AppTest.from_function(page, default_timeout=60)
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def chosen(app: AppTest) -> str:
+    assert not app.exception
+    return str(app.text[0].value)
+
+
+def test_the_page_opens_with_it_in_head_4_2() -> None:
+    app = opened()
+    assert app.text_input(key="text").value == OPENING.text
+    assert chosen(app) == "3 1 9"
+
+
+def test_a_link_chooses_sentence_head_and_word() -> None:
+    assert chosen(opened(text="One two three.", layer="6", head="12", query="3 two")) == "5 11 2"
+
+
+@pytest.mark.parametrize(
+    "choices", [{"layer": "99"}, {"head": "0"}, {"query": "77 cat"}, {"layer": "x"}, {"query": ""}]
+)
+def test_what_does_not_exist_falls_back(choices: dict[str, str]) -> None:
+    assert chosen(opened(**choices)) == "3 1 9"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("", "nothing here"), ("   ", "nothing here"), ("word " * 600, "602")]
+)
+def test_bad_input_gets_a_kind_word_and_is_kept(text: str, says: str) -> None:
+    app = opened()
+    app.text_input(key="text").set_value(text).run()
+    assert says in app.error[0].value
+    assert app.text_input(key="text").value == text
+    app.text_input(key="text").set_value("Back again.").run()
+    assert chosen(app) == "3 1 2"
+
+
+def test_a_link_with_an_empty_sentence_opens_with_the_opening_one() -> None:
+    assert chosen(opened(text="")) == "3 1 9"
+
+
+def test_a_token_without_the_default_word_is_the_one_in_the_middle() -> None:
+    assert chosen(opened(text="😀 <script> **bold** مرحبا")).startswith("3 1 ")

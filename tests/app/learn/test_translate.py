@@ -1,0 +1,231 @@
+"""The page on the translator without a browser: its sentences and choices."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.learn import measured
+from attnviz.app.learn.known_words import by_sort
+from attnviz.app.learn.menus import Choices, choices_of
+from attnviz.app.learn.translate.compute import translate
+from attnviz.app.learn.translate.compute_parts import take_apart
+from attnviz.models import catalogue
+from attnviz.trained.translator import menu
+from attnviz.trained.translator.training import Settings
+from attnviz.trained.translator.vocabulary import ENGLISH
+from tests.app.learn.conftest import VisitLesson
+from tests.app.shown import words
+
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+
+
+def headers(app: AppTest) -> list[str]:
+    return [str(header.value) for header in app.header]
+
+
+@pytest.mark.parametrize(
+    ("text", "french"),
+    [
+        (TIRED, "Le chien n'a pas traversé la route car il était trop fatigué."),
+        (NARROW, "Le chien n'a pas traversé la route car elle était trop étroite."),
+    ],
+)
+def test_both_readings_are_translated_and_the_guess_is_answered(
+    visit_lesson: VisitLesson, text: str, french: str
+) -> None:
+    app = visit_lesson("translate", english=text)
+    assert not app.exception
+    assert french in headers(app)
+    assert "the *dog* (chien, masculine: *il*) or the *road* (route, feminine: *elle*)" in words(app)
+    (pronoun,) = translate("translator", text).pronouns
+    right, wrong = ("il", "elle") if pronoun.il > pronoun.elle else ("elle", "il")
+    app.button_group(key="guess_translate").set_value(right).run()
+    assert f"**Yes.** It wrote *{right}*" in words(app)
+    app.button_group(key="guess_translate").set_value(wrong).run()
+    assert f"**Not quite.** It wrote *{right}*" in words(app)
+
+
+def test_one_click_gives_the_other_reading_and_its_pronoun(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("translate", french="3 n'")
+    assert app.selectbox(key="french").value == "3 n'"
+    app.button_group(key="menu_reading").set_value("narrow").run()
+    assert app.text_input(key="english").value == NARROW
+    assert app.selectbox(key="french").value == "10 elle"
+
+
+def test_menus_follow_the_sentence_and_write_it(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("translate")
+    assert [
+        app.selectbox(key=f"menu_{part}").value for part in ("subject", "verb", "object", "predicate")
+    ] == [*("dog", "cross", "road", "tired")]
+    app.selectbox(key="menu_object").set_value("river").run()
+    assert app.text_input(key="english").value == TIRED.replace("road", "river")
+    app.selectbox(key="menu_subject").set_value("trophy").run()
+    trophy = choices_of(str(app.text_input(key="english").value))
+    assert trophy
+    assert trophy.subject == "trophy"
+    app.text_input(key="english").set_value("The dog was tired.").run()
+    assert app.selectbox(key="menu_subject").value is None
+    assert not app.exception
+
+
+def test_every_sentence_of_the_menu_is_found_again_in_it() -> None:
+    for subject in menu.SUBJECTS[::7]:
+        verb = menu.verbs(subject)[-1]
+        object_ = menu.objects(subject, verb)[-1]
+        of_subject, of_object = menu.predicates(subject, verb, object_)
+        for predicate in (of_subject[-1], of_object[-1]):
+            text = " ".join(menu.canonical(subject, verb, object_, predicate).source)
+            found = choices_of(text)
+            assert found == Choices(subject, verb, object_, predicate)
+            assert predicate in found.readings
+            assert found.readings[0] in of_subject
+            assert found.readings[1] in of_object
+
+
+def test_every_head_is_told(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("translate")
+    trace = translate("translator", TIRED).trace
+    told = words(app)
+    for kind in ("encoder", "decoder", "cross"):
+        for block in trace.of_kind(kind):
+            for head, weights in enumerate(block.weights):
+                row = weights[9 if kind != "encoder" else 8]
+                token = block.key_tokens[int(row.argmax())].text
+                line = (
+                    rf"\| {block.layer + 1}-{head + 1} \| `{re.escape(token)}[^|]*` {100 * row.max():.0f} %"
+                )
+                assert re.search(line, told), (kind, head)
+
+
+def test_the_parts_add_up(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("translate")
+    parts = take_apart("translator")
+    assert f"{parts.parameters:,} learned numbers" in headers(app)
+    listed = re.findall(r"^\| [a-zA-Z&: -]+ \| ([\d,]+) \|", words(app), re.MULTILINE)
+    assert sum(int(number.replace(",", "")) for number in listed) == parts.parameters
+
+
+def test_a_sentence_unlike_all_that_was_learned_is_marked(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("translate", english="the road the dog")
+    assert not app.exception
+    assert "Outside what this model learned" in app.warning[0].value
+    assert "Its French may be wrong here." in app.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("The zebra was tired.", "zebra"), ("", "nothing"), ("dog " * 500, "tokens"), ("<b>it</b> `x`", "b")],
+)
+def test_what_cannot_be_read_is_refused_kindly(visit_lesson: VisitLesson, typed: str, said: str) -> None:
+    app = visit_lesson("translate")
+    app.text_input(key="english").set_value(typed).run()
+    assert not app.exception
+    assert said in app.error[0].value
+    assert app.text_input(key="english").value == typed
+
+
+def test_after_an_unknown_word_all_known_ones_are_listed_and_the_menus_go_on(
+    visit_lesson: VisitLesson,
+) -> None:
+    app = visit_lesson("translate")
+    listed = [one for one in app.expander if one.label == "All the words it knows"]
+    assert len(listed) == 1
+    app.text_input(key="english").set_value("The zebra was tired.").run()
+    listed = [one for one in app.expander if one.label == "All the words it knows"]
+    assert len(listed) == 2  # where sentences are built, and below the error
+    assert all("**Animals**: dog, cat" in one.markdown[0].value for one in listed)
+    app.selectbox(key="menu_subject").set_value("cow").run()
+    assert not app.error
+    assert str(app.text_input(key="english").value).startswith("The cow did not")
+
+
+def test_every_english_word_is_listed_once() -> None:
+    listed = [word for words in by_sort().values() for word in words]
+    assert sorted(listed) == sorted(ENGLISH.words[3:])
+
+
+def test_where_the_rest_of_the_certainty_went_is_told(visit_lesson: VisitLesson) -> None:
+    share = Settings.of("taught").label_smoothing
+    assert f"{100 * share:.0f} % of the certainty" in words(visit_lesson("translate"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("french", "99 chat"), ("encoder_head", "7-9"), ("cross_head", "9"), ("translator", "nobody")],
+)
+def test_a_link_that_asks_for_nonsense_gets_a_kind_word(
+    visit_lesson: VisitLesson, name: str, value: str
+) -> None:
+    app = visit_lesson("translate", {name: value})
+    assert not app.exception
+    assert f"`{name}` cannot be `{value}` here" in app.warning[0].value
+
+
+FIGURES = {
+    "variant": "taught",
+    "shipped": True,
+    "exact": {"pair": 0.9912, "description": 0.9876, "triple": 0.9753},
+    "pronoun": 0.9642,
+    "layer": 2,
+    "head": 3,
+    "subject": {"found": 0.93},
+    "object": {"found": 0.88},
+}
+
+
+@pytest.fixture
+def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file that the page takes for the figures that attnviz ships."""
+    monkeypatch.setattr(measured, "_FILE", tmp_path / "figures.json")
+    measured.measured.cache_clear()
+    yield tmp_path / "figures.json"
+    measured.measured.cache_clear()
+
+
+def test_how_often_it_is_right_is_told_from_what_was_measured(
+    visit_lesson: VisitLesson, figures: Path
+) -> None:
+    other = {**FIGURES, "variant": "untold", "pronoun": 0.1}
+    figures.write_text(json.dumps([other, {**FIGURES, "shipped": False, "pronoun": 0.2}, FIGURES]), "utf-8")
+    told = words(visit_lesson("translate"))
+    for share in ("99.1 % with", "98.8 % with", "97.5 % with", "*elle* in 96.4 %"):
+        assert share in told
+    assert "*dog* and *road* never stood in one" in told
+    assert "2-3 finds the noun that *it* means most often: in 93 % of" in told
+    assert "in 88 % of those" in told
+
+
+@pytest.mark.parametrize("content", [None, "[", "[]", '[{"variant": "untold"}]'])
+def test_missing_figures_are_named_with_the_command_that_makes_them(
+    visit_lesson: VisitLesson, figures: Path, content: str | None
+) -> None:
+    if content is not None:
+        figures.write_text(content, "utf-8")
+    app = visit_lesson("translate")
+    assert not app.exception
+    assert "python -m attnviz measure" in words(app)
+
+
+@pytest.mark.parametrize("name", ["translator", "translator-untold"])
+def test_a_link_opens_every_translator_and_says_what_it_was_told(
+    visit_lesson: VisitLesson, name: str
+) -> None:
+    entry = catalogue.entry(name)
+    app = visit_lesson("translate", translator=entry.title)
+    assert not app.exception
+    assert not app.warning
+    assert f":small[{entry.description}]" in words(app)
+    heads = len(translate(name, TIRED).trace.block("cross", 0).weights)
+    assert app.selectbox(key="cross_head").options == ["all", *(str(head + 1) for head in range(heads))]
+
+
+def test_other_heads_can_be_chosen(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("translate", encoder_head="1-2", cross_head="all", decoder_head="3")
+    assert not app.exception
+    assert not app.warning

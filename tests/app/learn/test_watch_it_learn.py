@@ -1,0 +1,254 @@
+"""The page on learning without a browser: the stored steps, and a training that is only played."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app import live_training
+from attnviz.app.learn.watch_it_learn import playing, sections, train_it_live
+from attnviz.app.live_training import SERVER, Training, Wish
+from attnviz.trained.translator import learning, live
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.learning import PROBES, Measures, Snapshot
+from attnviz.trained.translator.training import Settings
+from attnviz.trained.translator.variants import VARIANTS
+from tests.app.learn.conftest import VisitLesson
+from tests.app.shown import charts, clean, words
+from tests.trained.translator.steps import snapshot
+
+PAGE = "watch_it_learn"
+FOREVER = "import time\nwhile True: time.sleep(0.05)"
+
+
+def percent(share: float) -> str:
+    return f"**{100 * share:.0f} %**"
+
+
+def played(*lines: str, then: str = "") -> list[str]:
+    """A process that says what a training would say."""
+    return [sys.executable, "-c", "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on_running() -> Iterator[None]:
+    yield
+    if SERVER.running:
+        SERVER.running.stop()
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [live.snapshot_line(snapshot(step, PROBES[:1])) for step in (0, 50)]
+    monkeypatch.setattr(
+        Wish, "command", property(lambda _: played(seen[0], live.step_line(17), seen[1], then=FOREVER))
+    )
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def press(app: AppTest, label: str) -> None:
+    (button,) = [button for button in app.button if button.label == label]
+    button.click().run()
+
+
+def start(app: AppTest) -> Training:
+    """Press the button, and wait until the training has told all that it will."""
+    press(app, "Start training")
+    training = SERVER.running
+    assert training
+    end = time.monotonic() + 10
+    while training.step < 50 and training.state == "running":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return training
+
+
+@pytest.mark.parametrize("variant", learning.stored())
+@pytest.mark.parametrize("at", [0, 9, -1])
+def test_the_numbers_of_a_step_are_told_in_words(visit_lesson: VisitLesson, variant: str, at: int) -> None:
+    stored = learning.shipped(variant).snapshots[at]
+    app = visit_lesson(PAGE, learner=VARIANTS[variant].title, step=str(stored.step))
+    clean(app)
+    assert not app.warning
+    told = words(app)
+    measures = stored.measures
+    assert f"translates {percent(measures.exact)} without an error" in told
+    assert f"prefers the right pronoun in {percent(measures.pronoun)}" in told
+    assert "chance is 50 %" in told
+    probe, glance = PROBES[0], stored.glances[0]
+    row = glance.weights["encoder"][1, 0, probe.it]
+    most = max(range(len(row)), key=lambda key: row[key])
+    named = [*probe.source, "[END]"][most]
+    assert f"After **{stored.step:,}** steps, `it` looks at `{named}" in told
+    assert f"** {row[most] / 10:.1f} %**".replace("** ", "**") in told
+    assert f"*il* with **{glance.il / 10:.1f} %** and *elle* with **{glance.elle / 10:.1f} %**" in told
+
+
+def test_the_curves_are_the_stored_measures(visit_lesson: VisitLesson) -> None:
+    stored = learning.shipped("taught")
+    step = stored.steps[5]
+    shown = charts(visit_lesson(PAGE, step=str(step)))
+    chart = shown["What is learned when"]
+    assert chart["marked"] == step
+    names = ["exact", "pronoun", "referent", "other"]
+    for line, name in zip(chart["lines"][:-1], names, strict=True):  # the last only makes room
+        assert line["x"] == list(stored.steps)
+        values = [100 * getattr(snapshot.measures, name) for snapshot in stored.snapshots]
+        assert line["y"] == pytest.approx(values, rel=1e-5)
+    losses = [snapshot.measures.loss for snapshot in stored.snapshots]
+    assert shown["The loss on held-out sentences"]["lines"][0]["y"] == pytest.approx(losses, rel=1e-5)
+
+
+def test_every_sentence_and_every_head_can_be_watched(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE)
+    heads = app.selectbox(key="watched").options
+    assert len(heads) == len(set(heads)) == 16
+    for probe in PROBES:
+        app.selectbox(key="probe").set_value(written(probe.source)).run()
+        clean(app)
+        assert written(probe.source) in words(app)
+    for head in (heads[0], heads[9], heads[-1]):
+        app.selectbox(key="watched").set_value(head).run()
+        clean(app)
+        assert any(head in title.value for title in app.header)
+
+
+def test_the_guess_is_answered(visit_lesson: VisitLesson) -> None:
+    snapshots = learning.shipped("taught").snapshots
+    right = next(s.step for s in snapshots if s.measures.pronoun >= sections.GOOD)
+    app = visit_lesson(PAGE)
+    app.button_group(key="guess_watch_it_learn").set_value(f"{right:,}").run()
+    assert "**Yes.**" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("step", "33"),
+        ("step", "x"),
+        ("learner", "nobody"),
+        ("probe", "<b>"),
+        ("live_seed", "-1"),
+        ("watched", "9"),
+    ],
+)
+def test_a_link_that_asks_for_nonsense_gets_a_kind_word(
+    visit_lesson: VisitLesson, name: str, value: str
+) -> None:
+    app = visit_lesson(PAGE, {name: value})
+    assert words(app)
+    assert f"`{name}` cannot be `{value}` here" in app.warning[0].value
+
+
+def test_missing_steps_are_named_with_the_command_that_makes_them(
+    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(learning, "WEIGHTS", tmp_path)
+    learning.shipped.cache_clear()
+    app = visit_lesson(PAGE)
+    learning.shipped.cache_clear()
+    assert not app.exception
+    assert "taught" in app.error[0].value
+    assert "python -m attnviz learning --variant taught" in app.error[0].value
+
+
+@pytest.mark.usefixtures("play")
+def test_a_training_is_started_watched_and_stopped(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson(PAGE, live_told=VARIANTS["candidates"].title, live_seed="7", live_steps="100")
+    training = start(app)
+    assert training.wish == Wish("candidates", 7, 100)
+    app.run()
+    clean(app)
+    latest = snapshot(50)
+    assert f"translates {percent(latest.measures.exact)} without an error" in words(app)
+    assert [line["x"] for line in charts(app)["What this training learned when"]["lines"]] == [
+        *([[0, 50]] * 4),
+        [0, 100],
+    ]
+    assert f"{VARIANTS['candidates'].title}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
+    press(app, "Stop training")
+    assert training.state == "stopped"
+    assert app.get("progress")[0].proto.text.startswith("Stopped")
+    assert "Train another one" in labels(app)
+
+
+@pytest.mark.usefixtures("play")
+def test_another_visitor_watches_and_waits(visit_lesson: VisitLesson) -> None:
+    training = start(visit_lesson(PAGE))
+    other = visit_lesson(PAGE)
+    clean(other)
+    assert "Another visitor is training" in other.info[0].value
+    assert "Start training" not in labels(other)
+    assert "50 of 2,000 steps" in other.get("progress")[0].proto.text
+    watched = training._watched
+    other.run()
+    assert training._watched == watched  # only who started it keeps it going
+    training.stop()
+    other.run()
+    assert "Start training" in labels(other)
+
+
+def test_a_fault_of_the_training_is_told(visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["print('x'); raise MemoryError('no **room**')"]
+    monkeypatch.setattr(Wish, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
+    app = visit_lesson(PAGE)
+    press(app, "Start training")
+    end = time.monotonic() + 10
+    while SERVER.running:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    app.run()
+    clean(app)
+    assert "`MemoryError: no **room**`" in app.get("progress")[0].proto.text
+
+
+def test_who_runs_the_server_can_switch_it_off(
+    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(live_training.OFF, "off")
+    app = visit_lesson(PAGE)
+    clean(app)
+    assert "switched off" in app.info[0].value
+    assert "Start training" not in labels(app)
+
+
+def test_as_many_steps_are_offered_as_a_live_training_takes() -> None:
+    assert Settings.live("taught").steps == train_it_live.ENOUGH
+
+
+def test_the_story_is_told_only_where_it_happened() -> None:
+    def at(step: int, pronoun: float, referent: float, other: float) -> Snapshot:
+        return Snapshot(step, Measures(1.0, 0.5, pronoun, referent, other), ())
+
+    lost, both, still = at(0, 0.5, 0.1, 0.1), at(50, 0.48, 0.5, 0.49), at(300, 0.53, 0.51, 0.47)
+    half, sure = at(400, 0.7, 0.7, 0.3), at(700, 0.96, 0.97, 0.02)
+    told = sections.story((lost, both, still, half, sure))
+    assert told.startswith("After **50** steps")
+    assert "Until step **300** it gives both about the same" in told
+    assert "right in 48 % to 53 % of the sentences" in told
+    assert "After **700** steps the head gives **97 %**" in told
+    assert not sections.story((lost, half, sure))
+    assert not sections.story((lost, both, half))
+
+
+def test_a_film_moves_the_slider_to_its_end(
+    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = learning.shipped("taught").steps
+    app = visit_lesson(PAGE, step=str(steps[-2]))
+    press(app, "Play")
+    assert "Pause" in labels(app)
+    assert app.select_slider(key="step").value == steps[-2]
+    monkeypatch.setattr(playing, "_EVERY_SECONDS", 0)  # the next picture is due at once
+    app.run()
+    clean(app)
+    assert app.select_slider(key="step").value == steps[-1]
+    assert "Play" in labels(app)
+    press(app, "Play")
+    assert app.select_slider(key="step").value == steps[-1]

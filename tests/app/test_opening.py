@@ -1,0 +1,330 @@
+"""Choosing a model and opening one's own: what visitors see, and what no link can do."""
+
+import json
+import re
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.app import opening, warm_up
+from attnviz.app.models.families import SHOWN
+from attnviz.app.opening import Opening, Openings, load
+from attnviz.capture import loading
+from attnviz.capture.loading import Tell
+from attnviz.errors import UnknownModel
+from attnviz.models import allowed, resolve
+from attnviz.models.catalogue import Entry
+from tests.app.conftest import Visit
+from tests.app.shown import clean, sent, words
+from tests.capture.tiny import FAMILIES, tiny
+from tests.models.fake_hub import go_online, serving
+
+SECONDS = 30
+
+
+class Slow:
+    """A load that waits until it is let go, and counts."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.go = threading.Event()
+
+    def __call__(self, name: str, tell: Tell) -> None:
+        self.names.append(name)
+        while not self.go.wait(0.005):
+            tell("Loading the weights", 0.4)
+        tell("Nearly there", 0.9)
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    slow = Slow()
+    yield slow
+    slow.go.set()
+
+
+def until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.005)
+
+
+def test_two_visitors_share_one_load(slow: Slow) -> None:
+    openings = Openings(slow)
+    first, second = openings.start("big"), openings.start("big")
+    assert first is second
+    until(lambda: first.done == 0.4)
+    assert (first.doing, first.state) == ("Loading the weights", "opening")
+    slow.go.set()
+    assert first.wait(SECONDS) == "open"
+    assert slow.names == ["big"]
+    assert openings.start("big") is not first
+
+
+def test_it_goes_on_for_the_other_visitor_and_stops_when_nobody_wants_it(slow: Slow) -> None:
+    openings = Openings(slow)
+    opened = openings.start("big")
+    openings.start("big")
+    opened.leave()
+    time.sleep(0.05)
+    assert opened.state == "opening"
+    opened.leave()
+    assert opened.wait(SECONDS) == "stopped"
+    again = openings.start("big")
+    assert again is not opened
+    slow.go.set()
+    assert again.wait(SECONDS) == "open"
+
+
+def test_a_refusal_is_told_and_a_fault_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(name: str, _: Tell) -> None:
+        raise UnknownModel(f"No model is called {name}.")
+
+    def fail(name: str, _: Tell) -> None:
+        raise RuntimeError(f"a secret of the server about {name}")
+
+    refused, failed = Opening("none", refuse), Opening("big", fail)
+    assert refused.wait(SECONDS) == failed.wait(SECONDS) == "refused"
+    assert refused.problem == "No model is called none."
+    assert "did not foresee" in failed.problem
+    assert "secret" not in failed.problem
+    assert "a secret of the server" in caplog.text
+
+
+def test_the_page_names_the_families_that_are_tested() -> None:
+    assert {family for names in SHOWN.values() for family in names} == set(FAMILIES)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three small models, and one that has only a name."""
+    folder = tmp_path_factory.mktemp("models")
+    for family in ("bert", "bart", "mamba"):
+        tiny(family, folder / family)
+    (folder / "nothing").mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nobody_was_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server without an operator's list, on which nothing was opened yet."""
+    monkeypatch.delenv(allowed.SETTING, raising=False)
+    monkeypatch.setattr(allowed, "_opened", {})
+
+
+def look(app: AppTest, name: str | Path) -> AppTest:
+    """Type a name on the page on models, and press Look."""
+    app.switch_page("pages/models.py").run()
+    app.text_input(key="own").set_value(str(name))
+    return next(button for button in app.button if button.label == "Look").click().run()
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def page_links(app: AppTest) -> list[str]:
+    return [link.proto.label for link in app.get("page_link")]
+
+
+def buttons(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def opened(app: AppTest, name: Path) -> AppTest:
+    press(look(app, name), "Open")
+    until(lambda: loading.ready(str(name)) and str(name) in allowed.names())
+    return app.run()
+
+
+def test_a_look_tells_the_facts_and_loads_nothing(visit: Visit, saved: Path) -> None:
+    app = look(visit(), saved / "bert")
+    clean(app)
+    assert "2 layers × 3 heads" in words(app)
+    assert "fills masked tokens" in words(app)
+    assert not loading.ready(str(saved / "bert"))
+    assert str(saved / "bert") not in allowed.names()
+
+
+def test_an_opened_model_is_explored_with_its_own_numbers(visit: Visit, saved: Path) -> None:
+    name = saved / "bert"
+    clean(opened(visit(), name))
+    app = visit(model=str(name), text="The old dog saw a fish .", layer="2", head="3", query="4 dog")
+    clean(app)
+    assert app.selectbox(key="model").value == str(name)
+    exact = attnviz.trace("The old dog saw a fish .", model=str(name)).block("encoder", 1)
+    message = sent(app, "arithmetic")
+    assert [cell["weight"] for cell in message["row"]] == pytest.approx(
+        exact.weights[2, 3].tolist(), abs=1e-6
+    )
+
+
+def test_a_paste_that_is_no_name_is_told_and_not_dropped(visit: Visit) -> None:
+    app = look(visit(), "word " * 400)
+    assert "1,999 characters, more than the 1,000" in app.error[0].value
+    assert app.text_input(key="own").value == "word " * 400
+
+
+@pytest.mark.parametrize("window", [5, 61])
+def test_the_facts_tell_how_far_a_token_looks_back(visit: Visit, tmp_path: Path, window: int) -> None:
+    folder = tiny("mistral", tmp_path / "mistral")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"sliding_window": window}))
+    told = words(look(visit(), folder))
+    assert "texts of up to 61 tokens" in told
+    assert ("each token sees itself and at most 4 before it" in told) == (window == 5)
+
+
+def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:
+    name = str(saved / "bert")
+    load(name, lambda *_: None)
+    network = weakref.ref(loading._models[name][1].network)  # type: ignore[attr-defined]
+    loading._models.clear()
+    warm_up.settle()
+    assert network() is None
+
+
+def test_an_opening_tells_how_far_it_is_and_can_be_stopped(
+    visit: Visit, saved: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SERVER", Openings(slow))
+    app = press(look(visit(), saved / "bert"), "Open")
+    until(lambda: slow.names == [str(saved / "bert")])
+    clean(app.run())
+    [bar] = app.get("progress")
+    assert bar.proto.value == 40
+    assert re.fullmatch(r"Loading the weights … \d s", bar.proto.text)
+    press(app, "Stop")
+    clean(app)
+    assert "Open" in buttons(app)
+    assert "Stop" not in buttons(app)
+    assert app.text_input(key="own").value == str(saved / "bert")
+
+
+@pytest.mark.parametrize("name", ["mamba", "nothing", "not there"])
+def test_what_cannot_be_opened_is_refused_with_a_sentence_and_nothing_typed_is_lost(
+    visit: Visit, saved: Path, name: str
+) -> None:
+    app = look(visit(), saved / name)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "Open" not in buttons(app)
+    assert app.text_input(key="own").value == str(saved / name)
+
+
+def test_an_id_is_asked_for_by_no_link_looked_at_and_then_downloaded(
+    visit: Visit, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "some-one/small@v1"
+    with serving(folders={"some-one/small": saved / "bart"}) as hub:
+        go_online(hub, tmp_path, monkeypatch)
+        app = visit(model=name)
+        clean(app)
+        assert "Open `some-one/small@v1` on this server …" in page_links(app)
+        assert hub.asked == []
+        look(app, name)
+        clean(app)
+        told = words(app)
+        assert "3 + 2 layers × 3 heads" in told
+        assert "are downloaded from Hugging Face" in told
+        assert not list(tmp_path.rglob("*.safetensors"))
+        press(app, "Open")
+        until(lambda: name in allowed.names())
+        clean(app.run())
+        assert "Open" not in buttons(app)
+        assert name in words(app)
+    app = visit(model=name, text="The old dog saw a fish .", kind="cross")
+    clean(app)
+    assert app.selectbox(key="model").value == name
+
+
+RUBBISH = [
+    "../../etc",
+    "~",
+    "file:///etc/passwd",
+    "/etc",
+    "some/id",
+    "x" * 10_000,
+    "<script>alert(1)</script>",
+    "![picture](http://example.org/a.png) **bold** $x$ `code`",
+    "\0",
+]
+
+
+@pytest.mark.parametrize("name", RUBBISH, ids=lambda name: name[:12])
+def test_a_link_never_makes_the_server_look_at_a_model(
+    visit: Visit, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    entry = resolve.entry
+
+    def noted(name: str) -> Entry:
+        looked.append(name)
+        return entry(name)
+
+    monkeypatch.setattr(resolve, "entry", noted)
+    app = visit(model=name)
+    clean(app)
+    assert app.selectbox(key="model").value == allowed.names()[0]
+    assert any("model" in warning.value for warning in app.warning)
+    assert any("on this server" in label for label in page_links(app)) == (
+        bool(name.strip()) and len(name) < 99
+    )
+    assert name not in looked
+    app.switch_page("pages/models.py").run()
+    app.query_params["own"] = name
+    clean(app.run())
+    assert name not in looked
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch, saved: Path) -> str:
+    """A public server: its list has a model that comes with attnviz, and a folder by its last part."""
+    monkeypatch.setenv(allowed.SETTING, f"minilm, {saved / 'bart'}")
+    return "bart"
+
+
+def test_visitors_of_a_public_server_choose_from_its_list_and_see_no_folder(
+    visit: Visit, listed: str, saved: Path
+) -> None:
+    app = visit(model=listed, text="The old dog saw a fish .", kind="cross")
+    clean(app)
+    assert app.selectbox(key="model").options == ["minilm", listed]
+    app.switch_page("pages/models.py").run()
+    clean(app)
+    assert not app.text_input
+    told = words(app)
+    assert "3 + 2 layers × 3 heads" in told
+    assert str(saved) not in told
+
+
+@pytest.mark.usefixtures("listed")
+def test_a_public_server_answers_alike_whatever_a_link_asks_for(visit: Visit, saved: Path) -> None:
+    told = []
+    for name in (str(saved / "bart"), str(saved / "no such folder"), "some/id", "translator"):
+        app = visit(model=name)
+        clean(app)
+        assert app.selectbox(key="model").value == "minilm"
+        shown = name if len(name) <= 60 else f"{name[:60]}…"
+        told.append("\n".join(warning.value for warning in app.warning).replace(shown, "…"))
+        assert not any("Open" in label for label in page_links(app))
+    assert len(set(told)) == 1
+    assert "cannot be" in told[0]
+
+
+def test_a_list_that_cannot_be_read_stops_every_page_and_shows_none_of_it(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, "/secret/*")
+    app = visit()
+    [problem] = app.error
+    assert "set up wrongly" in problem.value
+    assert "secret" not in problem.value
+    assert allowed.SETTING in caplog.text

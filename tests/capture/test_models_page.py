@@ -1,8 +1,0 @@
-from collections.abc import Callable
-from pathlib import Path
-
-from tests.capture.models_page import FILE, page
-
-
-def test_the_page_about_models_says_what_they_do(folder_of: Callable[[str], Path]) -> None:
-    assert FILE.read_text("utf-8") == page(folder_of), "run: python -m tests.capture.models_page"

@@ -1,0 +1,171 @@
+"""The commands `pronouns` and `relations`: the same digits as the pairs and sentences counted apart."""
+
+import csv
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attnviz import __main__ as command_line
+from attnviz.analysis.intervals import wilson
+from attnviz.capture import loading
+from attnviz.experiments import pairs, relations
+from attnviz.experiments.pronouns import Scores, resolve
+
+LINES = [line for line in pairs.FILE.read_text("utf-8").splitlines() if line.strip() and line[0] != "#"]
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command; returns its exit status, what it says, and what it complains of."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = command_line.main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Seven pairs, the first and some others."""
+    written = tmp_path / "few.txt"
+    written.write_text("\n".join(LINES[:1] + LINES[9::26]), "utf-8")
+    return written
+
+
+def scores(file: Path) -> Scores:
+    """Counted without the command."""
+    *_, end = resolve(pairs.read(file), loading.load("minilm").trace, "encoder")
+    return end.found.scores()
+
+
+def test_the_table_has_all_heads_with_intervals_and_baselines(run: Run, file: Path, tmp_path: Path) -> None:
+    status, said, _ = run("pronouns", "--pairs", file, "--out", tmp_path / "heads.csv")
+    assert status == 0
+    expected = scores(file)
+    total = expected.total
+    lines = said.splitlines()
+    assert lines[0] == f"minilm: {total} pairs, {2 * total} sentences; the pronoun looks at the two nouns."
+    table = [line.split() for line in lines[3 : 3 + 72]]
+    assert {row[0] for row in table} == {f"{layer}-{head}" for layer in range(1, 7) for head in range(1, 13)}
+    assert [int(row[1]) for row in table] == sorted(expected.pairs.ravel().tolist(), reverse=True)
+    [known] = [row for row in table if row[0] == "4-2"]
+    right = int(expected.pairs[3, 1])
+    low, high = wilson(right, total)
+    assert known[1:5] == [str(right), f"{100 * right / total:.1f}", "%", f"{100 * low:.1f}–{100 * high:.1f}"]
+    assert "Baseline, nearest noun: both right 0.0 %, sentences 50.0 %." in lines
+    assert "Baseline, first noun: both right 0.0 %, sentences 50.0 %." in lines
+    assert "Baseline, a coin: both right 25.0 %, sentences 50.0 %." in lines
+    assert "The best of 72 independent coins would be right" in said
+    with (tmp_path / "heads.csv").open(encoding="utf-8") as opened:
+        rows = {(int(row["layer"]), int(row["head"])): row for row in csv.DictReader(opened)}
+    for (layer, head), row in rows.items():
+        place = layer - 1, head - 1
+        assert int(row["both_right"]) == expected.pairs[place]
+        assert int(row["sentences_right"]) == expected.sentences[place]
+        assert int(row["both_wrong"]) == expected.wrong[place]
+        assert int(row["leans"]) == expected.leans[place]
+        assert float(row["weight"]) == pytest.approx(expected.given[place], abs=1e-6)
+    assert len(rows) == 72
+
+
+def test_it_says_the_same_each_time(run: Run, file: Path) -> None:
+    assert run("pronouns", "--pairs", file) == run("pronouns", "--pairs", file)
+
+
+def test_the_nouns_may_look_instead(run: Run, file: Path) -> None:
+    *_, end = resolve(pairs.read(file), loading.load("minilm").trace, "encoder")
+    best = end.found.scores("nouns").pairs.max()
+    _, said, _ = run("pronouns", "--pairs", file, "--looks", "nouns")
+    assert said.splitlines()[3].split()[1] == str(best)
+    assert "the two nouns look at the pronoun" in said
+
+
+def test_what_the_model_cannot_read_is_counted_and_named(run: Run, file: Path) -> None:
+    status, said, _ = run("pronouns", "--model", "translator", "--pairs", file)
+    assert status == 0
+    lines = said.splitlines()
+    assert lines[0].startswith("translator: 1 pair, 2 sentences")
+    assert lines[1] == f"{2 * (len(pairs.read(file)) - 1)} more sentences were left out:"
+    assert "This model has never seen" in lines[2]
+    assert lines[5].strip() == f"… and {2 * (len(pairs.read(file)) - 1) - 3} more."
+
+
+@pytest.mark.parametrize("command", ["pronouns", "relations"])
+def test_whoever_stops_reading_loses_no_table(
+    command: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = relations.bundled()[:3]
+    monkeypatch.setattr(relations, "bundled", lambda: few)
+    out = tmp_path / "heads.csv"
+    asked = ["--pairs", str(file)] if command == "pronouns" else ["--all"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", 1) as closed, monkeypatch.context() as piped:
+        piped.setattr("sys.stdout", closed)
+        assert command_line.main([command, *asked, "--out", str(out)]) == 0
+    assert len(out.read_text("utf-8").splitlines()) > 72
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_wrong_files_and_models_are_told(run: Run, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("The dog slept.\n", "utf-8")
+    status, said, complaint = run("pronouns", "--pairs", wrong)
+    assert (status, said) == (2, "")
+    assert complaint.startswith("Line 1: it needs two words in [ ]")
+    unread = tmp_path / "unread.txt"
+    unread.write_text("The [sphinx] saw the [hydra] as *it* {sat > sphinx | ran > hydra}.", "utf-8")
+    status, _, complaint = run("pronouns", "--model", "translator", "--pairs", unread)
+    assert status == 2
+    assert complaint.startswith("Of 1 pair the model can read none.")
+    assert run("pronouns", "--pairs", tmp_path / "nowhere.txt")[0] == 2
+    for arguments in ([], ["--force"]):
+        status, _, complaint = run("pronouns", "--pairs", wrong, "--out", wrong, *arguments)
+        assert status == 2
+        assert "is what is read here, and it would be lost" in complaint
+    assert wrong.read_text("utf-8") == "The dog slept.\n"
+    other = tmp_path / "other.csv"
+    other.write_text("name,place\n", "utf-8")
+    for command in ("pronouns", "relations"):
+        status, _, complaint = run(command, "--out", other)
+        assert status == 2
+        assert "is there already and is no table of" in complaint
+
+
+def test_the_relations_are_told_with_the_best_offset(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = relations.bundled()[::4]
+    monkeypatch.setattr(relations, "bundled", lambda: sentences)
+    out = tmp_path / "grammar.csv"
+    status, said, _ = run("relations", "--out", out)
+    assert status == 0
+    *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
+    found = end.found
+    lines = said.splitlines()
+    assert lines[0] == f"minilm: {found.sentences} sentences; the dependent word looks."
+    for sort, (name, line) in enumerate(zip(relations.CALLED.values(), lines[3:9], strict=True)):
+        total, hits = int(found.totals[sort]), found.hits[0, sort]
+        layer, head = np.unravel_index(hits.argmax(), hits.shape)
+        low, high = wilson(int(hits.max()), total)
+        offset, by_offset = found.best_offset(sort)
+        assert line.startswith(name)
+        assert line.removeprefix(name).split() == [
+            str(total),
+            f"{layer + 1}-{head + 1}",
+            f"{100 * hits.max() / total:.1f}",
+            "%",
+            f"{100 * low:.1f}–{100 * high:.1f}",
+            "%",
+            f"{offset:+d}",
+            f"{100 * by_offset / total:.1f}",
+            "%",
+        ]
+    assert len(out.read_text("utf-8").splitlines()) == 1 + len(relations.SORTS) * 72

@@ -1,0 +1,140 @@
+"""What silencing moves: against numbers worked by hand, and against the model run one head at a time."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given as hypothesis_given
+from hypothesis import strategies as st
+from torch.nn.functional import kl_div
+
+from attnviz.capture import loading
+from attnviz.capture.given import Given
+from attnviz.capture.outcomes import Outcomes
+from attnviz.experiments.ablation import (
+    Ablation,
+    ablate,
+    ablate_together,
+    angles,
+    heads_of,
+    moved,
+    turned,
+    words_left_out,
+)
+from attnviz.experiments.progress import Progress
+from attnviz.interventions.edit import Edit
+from tests.capture.tiny import SENTENCE, tiny
+
+TIRED = "The dog did not cross the road as it was too tired."
+
+
+def test_how_far_vectors_turn_worked_by_hand() -> None:
+    before = np.array([[3, 4], [2, 0], [1, 1]], dtype=np.float32)
+    after = np.array([[[6, 8], [0, 5], [-1, -1]], [[4, 3], [-1, 0], [0, 2]]], dtype=np.float32)
+    found = turned(before, after)
+    expected = np.array([[0, 1, 2], [1 - 24 / 25, 2, 1 - np.sqrt(0.5)]], dtype=np.float64)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(angles(found).ravel(), [0, 90, 180, 16.2602, 180, 45], atol=1e-4)
+
+
+@hypothesis_given(st.floats(1e-6, 3), st.floats(0.01, 100))
+def test_small_angles_do_not_drown_in_rounding(radians: float, length: float) -> None:
+    before = np.array([[1.0, 0.0]])
+    after = length * np.array([[[np.cos(radians), np.sin(radians)]]])
+    found = turned(before, after)  # type: ignore[arg-type]  # in float64: float32 itself rounds the angle
+    assert angles(found)[0, 0] == pytest.approx(np.degrees(radians), rel=1e-6)
+
+
+def test_what_is_expected_worked_by_hand() -> None:
+    states = np.ones((1, 1, 2), dtype=np.float32)
+    p = np.array([[0.5, 0.25, 0.25, 0.0]], dtype=np.float32)
+    q = np.array([[0.25, 0.25, 0.5, 0.0], [0.5, 0.25, 0.25, 0.0], [0.5, 0.5, 0, 0]], dtype=np.float32)
+    found = moved(Outcomes(states, None, p), Outcomes(states.repeat(3, 0), None, q))
+    assert found.expected is not None
+    assert found.variation is not None
+    assert found.divergence is not None
+    assert found.expected.tolist() == [-0.25, 0, 0]
+    assert found.variation.tolist() == [0.25, 0, 0.25]
+    np.testing.assert_allclose(found.divergence[:2], [0.5 * np.log(2) + 0.25 * np.log(0.5), 0], atol=1e-7)
+    assert 10 < found.divergence[2] < 30  # what vanished was expected before: that would be without end
+
+
+def last(steps: list[Progress[Ablation]]) -> Ablation:
+    assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
+    for step in steps:
+        assert step.done == len(step.found.silenced) == len(step.found.moved.turned)
+    return steps[-1].found
+
+
+def test_every_head_of_minilm_alone() -> None:
+    steps = list(ablate("minilm", Given(TIRED)))
+    found = last(steps)
+    assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
+    assert found.silenced == tuple((edit,) for edit in heads_of("minilm"))
+    before = torch.tensor(loading.outcomes("minilm", Given(TIRED), [()]).states[0])
+    for number in (37, 71):
+        states = torch.tensor(loading.outcomes("minilm", Given(TIRED), [found.silenced[number]]).states[0])
+        expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
+        np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
+    assert found.silenced[37] == (Edit("encoder", 3, 1),)
+    assert found.moved.expected is None
+    assert found.moved.source is None
+
+
+def test_every_head_of_the_translator_alone() -> None:
+    found = last(list(ablate("translator", Given(TIRED), 9)))
+    assert [str(edit) for (edit,) in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
+    assert found.moved.source is not None
+    assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
+    assert found.moved.expected is not None
+    assert found.moved.expected.argmin() == 4  # “il” hangs on encoder head 2-1
+
+
+def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
+    model = str(tiny("gpt2", tmp_path / "gpt2"))
+    found = last(list(ablate(model, Given(SENTENCE), 6))).moved
+    given = Given(SENTENCE)
+    before = torch.tensor(loading.outcomes(model, given, [()], 6).probabilities).double()
+    after = torch.tensor(
+        loading.outcomes(model, given, [[edit] for edit in heads_of(model)], 6).probabilities
+    ).double()
+    assert found.divergence is not None
+    assert found.variation is not None
+    expected = kl_div(after.log(), before.expand_as(after), reduction="none").sum(dim=-1)
+    np.testing.assert_allclose(found.divergence, expected, atol=1e-5)
+    np.testing.assert_allclose(found.variation, (after - before).abs().sum(dim=-1) / 2, atol=1e-5)
+
+
+def test_heads_are_silenced_together_in_their_order() -> None:
+    heads = heads_of("translator")
+    orders = [heads[:5], heads[4::-1]]
+    found = last(list(ablate_together("translator", Given(TIRED), orders, at_once=3)))
+    assert [len(edits) for edits in found.silenced] == [1, 2, 3, 4, 5] * 2
+    assert found.silenced[6] == (heads[4], heads[3])
+    np.testing.assert_allclose(found.moved.turned[4], found.moved.turned[9], atol=1e-6)  # the same five
+    alone = last(list(ablate("translator", Given(TIRED)))).moved.turned
+    np.testing.assert_allclose(found.moved.turned[[0, 5]], alone[[0, 4]], atol=1e-6)
+
+
+def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
+    found = words_left_out("minilm", TIRED, 9)
+    assert found.replaced_by == "[MASK]"
+    before, after = [
+        torch.tensor(loading.outcomes("minilm", Given(text), [()]).states[0, 9]).double()
+        for text in (TIRED, TIRED.replace("dog", "[MASK]"))
+    ]
+    assert found.turned[2] == pytest.approx(
+        float(1 - torch.cosine_similarity(before, after, dim=0)), abs=1e-6
+    )
+    model = str(tiny("gpt2", tmp_path / "gpt2"))
+    found = words_left_out(model, SENTENCE, 1)
+    assert found.replaced_by is None
+    assert (found.turned[:2] > 1e-3).all()
+    np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it
+
+
+def test_whoever_asks_for_no_more_has_stopped_it() -> None:
+    steps = ablate("minilm", Given(TIRED))
+    assert next(steps).done == 12
+    assert next(steps).done == 24

@@ -1,0 +1,176 @@
+"""All measures of one token together: what comes when, what is whose, and what a model cannot give."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import attnviz
+from attnviz.analysis.flow import flow
+from attnviz.analysis.norms import handed_over, head_norms, layer_norms
+from attnviz.analysis.rank_correlation import rank_correlation
+from attnviz.analysis.rollout import mixed, rollout
+from attnviz.capture import loading
+from attnviz.capture.stack import stack_of
+from attnviz.capture.translator import TranslatorModel
+from attnviz.experiments import beyond_weights
+from attnviz.experiments.beyond_weights import MEASURES, Found, agreements, measured, rows
+from attnviz.experiments.progress import Progress
+from attnviz.trace import Floats, Kind
+from attnviz.transformer.encoder import EncoderLayer
+from tests.capture.tiny import SENTENCE, tiny
+
+ENGLISH = "The dog did not cross the road as it was too tired."
+
+
+def steps_of(name: str, text: str, kind: Kind, place: int) -> list[Progress[Found]]:
+    return list(measured(name, text, kind, place))
+
+
+def of(found: Found, measure: str, layer: int, head: int) -> Floats:
+    values = found.of(measure, layer, head)
+    assert values is not None
+    return values
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[Progress[Found]]:
+    return steps_of("translator", ENGLISH, "encoder", 8)
+
+
+def test_one_measure_after_the_other_comes_in(steps: list[Progress[Found]]) -> None:
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    assert len({step.total for step in steps}) == 1
+    assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
+    assert set(steps[-1].found.values) == set(MEASURES)
+    for before, after in pairwise(steps):
+        assert set(before.found.values) <= set(after.found.values)
+    assert beyond_weights.OCCLUSION not in steps[1].found.values
+
+
+def asked_of_the_network(place: int, layer: int) -> dict[str, Floats]:
+    """One run without each word, one backward pass for each number, and a layer norm's parts by hand."""
+    model = loading.load("translator")
+    assert isinstance(model, TranslatorModel)
+    network, stack = model.translator.model, stack_of(model, ENGLISH)
+    embedded = network.source_embedding(torch.tensor([token.id for token in stack.tokens]))
+    words = embedded.words.detach().requires_grad_()
+    ran = network.encoder(words + embedded.positions)
+    weights = [its.attention.attention.weights for its in ran.layers]
+
+    turned = []
+    for left_out in range(len(words)):
+        without = words.detach().clone()
+        without[left_out] = stack.stand_in
+        output = network.encoder(without + embedded.positions).output[place]
+        turned.append(1 - torch.cosine_similarity(output, ran.output[place], dim=0))
+
+    passes = [
+        torch.autograd.grad(number, [words, *weights], retain_graph=True) for number in ran.output[place]
+    ]
+    at_words = torch.stack([slopes[0] for slopes in passes])  # [number, token, d_model]
+    at_weights = torch.stack([torch.stack(slopes[1:]) for slopes in passes]) * torch.stack(weights)
+
+    encoder_layer = network.encoder.layers[layer]
+    assert isinstance(encoder_layer, EncoderLayer)
+    norm = encoder_layer.attention_add_norm.norm
+    variance = ran.layers[layer].attention_add_norm.sum[place].var(correction=0)
+    block = attnviz.trace(ENGLISH, model="translator").block("encoder", layer)
+    parts = torch.tensor(handed_over(block, place)).sum(dim=0)
+    parts[place] += ran.hidden_states[layer][place]
+    parts = (parts - parts.mean(dim=1, keepdim=True)) / (variance + norm.eps).sqrt() * norm.weight
+
+    found = {
+        beyond_weights.OCCLUSION: torch.stack(turned),
+        beyond_weights.NORMS_AROUND: parts.norm(dim=1),
+        beyond_weights.GRADIENT: at_words.norm(dim=(0, 2)),
+        beyond_weights.GRADIENT_INPUT: (at_words * words).sum(dim=2).norm(dim=0),
+        beyond_weights.GRADIENT_ATTENTION: at_weights.norm(dim=0).sum(dim=(0, 1, 2)),
+    }
+    return {measure: values.detach().numpy() for measure, values in found.items()}
+
+
+def test_each_measure_is_the_chosen_token_s(steps: list[Progress[Found]]) -> None:
+    found = steps[-1].found
+    trace = attnviz.trace(ENGLISH, model="translator")
+    stack, block = trace.stack("encoder"), trace.block("encoder", 1)
+    expected = {
+        beyond_weights.HEAD_WEIGHTS: stack[1, 2, 8],
+        beyond_weights.LAYER_WEIGHTS: stack[1, :, 8].mean(axis=0),
+        beyond_weights.HEAD_NORMS: head_norms(block, 8)[2],
+        beyond_weights.LAYER_NORMS: layer_norms(block, 8),
+        beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
+        beyond_weights.FLOW: [flow(mixed(stack), 8, source) for source in range(stack.shape[-1])],
+        **asked_of_the_network(8, 1),
+    }
+    assert set(expected) == set(MEASURES)
+    for measure, values in expected.items():
+        np.testing.assert_allclose(of(found, measure, 1, 2), values, atol=1e-6, rtol=1e-4, err_msg=measure)
+    assert found.of("Weather", 1, 2) is None
+    assert found.seen.all()
+    assert found.followed is None
+
+
+def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(steps: list[Progress[Found]]) -> None:
+    found = steps[-1].found
+    counted = np.ones(len(found.seen), dtype=np.bool_)
+    counted[[8, 12]] = False
+    made = rows(found, 1, 2, counted)
+    assert made[0].measure == beyond_weights.OCCLUSION
+    assert [row.agreement for row in made[1:]] == sorted((row.agreement for row in made[1:]), reverse=True)
+    for row in made:
+        assert row.agreement == pytest.approx(rank_correlation(row.values[counted], made[0].values[counted]))
+        assert sorted(row.ranks[counted]) == pytest.approx(range(1, 12), abs=0.5)
+        assert (row.ranks[~counted] == 0).all()
+
+
+def test_before_the_yardstick_is_there_nothing_agrees(steps: list[Progress[Found]]) -> None:
+    made = rows(steps[0].found, 1, 2, np.ones(13, dtype=np.bool_))
+    assert len(made) == 5
+    assert all(np.isnan(row.agreement) for row in made)
+
+
+def test_every_head_and_every_layer_agrees_more_or_less(steps: list[Progress[Found]]) -> None:
+    found = steps[-1].found
+    counted = np.arange(len(found.seen)) < 7
+    of_heads = agreements(found, beyond_weights.HEAD_WEIGHTS, counted)
+    of_layers = agreements(found, beyond_weights.LAYER_NORMS, counted)
+    assert of_heads.shape == (2, 4)
+    assert of_layers.shape == (2,)
+    for layer in range(2):
+        row = {row.measure: row.agreement for row in rows(found, layer, 3, counted)}
+        assert of_heads[layer, 3] == pytest.approx(row[beyond_weights.HEAD_WEIGHTS])
+        assert of_layers[layer] == pytest.approx(row[beyond_weights.LAYER_NORMS])
+
+
+def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) -> None:
+    folder = str(tiny("gpt2", tmp_path))
+    [*_, last] = steps_of(folder, SENTENCE, "decoder", 4)
+    found = last.found
+    prediction = attnviz.predictions(SENTENCE, folder)[4]
+    assert prediction.actual is not None
+    assert found.followed is not None
+    assert found.probabilities is not None
+    assert found.followed.text == prediction.actual.text
+    assert found.followed.probability == pytest.approx(prediction.actual.probability, abs=1e-6)
+    moved = np.abs(np.log(found.probabilities) - np.log(found.followed.probability))
+    np.testing.assert_allclose(of(found, beyond_weights.OCCLUSION, 0, 0), moved, atol=1e-5)
+    assert found.seen.tolist() == [True] * 5 + [False] * 8
+    for measure in MEASURES:
+        np.testing.assert_allclose(of(found, measure, 1, 2)[5:], 0, atol=1e-5, err_msg=measure)
+
+
+def test_what_a_model_cannot_give_has_a_reason(tmp_path: Path) -> None:
+    [*_, last] = steps_of(str(tiny("gptj", tmp_path)), SENTENCE, "decoder", 4)
+    assert set(last.found.missing) == {beyond_weights.NORMS_AROUND}
+    assert "feed-forward" in last.found.missing[beyond_weights.NORMS_AROUND]
+    assert set(last.found.values) == set(MEASURES) - {beyond_weights.NORMS_AROUND}
+
+
+def test_a_long_text_has_no_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beyond_weights, "MOST_NODES", 38)
+    [*_, last] = steps_of("translator", ENGLISH, "encoder", 8)
+    assert "Shorten the text to 12 tokens" in last.found.missing[beyond_weights.FLOW]
+    assert last.finished

@@ -1,0 +1,251 @@
+"""A page that is one file: small, repeatable, closed to the network, and deaf to what a text says."""
+
+import base64
+import hashlib
+import html
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.analysis.shown import Shown, left_share, shown_weights
+from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.export.report import contents as module
+from attnviz.export.report.fixed_point import PRINTED, printed
+from attnviz.export.report.notebook import VIEWS, show
+from attnviz.export.report.page import Opening, report
+from attnviz.trace import Kind, Trace
+from tests.export.report.held import Elements, facts_of, weights_in
+from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "]]> & &lt; ' \" ` ${1}",
+    "a\u2028b\x00c \u202e d",
+    '"></iframe><img src=x onerror=alert(1)>',
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_breaks_out_of_the_page(text: str) -> None:
+    read = tokens(text.replace(" ", "·"), before=text, after="[SEP]")
+    page = report(Trace(model=text, text=text, blocks=(block("encoder", 0, read, read),)))
+    tags = [tag for tag, _ in Elements(page).found]
+    expected = "html meta meta meta meta meta title style noscript main script script script"
+    assert " ".join(tags) == expected
+    [reading] = facts_of(page)["readings"]
+    assert reading["texts"] == [{"name": "", "typed": text, "written": ""}]
+    assert reading["model"] == text
+    assert page.isascii() or text not in page
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_breaks_out_of_a_figure(text: str) -> None:
+    figure = show(encoder(text, model=text))
+    parsed = Elements(figure._repr_html_())
+    [(tag, attributes)] = parsed.found
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == figure.page
+    assert attributes["sandbox"] == "allow-scripts allow-downloads"
+
+
+def test_the_policy_lets_through_the_page_s_own_code_and_nothing_else() -> None:
+    parsed = Elements(report(encoder()))
+    [policy] = [str(meta["content"]) for meta, _ in parsed.of("meta") if "http-equiv" in meta]
+    [code] = [text for attributes, text in parsed.of("script") if not attributes]
+    [(_, style)] = parsed.of("style")
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (code, style)]
+    assert policy.split("; ") == [
+        "default-src 'none'",
+        f"script-src 'sha256-{digests[0]}'",
+        f"style-src 'sha256-{digests[1]}'",
+        "img-src blob: data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+
+
+def test_a_page_names_no_other_host() -> None:
+    addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'`]*", report(translator()))
+    assert {address for address in addresses if "www.w3.org" not in address} == set()
+
+
+def test_the_same_trace_gives_the_same_page() -> None:
+    assert report(translator()) == report(translator())
+
+
+@pytest.mark.parametrize("sink", [0, 10])
+@pytest.mark.parametrize(("size", "most"), [(16, 1_000_000), (128, 4_000_000)])
+def test_a_page_of_72_heads_is_small(size: int, most: int, sink: float) -> None:
+    trace = encoder(" ".join(f"word{n}" for n in range(size - 2)), layers=6, heads=12, sink=sink)
+    assert len(report(trace).encode()) <= most
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_number_in_a_page_prints_as_the_trace_s(kind: Kind, hide: bool) -> None:
+    trace = translator()
+    first = trace.of_kind(kind)[0]
+    texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
+    sides = zip((first.query_tokens, first.key_tokens), texts, strict=True)
+    shown = [Shown(side, text, hide_special=hide) for side, text in sides]
+    expected = shown_weights(trace.stack(kind), *shown)
+    found = weights_in(report(trace), kind, "hidden" if hide else "plain")
+    allowed = first.mask[np.ix_(*(side.visible for side in shown))]
+    assert np.isnan(found[..., ~allowed]).all()
+    assert found[..., allowed].size > 0
+    for parts in PRINTED:
+        np.testing.assert_array_equal(
+            printed(found[..., allowed], parts), printed(expected[..., allowed], parts)
+        )
+
+
+@pytest.mark.parametrize("words", [19, 61])
+def test_every_number_of_rows_of_which_little_is_left_prints_as_the_trace_s(words: int) -> None:
+    trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
+    shown = Shown(trace.blocks[0].query_tokens, trace.text, hide_special=True)
+    left = left_share(trace.stack("encoder"), shown)
+    assert left.max() > 0.1
+    assert left.min() == 0  # float32 has no smaller number
+    assert ((left > 1e-8) & (left < 1e-4)).any()
+    expected = shown_weights(trace.stack("encoder"), shown)
+    page = report(trace)
+    found = weights_in(page, "encoder", "hidden")
+    for parts in PRINTED:
+        np.testing.assert_array_equal(printed(found, parts), printed(expected, parts))
+    rescaled = facts_of(page)["readings"][0]["kinds"][0]["ways"]["hidden"]["rescaled"]
+    assert 0 < rescaled["count"] < left.size
+
+
+def test_a_picture_s_patches_are_told() -> None:
+    [whole, *words, _] = encoder().blocks[0].query_tokens
+    places = ["1,1", "1,2", "2,1", "2,2"]
+    patches = [replace(word, text=place, start=0, end=0) for word, place in zip(words, places, strict=False)]
+    seen = (whole, *patches)
+    trace = Trace(model="vit", text="cat.png", blocks=(block("encoder", 0, seen, seen),))
+    assert facts_of(report([trace, encoder()]))["readings"][0]["sees"]
+    assert not facts_of(report([trace, encoder("1,1 1,2")]))["readings"][1]["sees"]
+
+
+def test_what_was_hidden_is_told() -> None:
+    kinds = facts_of(report(translator()))["readings"][0]["kinds"]
+    told = {kind["kind"]: {name: way["explanation"] for name, way in kind["ways"].items()} for kind in kinds}
+    nothing = "nothing hidden, merged or rescaled"
+    rescaled = "each row rescaled to sum to 100 %"
+    assert told == {
+        "encoder": {"plain": nothing, "hidden": f"without [CLS] and [SEP]; {rescaled}"},
+        "decoder": {"plain": nothing, "hidden": f"without [START]; {rescaled}"},
+        "cross": {
+            "plain": nothing,
+            "hidden": f"queries: without [START]; keys: without [CLS] and [SEP]; {rescaled}",
+        },
+    }
+
+
+def test_a_text_with_nothing_to_hide_is_shown_in_one_way() -> None:
+    read = tokens("a b c")
+    page = report(Trace(model="made", text="a b c", blocks=(block("decoder", 0, read, read),)))
+    assert list(facts_of(page)["readings"][0]["kinds"][0]["ways"]) == ["plain"]
+
+
+def test_what_a_model_wrote_is_told_from_what_was_typed() -> None:
+    assert facts_of(report(translator()))["readings"][0]["texts"] == [
+        {"name": "", "typed": TEXT, "written": ""},
+        {"name": "the decoder reads", "typed": "le ", "written": "chien vit"},
+    ]
+
+
+def test_several_traces_share_a_page() -> None:
+    traces = [encoder(), encoder("a b"), translator()]
+    page = report(traces, Opening(trace=2, kind="cross", layer=1, head=2, query=3, view="matrix"))
+    facts = facts_of(page)
+    assert [reading["texts"][0]["typed"] for reading in facts["readings"]] == [TEXT, "a b", TEXT]
+    opened = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
+    assert opened == {
+        "text": 3, "kind": "cross", "layer": 2, "heads": [3], "query": 4, "view": "matrix",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("opening", "sentence"),
+    [
+        (Opening(trace=1), "There is no such trace: 1 trace would be on the page."),
+        (Opening(kind="cross"), "made has no cross attention; it has: encoder."),
+        (Opening(layer=2), "There is no such head: the encoder attention of made has 2 layers of 3 heads."),
+        (Opening(head=3), "There is no such head: the encoder attention of made has 2 layers of 3 heads."),
+        (Opening(query=-1), "There is no such token: there are 7 tokens that look."),
+    ],
+)
+def test_what_is_not_there_cannot_be_opened(opening: Opening, sentence: str) -> None:
+    with pytest.raises(InvalidTrace, match=f"^{re.escape(sentence)}$"):
+        report(encoder(), opening)
+
+
+def test_nothing_makes_no_page() -> None:
+    with pytest.raises(AttnvizError, match="at least one trace"):
+        report([])
+
+
+def test_a_text_too_long_for_a_page_is_refused_with_a_length_that_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_WEIGHTS", 100)
+    with pytest.raises(AttnvizError, match=r"294 weights.*from 7 tokens to about 4") as error:
+        report(encoder())
+    assert "about 4" in str(error.value)
+    report(encoder("a b"))  # four tokens: 2 layers × 3 heads × 16
+
+
+@pytest.mark.parametrize("view", [None, *VIEWS])
+def test_a_figure_holds_what_it_shows(view: Any) -> None:
+    trace = translator()
+    figure = show(trace, kind="cross", layer=1, head=2, query=3, view=view)
+    facts = facts_of(figure.page)
+    assert facts["show"] == {None: ["atlas", "head"], "atlas": ["atlas"]}.get(view, ["head"])
+    kinds = facts["readings"][0]["kinds"]
+    alone = view in {"lines", "matrix"}
+    assert [kind["kind"] for kind in kinds] == (["cross"] if alone else ["encoder", "decoder", "cross"])
+    assert kinds[-1]["layers"] == ([2] if alone else [1, 2])
+    assert repr(figure) == (
+        "<attnviz: All heads of made>" if view == "atlas" else "<attnviz: Layer 2, head 3 of made>"
+    )
+
+
+def test_a_figure_is_light_unless_asked_otherwise() -> None:
+    for theme, told in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
+        drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]  # a str for a Literal
+        assert facts_of(drawn)["theme"] == theme
+        assert f'<meta name="color-scheme" content="{told}">' in drawn
+    assert show(encoder()).page == show(encoder(), theme="light").page
+    assert facts_of(report(encoder()))["theme"] == "auto"
+    with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
+        show(encoder(), theme="pink")  # type: ignore[arg-type]  # this is what must fail
+
+
+def test_a_figure_without_a_view_of_that_name() -> None:
+    with pytest.raises(AttnvizError, match="There is no view 'map'; there are atlas, lines, matrix"):
+        show(encoder(), view="map")  # type: ignore[arg-type]
+
+
+def test_a_figure_is_saved_as_a_page(tmp_path: Any) -> None:
+    figure = show(encoder())
+    figure.save(tmp_path / "figure.html")
+    assert (tmp_path / "figure.html").read_text("utf-8") == figure.page
+    assert html.unescape(figure._repr_html_()).count(figure.page) == 1
+
+
+def test_changes_to_the_weights_are_told() -> None:
+    trace = replace(encoder(), edits=("encoder 2-1 9 2>7",))
+    assert facts_of(report(trace))["readings"][0]["edits"] == ["encoder 2-1 9 2>7"]
+
+
+@pytest.mark.parametrize(
+    ("model", "told"), [("/ada/models/mine", "mine"), ("./mine", "mine"), ("owner/mine", "owner/mine")]
+)
+def test_a_page_does_not_say_where_a_model_lies(model: str, told: str) -> None:
+    page = report(encoder(model=model))
+    assert facts_of(page)["readings"][0]["model"] == told
+    assert repr(show(encoder(model=model))) == f"<attnviz: Layer 1, head 1 of {told}>"

@@ -1,0 +1,160 @@
+import json
+from html import unescape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from attnviz.export.heatmap import DIVERGING, config, escaped, heatmap, heatmap_alt
+from attnviz.trace import Floats
+
+LABELS = ["[CLS]", "the", "dog", "saw", "the", "[SEP]", "."]
+
+
+def weights(queries: int, keys: int) -> Floats:
+    random = np.random.default_rng(7).random((queries, keys), dtype=np.float32)
+    return np.asarray(random / random.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+def drawn(figure: go.Figure) -> Any:
+    (trace,) = (trace for trace in figure.data if trace.type == "heatmap")
+    return trace
+
+
+def test_the_cells_are_the_numbers_themselves() -> None:
+    values = weights(5, 7)
+    trace = drawn(heatmap(values, LABELS[:5], LABELS, high=1))
+    assert isinstance(trace.z, np.ndarray)
+    assert trace.z.dtype == np.float32
+    np.testing.assert_allclose(trace.z, 100 * values, rtol=1e-6)
+    assert (trace.zmin, trace.zmax) == (0, 100)
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:.1f} %</b><extra></extra>"
+    assert trace.colorscale is None  # the page's own, which follows its theme
+
+
+def test_numbers_travel_as_bytes_not_as_lists() -> None:
+    sent = json.loads(heatmap(weights(5, 7), LABELS[:5], LABELS).to_json())
+    assert sent["data"][0]["z"]["dtype"] == "f4"
+
+
+def test_equal_labels_stay_apart_on_numeric_axes() -> None:
+    layout = heatmap(weights(5, 7), LABELS[:5], LABELS).layout
+    for axis, labels in ((layout.xaxis, LABELS), (layout.yaxis, LABELS[:5]),
+                         (layout.xaxis2, LABELS), (layout.yaxis2, LABELS[:5])):  # fmt: skip
+        assert axis.type == "linear"
+        assert list(axis.tickvals) == list(range(len(labels)))
+        assert list(axis.ticktext) == labels
+    assert layout.yaxis.autorange == "reversed"
+    assert layout.xaxis2.title.text == "key (is looked at)"
+    assert layout.yaxis2.title.text == "query (looks)"
+    assert (layout.xaxis2.matches, layout.yaxis2.matches) == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["<b>bold</b>", "<br>", "$x^2$", "a&amp;b", "<a href='http://x'>x</a>", "%{z}", "&#36;", "x<sub>2</sub>"],
+)
+def test_labels_are_shown_as_typed(label: str) -> None:
+    (shown,) = heatmap(weights(1, 1), [label], [label]).layout.xaxis.ticktext
+    assert not set("<>$") & set(shown)
+    assert unescape(shown) == label
+    assert config("name")["typesetMath"] is False
+
+
+def test_many_tokens_get_fewer_ticks_and_no_gaps_but_keep_all_names() -> None:
+    labels = [f"w{n}" for n in range(97)]
+    few, many = heatmap(weights(31, 31), labels[:31], labels[:31]), heatmap(weights(97, 97), labels, labels)
+    assert len(few.layout.xaxis2.ticktext) == 31
+    assert list(many.layout.xaxis2.tickvals) == list(range(0, 97, 4))
+    assert list(many.layout.yaxis2.ticktext) == labels[::4]
+    assert list(many.layout.xaxis.ticktext) == labels
+    assert many.layout.xaxis.showticklabels is False
+    assert many.layout.xaxis2.showticklabels is True
+    assert (drawn(few).xgap, drawn(few).ygap, drawn(many).xgap, drawn(many).ygap) == (1, 1, 0, 0)
+
+
+def test_a_long_word_is_cut_on_the_axis_only() -> None:
+    layout = heatmap(weights(1, 1), ["x" * 30], ["x" * 30]).layout
+    assert layout.yaxis2.ticktext == ("x" * 15 + "…",)
+    assert layout.yaxis.ticktext == ("x" * 30,)
+
+
+def test_a_change_is_drawn_around_zero() -> None:
+    values = np.array([[0.1, -0.36], [0.0, 0.2]], dtype=np.float32)
+    trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
+    assert (trace.zmin, trace.zmid, trace.zmax) == pytest.approx((-36, 0, 36), rel=1e-6)
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:+.1f} pp</b><extra></extra>"
+    assert trace.colorscale == DIVERGING
+
+
+def test_scores_are_plain_numbers() -> None:
+    values = np.array([[4.5, -15.0]], dtype=np.float32)
+    trace = drawn(heatmap(values, ["a"], ["a", "b"], kind="diverging", unit="score"))
+    assert trace.z.tolist() == values.tolist()
+    assert (trace.zmin, trace.zmax) == (-15, 15)
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:.3f}</b><extra></extra>"
+
+
+def test_masked_cells_stay_blank() -> None:
+    mask = np.array([[True, False], [True, True]])
+    values = np.array([[0.5, 0.9], [-np.inf, 0.25]], dtype=np.float32)
+    trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], mask=mask))
+    assert np.isnan(trace.z).tolist() == [[False, True], [True, False]]
+    assert trace.zmax == 50
+    assert trace.hoverongaps is False
+
+
+def test_nothing_at_all_still_has_a_scale() -> None:
+    trace = drawn(
+        heatmap(np.zeros((2, 2), np.float32), ["a", "b"], ["a", "b"], kind="diverging", unit="score")
+    )
+    assert trace.zmin < trace.zmax
+
+
+def test_the_alternative_text_names_the_strongest_cell() -> None:
+    values = np.array([[0.1, -0.36], [-np.inf, 0.2]], dtype=np.float32)
+    assert heatmap_alt(values, ["a", "<b>"], ["c", "d"], "signed percent") == (
+        "Heatmap of the changes of the weights between 2 queries and 2 keys. "
+        "The largest: “a” looks at “d”, −36 percentage points."
+    )
+    weight, score = np.array([[[0.664]], [[-2.804]]], dtype=np.float32)
+    assert heatmap_alt(weight, ["it"], ["dog"]).endswith("“it” looks at “dog”, 66 %.")
+    assert heatmap_alt(score, ["it"], ["dog"], "score").endswith("−2.80.")
+
+
+def test_downloads_are_named_vector_graphics() -> None:
+    assert config("minilm-4-2")["toImageButtonOptions"] == {"format": "svg", "filename": "minilm-4-2"}
+
+
+def luminance(red: float, green: float, blue: float) -> float:
+    """Relative luminance of an sRGB colour, 0 to 255 (WCAG 2.2)."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (red / 255, green / 255, blue / 255)
+    ]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize("page", [(255, 255, 255), (14, 17, 23)])
+@pytest.mark.parametrize("end", [0, -1])
+def test_both_ends_of_the_diverging_scale_stand_out_on_light_and_dark_pages(
+    page: tuple[int, int, int], end: int
+) -> None:
+    red, green, blue, opacity = (float(part) for part in DIVERGING[end][1][5:-1].split(","))
+    assert opacity == 1
+    dark, light = sorted((luminance(red, green, blue), luminance(*page)))
+    assert (light + 0.05) / (dark + 0.05) >= 3
+
+
+def test_escaping_is_not_applied_twice() -> None:
+    assert escaped("&lt;") == "&amp;lt;"
+
+
+def test_the_caption_is_part_of_the_picture_letter_by_letter() -> None:
+    caption = "“<b>dog</b> & $x$” · minilm · head 4-2 · " + "a long explanation " * 12
+    written = heatmap(np.eye(2, dtype=np.float32), "ab", "ab", caption=caption).layout.annotations[0].text
+    lines = written.split("<br>")
+    assert len(lines) > 1
+    assert unescape(" ".join(lines)) == caption.strip()
+    assert "<b>" not in written

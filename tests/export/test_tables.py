@@ -1,0 +1,200 @@
+"""Tokens and weights as pandas tables: every number where its labels say."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import attnviz
+from attnviz.analysis.table import numbered
+from attnviz.errors import InvalidTrace
+from attnviz.export import tables
+from attnviz.trace import Block, Kind, Token, Trace
+
+HEADS, ENCODED, DECODED, D_HEAD = 2, 5, 3, 7
+
+
+def block(kind: Kind, layer: int, queries: tuple[Token, ...], keys: tuple[Token, ...]) -> Block:
+    random = np.random.default_rng([layer, len(queries), len(keys)])
+    shape = (len(queries), len(keys))
+    return Block(
+        kind=kind,
+        layer=layer,
+        query_tokens=queries,
+        key_tokens=keys,
+        query=random.standard_normal((HEADS, len(queries), D_HEAD), np.float32),
+        key=random.standard_normal((HEADS, len(keys), D_HEAD), np.float32),
+        value=random.standard_normal((HEADS, len(keys), D_HEAD), np.float32),
+        mask=np.tri(*shape, dtype=np.bool_) if kind == "decoder" else np.ones(shape, np.bool_),
+        scale=1.0,
+    )
+
+
+def tokens(text: str, begin: str = "", sentence: int = 0) -> tuple[Token, ...]:
+    """One for each word of the text, and a special one before them."""
+    made, start = [], 0
+    for number, word in enumerate(text.split()):
+        start = text.index(word, start)
+        made.append(Token(word.lower(), 7 + number, start, start + len(word), number, False, sentence))
+        start += len(word)
+    return (*([Token(begin, 1, 0, 0, None, True, sentence)] if begin else []), *made)
+
+
+@pytest.fixture(scope="module")
+def both() -> Trace:
+    """An encoder–decoder that read the same word twice in both texts."""
+    encoded, decoded = tokens("The dog, the cat", "[CLS]"), tokens("le le", "[START]")
+    return Trace(
+        model="m",
+        text="The dog, the cat",
+        target="le le",
+        blocks=(
+            block("encoder", 0, encoded, encoded),
+            block("encoder", 1, encoded, encoded),
+            block("decoder", 0, decoded, decoded),
+            block("cross", 0, decoded, encoded),
+        ),
+    )
+
+
+ENCODER = ["1:[CLS]", "2:the", "3:dog,", "4:the", "5:cat"]
+DECODER = ["1:[START]", "2:le", "3:le"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "rows", "columns"),
+    [("encoder", 1, ENCODER, ENCODER), ("decoder", 0, DECODER, DECODER), ("cross", 0, DECODER, ENCODER)],
+)
+def test_a_heads_weights_stand_under_their_tokens(
+    both: Trace, kind: Kind, layer: int, rows: list[str], columns: list[str]
+) -> None:
+    table = attnviz.weights_table(both, kind, layer, head=1)
+    assert (table.index.name, table.columns.name) == ("query", "key")
+    assert (list(table.index), list(table.columns)) == (rows, columns)
+    assert np.array_equal(table.to_numpy(), both.block(kind, layer).weights[1])
+    assert table.loc[rows[2], columns[0]] == both.block(kind, layer).weights[1, 2, 0]
+
+
+def test_links_are_every_weight_of_every_head(both: Trace) -> None:
+    links = attnviz.links_table(both)
+    assert list(links.columns) == ["kind", "layer", "head", "query", "key", "weight"]
+    assert len(links) == HEADS * (2 * ENCODED**2 + DECODED**2 + DECODED * ENCODED)
+    assert links["weight"].dtype == np.float32
+    for one in both.blocks:
+        for head in range(HEADS):
+            rows = links.query(f"kind == '{one.kind}' and layer == {one.layer + 1} and head == {head + 1}")
+            again = rows.pivot_table(index="query", columns="key", values="weight", observed=True)
+            expected = attnviz.weights_table(both, one.kind, one.layer, head)
+            assert list(again.index) == list(expected.index)
+            assert list(again.columns) == list(expected.columns)
+            assert np.array_equal(again.to_numpy(np.float32), expected.to_numpy())
+
+
+def test_links_can_be_of_one_kind(both: Trace) -> None:
+    links = attnviz.links_table(both, "cross")
+    assert set(links["kind"]) == {"cross"}
+    assert len(links) == HEADS * DECODED * ENCODED
+
+
+def test_links_take_little_memory(both: Trace) -> None:
+    links = attnviz.links_table(both, "encoder")
+    assert links.memory_usage(index=False).sum() <= 15 * len(links) + 1000
+
+
+def test_tokens_are_told_with_what_was_typed(both: Trace) -> None:
+    table = attnviz.tokens_table(both)
+    assert list(table.index) == ENCODER + DECODER
+    assert list(table["read_by"]) == ["encoder"] * ENCODED + ["decoder"] * DECODED
+    assert list(table["typed"]) == ["", "The", "dog,", "the", "cat", "", "le", "le"]
+    assert list(table["word"].fillna(0)) == [0, 1, 2, 3, 4, 0, 1, 2]
+    assert list(table["special"]) == [True, False, False, False, False, True, False, False]
+    assert table.loc["3:dog,", ["id", "start", "end", "sentence"]].tolist() == [8, 4, 8, 1]
+    assert not table["written"].any()
+
+
+def test_both_sentences_of_a_pair_say_what_was_typed() -> None:
+    pair = (*tokens("A dog", "[CLS]"), *tokens("A cat sat", sentence=1))
+    trace = Trace(model="m", text="A dog", second="A cat sat", blocks=(block("encoder", 0, pair, pair),))
+    table = attnviz.tokens_table(trace)
+    assert list(table["sentence"]) == [1, 1, 1, 2, 2, 2]
+    assert list(table["typed"]) == ["", "A", "dog", "A", "cat", "sat"]
+    assert list(attnviz.weights_table(trace, "encoder", 0, 0).columns) == list(table.index)
+
+
+def test_what_a_decoder_wrote_is_marked() -> None:
+    read = tokens("A dog sat down")
+    trace = Trace(model="m", text="A dog sat down", written=1, blocks=(block("decoder", 0, read, read),))
+    table = attnviz.tokens_table(trace)
+    assert list(table["written"]) == [False, False, False, True]
+    assert set(table["read_by"]) == {"decoder"}
+
+
+def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
+    table = attnviz.tokens_table(replace(both, written=2))
+    assert list(table.index[table["written"]]) == ["2:le", "3:le"]
+    assert set(table["read_by"][table["written"]]) == {"decoder"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("decoder", 1, 0), "decoder layers 0 to 0, not 1"),
+        (("encoder", 0, HEADS), f"heads 0 to {HEADS - 1}, not {HEADS}"),
+        (("encoder", 0, -1), "not -1"),
+    ],
+)
+def test_a_head_that_is_not_there_is_refused(both: Trace, asked: Any, said: str) -> None:
+    with pytest.raises(InvalidTrace, match=said):
+        attnviz.weights_table(both, *asked)
+
+
+def test_a_head_is_a_whole_number(both: Trace) -> None:
+    with pytest.raises(TypeError, match="head must be a whole number, not '1'"):
+        attnviz.weights_table(both, "encoder", 0, "1")  # type: ignore[arg-type]  # this is what must fail
+    with pytest.raises(TypeError, match="head must be a whole number, not '1'"):
+        attnviz.show(both, head="1")  # type: ignore[arg-type]  # this is what must fail
+
+
+@pytest.mark.parametrize("ask", [attnviz.links_table, attnviz.tokens_table, attnviz.show])
+def test_a_files_name_is_no_trace(ask: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=r"Load it first: Trace\.load\('t\.npz'\)"):
+        ask("t.npz")
+    with pytest.raises(TypeError, match="not list"):
+        ask([])
+
+
+def test_cross_attention_alone_knows_both_texts(both: Trace) -> None:
+    alone = replace(both, blocks=both.blocks[3:])
+    assert list(attnviz.tokens_table(alone).index) == ENCODER + DECODER
+    assert list(attnviz.weights_table(alone, "cross", 0, 0).index) == DECODER
+    assert len(attnviz.links_table(alone)) == HEADS * DECODED * ENCODED
+
+
+def test_a_kind_that_is_not_there_is_refused(both: Trace) -> None:
+    alone = Trace(model="m", text="a", blocks=both.blocks[2:3])
+    with pytest.raises(InvalidTrace, match="no cross attention; it has: decoder"):
+        attnviz.links_table(alone, "cross")
+
+
+def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MOST_LINKS", 50)
+    assert len(attnviz.links_table(both, "cross")) <= 50
+    with pytest.raises(InvalidTrace, match="148 weights; a table takes 50"):
+        attnviz.links_table(both)
+
+
+def test_tables_of_a_file_are_those_of_the_trace(both: Trace, tmp_path: Path) -> None:
+    both.save(tmp_path / "both.npz")
+    again = Trace.load(tmp_path / "both.npz")
+    pd.testing.assert_frame_equal(attnviz.links_table(again), attnviz.links_table(both))
+    pd.testing.assert_frame_equal(attnviz.tokens_table(again), attnviz.tokens_table(both))
+
+
+def test_labels_are_those_of_the_pictures(both: Trace) -> None:
+    queries, keys = tables.shown_tokens(both, both.block("cross", 0))
+    assert [numbered(group) for group in queries.groups] == DECODER
+    assert [numbered(group) for group in keys.groups] == ENCODER

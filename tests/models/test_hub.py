@@ -1,0 +1,462 @@
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import constants
+from transformers import AutoModel
+
+import attnviz
+from attnviz.capture import loading
+from attnviz.errors import (
+    AttnvizError,
+    ModelFilesDamaged,
+    ModelNotReachable,
+    ModelNotSupported,
+    ModelTooLarge,
+    UnknownModel,
+)
+from attnviz.models import folder, hub, hub_files, limits, resolve
+from attnviz.models.catalogue import MINILM, Downloaded, Folder, Hub
+from tests.models.fake_hub import COMMIT, FakeHub, go_online, serving
+
+ID = "some-one/tiny.bert_1"
+
+
+@pytest.fixture
+def there(
+    folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FakeHub]:
+    """A hub with one small model, which may be spoilt, and an empty cache on this machine."""
+    served = Path(shutil.copytree(folder_of("bert"), tmp_path / "served"))
+    with serving(folders={ID: served}) as running:
+        go_online(running, tmp_path / "cache", monkeypatch)
+        yield running
+
+
+def served(there: FakeHub) -> Path:
+    return there.folders[ID]
+
+
+def change_config(there: FakeHub, **changes: Any) -> None:
+    file = served(there) / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def refused(kind: type[AttnvizError], *words: str, name: str = ID) -> str:
+    with pytest.raises(kind) as caught:
+        resolve.entry(name)
+    message = str(caught.value)
+    for word in words:
+        assert word in message
+    return message
+
+
+class Enough(Exception):
+    """Somebody no longer wants the model."""
+
+
+def quietly(came: int, total: int) -> None:
+    assert 0 <= came <= total
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a/b", "a/b@main", "A-1_x/b.c_d-e", "a/b@refs/pr/3", f"a/b@{COMMIT}", "a/b@v1.0", f"{'a' * 96}/b"],
+)
+def test_an_id(name: str) -> None:
+    assert hub.is_id(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "a",
+        "a/",
+        "/b",
+        "a/b/c",
+        "../b",
+        "a/..",
+        "a/b..c",
+        "a..b/c",
+        ".a/b",
+        "a/.b",
+        "-a/b",
+        "a/b-",
+        "a/b.",
+        "a/b.git",
+        "a--b/c",
+        "a\\b/c",
+        "~/b",
+        "a /b",
+        "a/b ",
+        "a/b\n",
+        "https://a/b",
+        "file:a/b",
+        "a/b@",
+        "a/b@..",
+        "a/b@a/../b",
+        "a/b@/etc",
+        "a/b@a//b",
+        "a/b@x y",
+        "a/b@v1@v2",
+        "é/b",
+        "a/b?c",
+        "a/b#c",
+        "a/%2e%2e",
+        f"{'a' * 97}/b",
+    ],
+)
+def test_no_id(name: str) -> None:
+    assert not hub.is_id(name)
+
+
+def test_the_sizes_are_known_before_the_weights_come(there: FakeHub) -> None:
+    entry = resolve.entry(ID)
+    local = folder.entry(served(there), ID)
+    assert (entry.layers, entry.heads, entry.d_head, entry.parameters, entry.token_limit, entry.expects) == (
+        local.layers,
+        local.heads,
+        local.d_head,
+        local.parameters,
+        local.token_limit,
+        local.expects,
+    )
+    assert isinstance(entry.origin, Hub)
+    assert entry.origin.commit == COMMIT
+    sizes = {file: (served(there) / file).stat().st_size for file in ("tokenizer.json", "model.safetensors")}
+    assert entry.origin.size == sum(sizes.values()), "the small ones are here already"
+    assert there.files() == ["config.json", "tokenizer_config.json", "model.safetensors"]
+    assert not list((Path(constants.HF_HUB_CACHE)).rglob("*.safetensors")), "only the header came"
+
+
+def test_the_hub_is_asked_once(there: FakeHub) -> None:
+    first = resolve.entry(ID)
+    asked = len(there.asked)
+    assert resolve.entry(ID) == first
+    assert len(there.asked) == asked
+
+
+def test_a_downloaded_model_needs_no_network_any_more(
+    there: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = resolve.entry(ID)
+    hub.download(ID, ID, quietly)
+    asked = len(there.asked)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    hub.look.cache_clear()
+    entry = resolve.entry(ID)
+    assert isinstance(entry.origin, Downloaded)
+    assert (entry.origin.repository, entry.origin.commit) == (ID, COMMIT)
+    assert entry.title == ID
+    assert entry.parameters == before.parameters
+    assert len(there.asked) == asked
+    assert resolve.entry(f"{ID}@{COMMIT}").origin == entry.origin
+
+
+def test_progress_is_told_in_bytes(there: FakeHub) -> None:
+    told: list[tuple[int, int]] = []
+    hub.download(ID, ID, lambda came, total: told.append((came, total)))
+    total = sum(file.stat().st_size for file in served(there).iterdir())
+    assert {each for _, each in told} == {total}
+    assert told[0][0] == 0
+    assert told[-1][0] == total
+    assert [came for came, _ in told] == sorted(came for came, _ in told)
+
+
+@pytest.mark.usefixtures("there")
+def test_a_download_can_be_stopped_and_begun_again() -> None:
+    def stop(came: int, total: int) -> None:
+        if came > total / 2:
+            raise Enough
+
+    with pytest.raises(Enough):
+        hub.download(ID, ID, stop)
+    cache = Path(constants.HF_HUB_CACHE)
+    assert not list(cache.rglob("*.incomplete"))
+    assert not list(cache.rglob("*.safetensors"))
+    assert isinstance(resolve.entry(ID).origin, Hub), "half a model is none"
+    assert not constants.HF_HUB_DISABLE_XET, "the setting is as it was"
+    hub.download(ID, ID, quietly)
+    assert isinstance(resolve.entry(ID).origin, Downloaded)
+
+
+def test_a_cleared_cache_is_filled_again(there: FakeHub) -> None:
+    assert isinstance(resolve.entry(ID).origin, Hub)
+    for _ in range(2):
+        shutil.rmtree(constants.HF_HUB_CACHE)
+        hub.download(ID, ID, quietly)
+        assert isinstance(resolve.entry(ID).origin, Downloaded)
+    assert there.files().count("config.json") == 3
+
+
+def test_a_model_that_changes_while_it_is_looked_at(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = hub_files.listed
+    with monkeypatch.context() as patch:
+        patch.setattr(hub_files, "listed", lambda *asked: ("f" * 40, listed(*asked)[1]))
+        refused(ModelNotReachable, "has just been changed", "Try again")
+    assert "model.safetensors" not in there.files()
+    assert resolve.entry(ID).layers == 2
+
+
+def test_only_one_model_is_downloaded_at_a_time_and_waiting_can_be_stopped(there: FakeHub) -> None:
+    waiting, go_on, calls = threading.Event(), threading.Event(), []
+
+    def first(came: int, total: int) -> None:  # noqa: ARG001 - it only waits
+        waiting.set()
+        assert go_on.wait(10)
+
+    def second(came: int, total: int) -> None:
+        calls.append((came, total))
+        raise Enough
+
+    thread = threading.Thread(target=hub.download, args=(ID, ID, first))
+    thread.start()
+    assert waiting.wait(10)
+    with pytest.raises(Enough):
+        hub.download(f"{ID}@v1", ID, second)
+    assert calls[0][0] == 0
+    go_on.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert there.files("GET").count("model.safetensors") == 3, "two headers, one file"
+
+
+def test_nothing_but_numbers_is_downloaded(there: FakeHub) -> None:
+    others = (
+        "pytorch_model.bin",
+        "model.pkl",
+        "tf_model.h5",
+        "modeling_own.py",
+        "README.md",
+        "adapter_model.safetensors",
+        "model.fp16.safetensors",
+        "vocab.txt",
+        "onnx/model.onnx",
+        "1_Pooling/config.json",
+    )
+    for file in others:
+        (served(there) / file).parent.mkdir(exist_ok=True)
+        (served(there) / file).write_bytes(b"never")
+    loading.open_model(ID)
+    asked = {path.partition("/resolve/")[2].partition("/")[2] for _, path in there.asked} - {""}
+    assert asked == {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"}
+    kept = {file.name for file in Path(constants.HF_HUB_CACHE).rglob("snapshots/*/*")}
+    assert kept == asked
+
+
+def test_weights_in_parts(there: FakeHub) -> None:
+    where = served(there)
+    AutoModel.from_pretrained(where, local_files_only=True, use_safetensors=True).save_pretrained(
+        where, max_shard_size="8KB"
+    )
+    (where / "model.safetensors").unlink(missing_ok=True)
+    parts = sorted(file.name for file in where.glob("*.safetensors"))
+    assert len(parts) > 1
+    before = resolve.entry(ID)
+    assert before.parameters == folder.entry(where, ID).parameters
+    hub.download(ID, ID, quietly)
+    assert set(parts) <= set(there.files())
+    after = resolve.entry(ID)
+    assert isinstance(after.origin, Downloaded)
+    (after.origin.folder / parts[0]).unlink()
+    hub.look.cache_clear()
+    assert isinstance(resolve.entry(ID).origin, Hub), "a part is missing again"
+
+
+def test_a_tokenizer_is_tried_before_the_weights_come(there: FakeHub) -> None:
+    (served(there) / "tokenizer.json").write_text("{}")
+    with pytest.raises(ModelFilesDamaged, match="tokenizer"):
+        hub.download(ID, ID, quietly)
+    assert "tokenizer.json" in there.files()
+    assert not list(Path(constants.HF_HUB_CACHE).rglob("*.safetensors"))
+
+
+def test_a_name_on_the_hub_wins_nothing_over_a_folder(
+    there: FakeHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shutil.copytree(served(there), tmp_path / ID)
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(resolve.entry(ID).origin, Folder)
+    assert there.asked == []
+
+
+@pytest.mark.usefixtures("there")
+def test_an_unknown_id() -> None:
+    refused(UnknownModel, "no model “some-one/none”", "spelling", name="some-one/none")
+
+
+def test_a_private_model_is_as_unknown_as_none(there: FakeHub) -> None:
+    there.private.add(ID)
+    told = refused(UnknownModel, "or it is private", "hf auth login")
+    assert told.replace(ID, "some-one/none") == refused(UnknownModel, name="some-one/none")
+
+
+@pytest.mark.usefixtures("there")
+def test_an_unknown_revision() -> None:
+    refused(UnknownModel, "no such revision", name=f"{ID}@v2")
+
+
+def test_a_gated_model(there: FakeHub) -> None:
+    there.gated.add(ID)
+    refused(ModelNotReachable, ID, "agreed to its conditions", "hf auth login")
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (500, "The hub fails (error 500)"),
+        (403, "token that may read it"),
+        (429, "asked too often"),
+        (200, "Something else answers"),
+    ],
+)
+def test_a_hub_that_fails(status: int, words: str, there: FakeHub) -> None:
+    there.failing[ID] = status
+    refused(ModelNotReachable, words, ID)
+
+
+def test_a_failure_is_not_remembered(there: FakeHub) -> None:
+    there.failing[ID] = 500
+    refused(ModelNotReachable)
+    there.failing.clear()
+    assert resolve.entry(ID).layers == 2
+
+
+def test_a_slow_hub_counts_as_out_of_reach(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_files, "PATIENCE_SECONDS", 0.05)
+    there.slow = 0.3
+    began = time.monotonic()
+    refused(ModelNotReachable, "cannot be reached", "Check the network")
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.usefixtures("there")
+def test_no_hub_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_files, "endpoint", lambda: "http://127.0.0.1:9")
+    refused(ModelNotReachable, "cannot be reached", "its own models, folders")
+
+
+def test_offline_by_setting(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    refused(ModelNotReachable, "HF_HUB_OFFLINE", "open its folder")
+    assert there.asked == []
+
+
+def test_a_hub_that_sends_whole_files_is_not_waited_for(
+    there: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_files, "_A_PART", 299)
+    refused(ModelNotReachable, "does not send parts of files")
+    assert there.files() == ["config.json", "tokenizer_config.json", "model.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "words"),
+    [
+        ("pytorch_model.bin", ModelNotSupported, "a pickle"),
+        ("model.gguf", ModelNotSupported, "llama.cpp"),
+        ("readme.txt", ModelFilesDamaged, "no weights"),
+    ],
+)
+def test_no_safetensors_on_the_hub(file: str, kind: type[AttnvizError], words: str, there: FakeHub) -> None:
+    (served(there) / "model.safetensors").rename(served(there) / file)
+    refused(kind, words, ID)
+    assert there.files() == []
+
+
+def test_no_config_on_the_hub(there: FakeHub) -> None:
+    (served(there) / "config.json").unlink()
+    refused(ModelFilesDamaged, "no config.json")
+
+
+def test_no_tokenizer_on_the_hub(there: FakeHub) -> None:
+    (served(there) / "tokenizer.json").unlink()
+    refused(ModelFilesDamaged, "no tokenizer")
+    assert "model.safetensors" not in there.files()
+
+
+def test_a_part_is_missing_on_the_hub(there: FakeHub) -> None:
+    (served(there) / "model.safetensors").rename(served(there) / "one.safetensors")
+    index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
+    (served(there) / "model.safetensors.index.json").write_text(json.dumps(index))
+    refused(ModelFilesDamaged, "two.safetensors", "is missing")
+
+
+def test_code_on_the_hub(there: FakeHub) -> None:
+    change_config(there, auto_map={"AutoModel": "own.Model"})
+    refused(ModelNotSupported, "Python code", ID)
+
+
+def test_a_damaged_header_on_the_hub(there: FakeHub) -> None:
+    with (served(there) / "model.safetensors").open("r+b") as file:
+        file.write((10**13).to_bytes(8, "little"))
+    refused(ModelFilesDamaged, "shorter than its own header says")
+
+
+def test_a_huge_config_is_not_fetched(there: FakeHub) -> None:
+    with (served(there) / "config.json").open("r+b") as file:
+        file.truncate(10_000_001)
+    refused(ModelFilesDamaged, "too large")
+    assert there.files() == []
+
+
+def test_a_model_larger_than_the_limit_is_refused_by_its_files_sizes(
+    there: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(limits.SETTING, "0.00001")
+    refused(ModelTooLarge, "ATTNVIZ_MOST_GB")
+    assert "model.safetensors" not in there.files()
+
+
+def test_a_model_that_grows_in_memory_is_refused_by_its_header(
+    there: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = served(there)
+    AutoModel.from_pretrained(where, local_files_only=True, use_safetensors=True).half().save_pretrained(
+        where
+    )
+    needed = 4 * (folder.entry(where, ID).parameters or 0)
+    assert (where / "model.safetensors").stat().st_size < needed * 0.8
+    monkeypatch.setenv(limits.SETTING, str(needed * 0.8 / 1e9))
+    refused(ModelTooLarge)
+    with pytest.raises(ModelTooLarge):
+        hub.download(ID, ID, quietly)
+    assert there.files().count("model.safetensors") == 1, "its header alone"
+
+
+def test_a_cache_that_may_not_be_written(
+    there: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "file" / "cache"))
+    refused(ModelNotReachable, "cannot be downloaded", "HF_HOME", "allowed to write")
+    assert there.files() in ([], ["config.json"])
+
+
+def test_the_library_works_without_a_network_and_without_being_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def no_network(*whom: object, **_: object) -> None:
+        asked.append(whom)
+        raise OSError("no network")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    monkeypatch.setattr(socket, "getaddrinfo", no_network)
+    monkeypatch.setattr(loading, "_models", type(loading._models)())
+    assert attnviz.trace("a dog", model="minilm").stack("encoder").shape == (6, 12, 4, 4)
+    assert attnviz.trace("a dog", model=str(MINILM.folder)).stack("encoder").shape == (6, 12, 4, 4)
+    assert asked == [], "nobody is asked for what is here"
+    with pytest.raises(
+        ModelNotReachable, match="The hub cannot be reached, so “some/model” cannot be fetched"
+    ):
+        attnviz.trace("a dog", model="some/model")

@@ -1,0 +1,177 @@
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attnviz
+from attnviz.capture import loading
+from attnviz.errors import UnknownModel
+from attnviz.models import allowed, catalogue, resolve
+from attnviz.models.catalogue import MINILM, Downloaded, Folder
+from tests.capture.tiny import SENTENCE
+from tests.models.fake_hub import FakeHub, go_online, serving
+
+FACTS = ("family", "layers", "heads", "d_model", "d_head", "token_limit", "parameters", "pairs", "expects")
+
+
+@pytest.fixture(autouse=True)
+def a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(allowed.SETTING, raising=False)
+    monkeypatch.setattr(allowed, "_opened", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("minilm", "catalogue"),
+        ("translator-untold", "catalogue"),
+        ("./minilm", "folder"),
+        (".", "folder"),
+        ("~/models/bert", "folder"),
+        ("/models/bert", "folder"),
+        ("models/mine/bert", "folder"),
+        ("bert/", "folder"),
+        ("models\\bert", "folder"),
+        ("owner/name", "id"),
+        ("owner/name@v1", "id"),
+        ("bert", "unknown"),
+        ("", "unknown"),
+        ("https://somewhere/owner/name", "unknown"),
+        ("file:///srv/models/bert", "unknown"),
+        ("a b", "unknown"),
+        ("bert\0", "unknown"),
+        ("./bert\0", "unknown"),
+        ("./\ud800", "unknown"),
+        ("./" + "x" * 10_000, "unknown"),
+    ],
+)
+def test_what_a_name_means(
+    name: str, kind: resolve.KindOfName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve.kind_of_name(name) == kind
+
+
+def test_a_folder_that_is_there_is_found_by_its_plain_name(
+    folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder_of("bert"), tmp_path / "my-bert")
+    shutil.copytree(folder_of("gpt2"), tmp_path / "minilm")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    names = ("my-bert", "./my-bert", "~/my-bert", str(tmp_path / "my-bert"), f"../{tmp_path.name}/my-bert")
+    entries = [resolve.entry(name) for name in names]
+    assert [entry.name for entry in entries] == list(names)
+    assert {entry.title for entry in entries} == {"my-bert"}
+    assert {entry.parameters for entry in entries} == {entries[0].parameters}
+    assert resolve.entry("minilm") is catalogue.entry("minilm"), "the catalogue's names come first"
+    assert resolve.entry("./minilm").family == "gpt2"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gpt2", "On the Hugging Face hub it is openai-community/gpt2"),
+        ("minilm_scratch", "Did you mean minilm-scratch?"),
+        ("nothing", "minilm, minilm-scratch, translator"),
+        ("nothing", "a folder (./my-model) or a Hugging Face id (owner/name)"),
+        (
+            "https://huggingface.co/owner/name",
+            "is an address. Type the model's id alone: owner/name. Perhaps owner/name?",
+        ),
+        ("https://huggingface.co/owner/name/", "Perhaps owner/name?"),
+        ("file:///srv/bert/", "is an address"),
+        ("file:///etc/passwd", "is an address"),
+        ("./none", "There is no folder “./none”"),
+        ("x" * 100_000, "…”"),
+        ("\ud800", "“?”"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_what_helps(name: str, words: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        resolve.entry(name)
+    message = str(caught.value)
+    assert words in message
+    assert ("Perhaps" in message) == name.startswith("https:")
+    assert len(message) < 500
+    assert message.encode()
+
+
+@pytest.fixture
+def there(
+    folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FakeHub]:
+    """A hub with the bundled BERT and a tiny one."""
+    with serving(folders={"some/minilm": MINILM.folder, "some/tiny": folder_of("bert")}) as running:
+        go_online(running, tmp_path / "cache", monkeypatch)
+        monkeypatch.setattr(loading, "_models", type(loading._models)())
+        yield running
+
+
+def test_one_model_is_the_same_by_name_folder_and_id(there: FakeHub) -> None:
+    text = "The dog did not cross the road as it was too tired."
+    names = ("minilm", str(MINILM.folder), "some/minilm", "some/minilm@v1")
+    entries = [resolve.entry(name) for name in names]
+    for entry in entries[1:]:
+        for fact in FACTS:
+            assert getattr(entry, fact) == getattr(entries[0], fact), fact
+    traces = [attnviz.trace(text, model=name) for name in names]
+    for trace, name in zip(traces, names, strict=True):
+        assert trace.model == name
+        assert trace.text == text
+        for block, first in zip(trace.blocks, traces[0].blocks, strict=True):
+            assert (block.kind, block.layer) == (first.kind, first.layer)
+            assert block.query_tokens == first.query_tokens
+            for field in ("query", "key", "value", "scores", "mask", "weights", "output", "projection"):
+                assert np.array_equal(getattr(block, field), getattr(first, field)), field
+    assert isinstance(resolve.entry("some/minilm").origin, Downloaded)
+    assert there.files().count("model.safetensors") == 3, "two headers, and one file for both"
+
+
+@pytest.mark.usefixtures("there")
+def test_opening_lists_a_model_with_its_way_told() -> None:
+    told: list[tuple[str, float]] = []
+    entry = loading.open_model("some/tiny", lambda doing, done: told.append((doing, done)))
+    assert isinstance(entry.origin, Downloaded)
+    assert allowed.names() == (*catalogue.names(), "some/tiny")
+    assert loading.ready("some/tiny")
+    assert told[0] == ("Looking at the model", 0.0)
+    assert told[-1] == ("Ready", 1.0)
+    assert [done for _, done in told] == sorted(done for _, done in told)
+    assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", doing) for doing, _ in told)
+
+
+def test_a_refused_model_is_not_listed(tmp_path: Path) -> None:
+    with pytest.raises(attnviz.AttnvizError):
+        loading.open_model(str(tmp_path))
+    assert allowed.opened() == ()
+
+
+def test_whoever_tells_may_end_an_opening(folder_of: Callable[[str], Path]) -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(doing: str, done: float) -> None:
+        assert doing
+        if done:
+            raise Enough
+
+    name = str(folder_of("bert"))
+    with pytest.raises(Enough):
+        loading.open_model(name, stop)
+    assert allowed.opened() == ()
+
+
+def test_a_name_on_the_operators_list_stands_for_what_the_list_says(
+    folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, f"minilm, small={folder_of('bert')}, scratch=minilm-scratch")
+    small = resolve.entry("small")
+    assert isinstance(small.origin, Folder)
+    assert (small.name, small.title, small.family) == ("small", "small", "bert")
+    assert attnviz.trace(SENTENCE, model="small").model == "small"
+    scratch = resolve.entry("scratch")
+    assert (scratch.name, scratch.engine) == ("scratch", "scratch")

@@ -1,0 +1,347 @@
+"""Edited attention: what an edit names changes, nothing else does, and the shared model never."""
+
+import contextlib
+import threading
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit, refuse_misfits
+from attnviz.interventions.editing import attention_at, edit_weights, edited, places
+from attnviz.trace import Kind
+from attnviz.trained.translator.translator import Sizes, Translator, build
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
+from attnviz.transformer.multi_head import MultiHeadSteps
+
+SIZES = Sizes(d_model=21, n_heads=3, d_feed_forward=23, encoder_layers=2, decoder_layers=2)
+SOURCE = ENGLISH.words[3:13]  # 10 words and [END]
+TARGET = FRENCH.words[3:9]  # [START] and 6 words
+
+ROWS = [
+    Edit("encoder", 0, 2, 9, 1, 6),
+    Edit("encoder", 1, 0, 9, 1, 6),
+    Edit("decoder", 0, 1, 5, 2, 3),
+    Edit("cross", 1, 2, 4, 8, 0),
+]
+
+indices = st.integers(min_value=0, max_value=9998)
+
+
+@st.composite
+def any_edit(draw: st.DrawFn) -> Edit:
+    kind: Kind = draw(st.sampled_from(["encoder", "decoder", "cross"]))
+    layer, head, query, *keys = (draw(indices) for _ in range(5))
+    what = draw(st.sampled_from(["head", "row", "pointed head", "pointed row", "move"]))
+    if what == "head":
+        return Edit(kind, layer, head)
+    if what == "row":
+        return Edit(kind, layer, head, query)
+    if what == "pointed head":
+        return Edit(kind, layer, head, target=0 if kind == "decoder" else keys[0])
+    if what == "pointed row":
+        return Edit(kind, layer, head, query, target=keys[0] % (query + 1))
+    assume(kind != "decoder" or max(keys) <= query)
+    return Edit(kind, layer, head, query, *keys)
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator(build(SIZES, seed=7), SIZES, {})
+
+
+def run(translator: Translator, *edits: Edit) -> EncoderDecoderSteps:
+    return translator.steps(SOURCE, TARGET, edits)
+
+
+def attention(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
+    if kind == "encoder":
+        return steps.encoder.layers[layer].attention
+    found = steps.decoder.layers[layer]
+    return found.attention if kind == "decoder" else found.cross_attention
+
+
+def same_bits(one: Tensor, other: Tensor) -> bool:
+    return torch.equal(one, other)
+
+
+@given(any_edit())
+def test_an_edit_survives_being_written(edit: Edit) -> None:
+    assert Edit.parse(str(edit)) == edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "written"),
+    [
+        (Edit("encoder", 1, 0), "encoder 2-1"),
+        (Edit("cross", 0, 3, 8), "cross 1-4 9"),
+        (Edit("encoder", 1, 0, 8, 1, 6), "encoder 2-1 9 2>7"),
+        (Edit("encoder", 1, 0, 8, None, 6), "encoder 2-1 9 >7"),
+        (Edit("encoder", 1, 0, None, None, 6), "encoder 2-1 >7"),
+        (Edit("decoder", 0, 1, None, None, 0), "decoder 1-2 >1"),
+    ],
+)
+def test_an_edit_is_written_counting_from_one(edit: Edit, written: str) -> None:
+    assert str(edit) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "encoder",
+        "encoder 2",
+        "encoder 0-1",
+        "encoder 2-1 0",
+        "encoder 2-1 9 2>",
+        "encoder 2-1 2>7",
+        "encoder 2-1 9>7",
+        "encoder 2-1 9 >",
+        "encoder 2-1 > 7",
+        "encoder 2-1 >0",
+        "decoder 2-1 >7",
+        "decoder 2-1 6 >7",
+        "encoder 2-1 9 2>7 ",
+        "encoder 2-1\n",
+        "encoder -2-1",
+        "encoder 2-1 99999",
+        "encoder \N{FULLWIDTH DIGIT TWO}-1",
+        "encoder \N{ARABIC-INDIC DIGIT TWO}-1",
+        "middle 2-1",
+        "decoder 1-1 3 2>5",
+        "<script>" * 9,
+    ],
+)
+def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
+    with pytest.raises(InvalidEdit, match=r"\.$") as caught:
+        Edit.parse(text)
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("encoder 4-2 10>8", "A space is missing before the >: “encoder 4-2 10 >8”."),
+        ("encoder 4-2 10  >8", "Mind the spaces and small letters: “encoder 4-2 10 >8”."),
+        (" Encoder 4-2\t10 3 > 10", "Mind the spaces and small letters: “encoder 4-2 10 3>10”."),
+        ("encoder 4-2 3 13 >8", "Mind the spaces and small letters: “encoder 4-2 3 13>8”."),
+        ("encoder 4-2 10 8", "Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1"),
+        ("encoder 4-2" + " " * 10_000, "Write “encoder 2-1 9 2>7”"),
+    ],
+)
+def test_what_is_almost_an_edit_is_answered_with_the_edit(text: str, said: str) -> None:
+    with pytest.raises(InvalidEdit) as caught:
+        Edit.parse(text)
+    assert " is no edit. " in str(caught.value)
+    assert said in str(caught.value)
+
+
+@given(
+    st.text(alphabet="encodrs 0123->٣\n", max_size=12)
+    | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?( [0-9]?>[0-9])?")
+)
+def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
+    with contextlib.suppress(InvalidEdit):
+        assert str(Edit.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (-1, 0),
+        (0, -1),
+        (0, 0, -1),
+        (0, 0, None, 1, 2),
+        (0, 0, 1, 1, None),
+        (0, 0, None, 1, None),
+        (0, 0, 1, 1, -1),
+    ],
+)
+def test_what_makes_no_sense_is_no_edit(numbers: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidEdit):
+        Edit("encoder", *numbers)
+
+
+@pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])
+def test_the_decoder_cannot_be_made_to_look_ahead(source: int, target: int) -> None:
+    with pytest.raises(InvalidEdit, match="looks ahead"):
+        Edit("decoder", 0, 0, 2, source, target)
+    assert Edit("cross", 0, 0, 2, source, target)
+
+
+@pytest.mark.parametrize("edit", ROWS, ids=str)
+def test_moving_a_weight_to_where_it_was_changes_no_bit(translator: Translator, edit: Edit) -> None:
+    same = Edit(edit.kind, edit.layer, edit.head, edit.query, edit.source, edit.source)
+    assert same_bits(run(translator, same).logits, run(translator).logits)
+
+
+@pytest.mark.parametrize("edit", ROWS, ids=str)
+def test_a_moved_weight_is_found_at_its_new_key_and_all_else_is_untouched(
+    translator: Translator, edit: Edit
+) -> None:
+    assert edit.query is not None
+    assert edit.source is not None
+    assert edit.target is not None
+    before = attention(run(translator), edit.kind, edit.layer)
+    after = attention(run(translator, edit), edit.kind, edit.layer)
+    expected = before.attention.weights.clone()
+    row = expected[edit.head, edit.query]
+    row[edit.target] = row[edit.target] + row[edit.source]
+    row[edit.source] = 0
+    assert same_bits(after.attention.weights, expected)
+    torch.testing.assert_close(after.attention.weights.sum(dim=-1), torch.ones(before.query.shape[:2]))
+    others = torch.ones(before.query.shape[:2], dtype=torch.bool)
+    others[edit.head, edit.query] = False
+    assert same_bits(after.attention.output[others], before.attention.output[others])
+    assert not same_bits(after.attention.output[~others], before.attention.output[~others])
+    for unedited in ("scores", "dot_products", "masked"):
+        assert same_bits(getattr(after.attention, unedited), getattr(before.attention, unedited))
+    rows = torch.arange(before.output.shape[0]) != edit.query
+    assert same_bits(after.output[rows], before.output[rows])
+
+
+@pytest.mark.parametrize("edit", ROWS, ids=str)
+def test_a_silenced_row_reads_nothing_through_its_head(translator: Translator, edit: Edit) -> None:
+    silence = Edit(edit.kind, edit.layer, edit.head, edit.query)
+    before = attention(run(translator), edit.kind, edit.layer)
+    after = attention(run(translator, silence), edit.kind, edit.layer)
+    assert edit.query is not None
+    assert not after.attention.weights[edit.head, edit.query].any()
+    assert not after.attention.output[edit.head, edit.query].any()
+    layer = attention_at(translator.model, places(translator.model)[edit.kind, edit.layer])
+    read = before.attention.output[edit.head, edit.query] @ layer.output_projections()[edit.head]
+    torch.testing.assert_close(after.output[edit.query], before.output[edit.query] - read)
+
+
+@pytest.mark.parametrize("edit", ROWS, ids=str)
+def test_a_pointed_row_reads_one_key_and_all_else_is_untouched(translator: Translator, edit: Edit) -> None:
+    pointed = Edit(edit.kind, edit.layer, edit.head, edit.query, target=edit.target)
+    assert edit.query is not None
+    assert edit.target is not None
+    before = attention(run(translator), edit.kind, edit.layer)
+    after = attention(run(translator, pointed), edit.kind, edit.layer)
+    expected = before.attention.weights.clone()
+    expected[edit.head, edit.query] = torch.eye(expected.shape[-1])[edit.target]
+    assert same_bits(after.attention.weights, expected)
+    read = after.attention.output[edit.head, edit.query]
+    torch.testing.assert_close(read, before.value[edit.head, edit.target], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_pointing_a_head_points_all_its_rows(translator: Translator, kind: Kind) -> None:
+    target = 0 if kind == "decoder" else 3
+    whole = attention(run(translator, Edit(kind, 1, 2, target=target)), kind, 1).attention
+    rows = [Edit(kind, 1, 2, row, target=target) for row in range(whole.weights.shape[1])]
+    one_by_one = attention(run(translator, *rows), kind, 1).attention
+    assert same_bits(whole.weights, one_by_one.weights)
+    assert whole.weights[2, :, target].tolist() == [1.0] * len(rows)
+
+
+@pytest.mark.parametrize("edit", ROWS, ids=str)
+def test_silencing_a_head_silences_all_its_rows(translator: Translator, edit: Edit) -> None:
+    whole = attention(
+        run(translator, Edit(edit.kind, edit.layer, edit.head)), edit.kind, edit.layer
+    ).attention
+    rows = [Edit(edit.kind, edit.layer, edit.head, row) for row in range(whole.weights.shape[1])]
+    one_by_one = attention(run(translator, *rows), edit.kind, edit.layer).attention
+    assert not whole.output[edit.head].any()
+    assert same_bits(whole.weights, one_by_one.weights)
+    assert whole.output.any()
+
+
+def test_what_comes_before_an_edit_is_the_same_to_the_bit(translator: Translator) -> None:
+    before, after = run(translator), run(translator, Edit("encoder", 1, 0))
+    assert same_bits(before.encoder.hidden_states[1], after.encoder.hidden_states[1])
+    assert not same_bits(before.encoder.hidden_states[2], after.encoder.hidden_states[2])
+    assert not same_bits(before.logits, after.logits)
+
+
+def test_edits_are_made_in_their_order() -> None:
+    weights = torch.tensor([[[0.5, 0.25, 0.25, 0.0]]])
+    there, on = Edit("encoder", 0, 0, 0, 0, 1), Edit("encoder", 0, 0, 0, 1, 2)
+    assert edit_weights(weights, [[there, on]]).tolist() == [[[0, 0, 1, 0]]]
+    assert edit_weights(weights, [[on, there]]).tolist() == [[[0, 0.5, 0.5, 0]]]
+    assert edit_weights(weights, [[there, Edit("encoder", 0, 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
+    pointed = Edit("encoder", 0, 0, 0, target=3)
+    assert edit_weights(weights, [[there, pointed]]).tolist() == [[[0, 0, 0, 1]]]
+    assert edit_weights(weights, [[pointed, Edit("encoder", 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
+    assert edit_weights(weights, [[pointed, Edit("encoder", 0, 0, 0, 3, 1)]]).tolist() == [[[0, 1, 0, 0]]]
+    assert weights.tolist() == [[[0.5, 0.25, 0.25, 0.0]]]
+
+
+def test_an_edited_model_shares_its_numbers_and_leaves_the_other_alone(translator: Translator) -> None:
+    before = run(translator).logits
+    copied = edited(translator.model, [ROWS])
+    given = {parameter.data_ptr() for parameter in translator.model.parameters()}
+    assert {parameter.data_ptr() for parameter in copied.parameters()} == given
+    assert same_bits(run(translator).logits, before)
+    assert not any("Edited" in type(module).__name__ for module in translator.model.modules())
+
+
+BATCH: list[tuple[Sequence[str], Sequence[str], list[Edit]]] = [
+    (SOURCE, TARGET, [Edit("encoder", 1, 0, 9, 1, 6), Edit("cross", 0, 1, 2)]),
+    (SOURCE[:4], TARGET[:3], [Edit("encoder", 1, 0, 3, 4, 0)]),
+    (SOURCE[2:9], TARGET[1:], []),
+    (SOURCE[:1], TARGET[:1], [Edit("decoder", 1, 2), Edit("encoder", 1, 0, 1), Edit("cross", 0, 1, 1, 0, 1)]),
+    (SOURCE[5:], TARGET, [Edit("decoder", 0, 1, 5, 2, 3)]),
+    (SOURCE[1:7], TARGET[2:], [Edit("cross", 0, 1, target=2), Edit("encoder", 1, 0, 3, target=1)]),
+]
+
+
+def test_a_batch_is_edited_as_its_sentences_one_by_one(translator: Translator) -> None:
+    sources, targets, edits = zip(*BATCH, strict=True)
+    together = translator.steps_all(sources, targets, edits)
+    unedited = translator.steps_all(sources, targets)
+    for number, (source, target, of_sentence) in enumerate(BATCH):
+        alone = translator.steps(source, target, of_sentence)
+        there = together.logits[number, : len(alone.logits)]
+        torch.testing.assert_close(there, alone.logits, atol=1e-5, rtol=0)
+        changed = not torch.allclose(there, unedited.logits[number, : len(alone.logits)], atol=1e-5, rtol=0)
+        assert changed == bool(of_sentence)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ("encoder 3-1", "encoder layer 3, which this model does not have"),
+        ("encoder 3-1", "does not have. Its layers: encoder 1 to 2, decoder 1 to 2, cross 1 to 2."),
+        ("cross 3-1", "cross layer 3, which this model does not have"),
+        ("encoder 1-4", "head 4 of 3"),
+        ("encoder 1-1 12", "row 12, but there are 11"),
+        ("encoder 1-1 2 12>1", "key 12, but there are 11"),
+        ("decoder 1-1 8", "row 8, but there are 7"),
+        ("cross 1-1 7 1>12", "key 12, but there are 11"),
+    ],
+)
+def test_an_edit_without_a_place_is_refused(translator: Translator, edit: str, said: str) -> None:
+    with pytest.raises(InvalidEdit, match=said):
+        run(translator, Edit.parse(edit))
+    with pytest.raises(InvalidEdit, match=said):
+        translator.steps_all([SOURCE, SOURCE], [TARGET, TARGET], [(), [Edit.parse(edit)]])
+
+
+def test_the_last_place_is_a_place() -> None:
+    refuse_misfits([Edit("encoder", 0, 0, 10, 10, 0), Edit("cross", 0, 0, 6, 10, 0)], source=11, target=7)
+
+
+def test_many_visitors_edit_one_model_at_once(translator: Translator) -> None:
+    edits = [(), *((edit,) for edit in ROWS[:3])]
+    alone = [run(translator, *edit).logits for edit in edits]
+    start = threading.Barrier(len(edits))
+    equal: list[bool] = []
+
+    def visit(number: int) -> None:
+        start.wait()
+        equal.extend(same_bits(run(translator, *edits[number]).logits, alone[number]) for _ in range(20))
+
+    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(len(edits))]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert equal == [True] * 80

@@ -1,0 +1,83 @@
+"""Sentences as numbers: all of them once an epoch, in batches of equal length."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from attnviz.trained.translator import splits
+from attnviz.trained.translator.exercises import NOWHERE, PADDING, Corpus, Exercises
+from attnviz.trained.translator.grammar import Pair
+from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START
+
+BATCH = 7
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[Pair]:
+    return splits.training(300, seed=5)
+
+
+def words(exercises: Exercises) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    """The words back from their numbers: English, what the decoder reads, and what comes next."""
+    return [
+        (
+            tuple(ENGLISH.word(number) for number in source),
+            tuple(FRENCH.word(number) for number in target if number != PADDING),
+            tuple(FRENCH.word(number) for number in following if number != PADDING),
+        )
+        for source, target, following in zip(
+            exercises.source.tolist(), exercises.target.tolist(), exercises.following.tolist(), strict=True
+        )
+    ]
+
+
+def test_the_numbers_are_those_of_the_words(pairs: list[Pair]) -> None:
+    alike = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
+    assert len({len(pair.target) for pair in alike}) > 1  # so some have to be filled up
+    assert words(Exercises.of(alike)) == [
+        ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in alike
+    ]
+
+
+def test_the_places_are_those_of_the_words(pairs: list[Pair]) -> None:
+    for pair in pairs:
+        exercise = Exercises.of([pair])
+        places = [int(place) for place in exercise[3:]]
+        pronoun = pair.pronoun
+        if pronoun is None:
+            assert places == [NOWHERE] * 4
+            continue
+        other = NOWHERE if pronoun.other is None else pronoun.other
+        assert places == [pronoun.source, pronoun.referent, other, pronoun.target]
+        assert ENGLISH.word(int(exercise.source[0, places[0]])) == "it"
+        assert FRENCH.word(int(exercise.following[0, places[3]])) in {"il", "elle"}
+
+
+def test_sentences_of_different_length_cannot_stand_side_by_side(pairs: list[Pair]) -> None:
+    with pytest.raises(ValueError, match="length"):
+        Exercises.of(pairs)
+
+
+def test_an_epoch_shows_every_sentence_once_in_full_batches_of_equal_length(pairs: list[Pair]) -> None:
+    corpus = Corpus(pairs, BATCH)
+    batches = [corpus.batch(*place) for place in corpus.epoch(seed=1)]
+    assert len(batches) == len(corpus)
+    shown = Counter(source for batch in batches for source, _, _ in words(batch))
+    assert shown == Counter((*pair.source, END) for pair in pairs)
+    # At most one batch of each length is not full, and none is filled up further than it needs.
+    sizes = [(batch.source.shape[1], len(batch.source)) for batch in batches]
+    assert all(size <= BATCH for _, size in sizes)
+    not_full = [length for length, size in sizes if size < BATCH]
+    assert len(not_full) == len(set(not_full))
+    assert all((batch.following[:, -1] != PADDING).any() for batch in batches)
+
+
+def test_the_order_follows_from_the_seed(pairs: list[Pair]) -> None:
+    corpus = Corpus(pairs, BATCH)
+
+    def first(seed: int) -> Exercises:
+        return corpus.batch(*corpus.epoch(seed)[0])
+
+    assert torch.equal(first(1).source, first(1).source)
+    assert words(first(1)) != words(first(2))

@@ -1,0 +1,154 @@
+"""Longer sentences: both languages stay right, and "it" still means what it meant."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.trained.translator import grammar
+from attnviz.trained.translator.grammar import Pair, written
+from attnviz.trained.translator.lengthening import MOST, PEOPLE, SAID, Clause, Elastic, clauses
+from attnviz.trained.translator.lexicon import NOUN, PREDICATE
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+
+
+def understood(text: str) -> Elastic | None:
+    return Elastic.of(next(grammar.understood(text.split())))
+
+
+def elastic(text: str = "the dog did not cross the road as it was too tired") -> Elastic:
+    sentence = understood(text)
+    assert sentence is not None
+    return sentence
+
+
+def by_chance(seed: int) -> Elastic:
+    """A sentence of the grammar that can be longer."""
+    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    while True:
+        sentence = Elastic.of(grammar.sentence(dice))
+        if sentence:
+            return sentence
+
+
+def test_a_sentence_with_two_clauses() -> None:
+    put_in = [Clause(NOUN["king"], PREDICATE["calm"]), Clause(NOUN["aunt"], PREDICATE["sleep"])]
+    pair = elastic().stretched(put_in).pair
+    assert written(pair.source) == (
+        "The dog did not cross the road and the king was calm and the aunt wanted to sleep "
+        "as it was too tired."
+    )
+    assert written(pair.target) == (
+        "Le chien n'a pas traversé la route et le roi était calme et la tante voulait dormir "
+        "car il était trop fatigué."
+    )
+
+
+@pytest.mark.parametrize(
+    ("person", "said", "past", "present"),
+    [
+        ("man", "tired", "et l'homme était fatigué", "et l'homme est fatigué"),
+        ("uncle", "old", "et l'oncle était vieux", "et l'oncle est vieux"),
+        ("boy", "curious", "et le garçon était curieux", "et le garçon est curieux"),
+        ("woman", "lazy", "et la femme était paresseuse", "et la femme est paresseuse"),
+        ("queen", "beautiful", "et la reine était belle", "et la reine est belle"),
+        ("girl", "eat", "et la fille voulait manger", "et la fille veut manger"),
+    ],
+)
+def test_french_agrees(person: str, said: str, past: str, present: str) -> None:
+    clause = Clause(NOUN[person], PREDICATE[said])
+    assert [" ".join(clause.french(tense)).replace("' ", "'") for tense in ("past", "present")] == [
+        past,
+        present,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "french"),
+    [
+        (
+            "the trophy does not fit in the suitcase because it is too small",
+            "The trophy does not fit in the suitcase and the king is calm because it is too small.",
+            "Le trophée ne rentre pas dans la valise et le roi est calme parce qu'elle est trop petite.",
+        ),
+        (
+            "the cow reached the forest since it wanted to play",
+            "The cow reached the forest and the king was calm since it wanted to play.",
+            "La vache a atteint la forêt et le roi était calme puisqu'elle voulait jouer.",
+        ),
+        (
+            "yesterday the dog did not cross the road as it did not want to play",
+            "Yesterday the dog did not cross the road and the king was calm as it did not want to play.",
+            "Hier le chien n'a pas traversé la route et le roi était calme car il ne voulait pas jouer.",
+        ),
+    ],
+)
+def test_clauses_have_the_tense_and_the_place(text: str, english: str, french: str) -> None:
+    pair = elastic(text).stretched([Clause(NOUN["king"], PREDICATE["calm"])]).pair
+    assert written(pair.source).replace("Yesterday,", "Yesterday") == english
+    assert written(pair.target).replace("Hier,", "Hier") == french
+
+
+@given(st.integers(0, 2**32), st.integers(0, MOST))
+def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
+    short = by_chance(seed)
+    put_in = clauses(random.Random(seed), count)  # noqa: S311 - no secret
+    long = short.stretched(put_in)
+    source, target = long.pair.source, long.pair.target
+    assert source[long.it.source] == "it"
+    assert target[long.it.target] == {"m": "il", "f": "elle"}[NOUN[source[long.it.referent]].gender]
+    assert (long.it.referent, long.it.other) == (short.it.referent, short.it.other)
+    assert long.pair.pronoun == long.it
+    # What was put in stands in one piece; without it, the sentence is what it was.
+    english = [word for clause in put_in for word in clause.english(short.tense)]
+    french = [word for clause in put_in for word in clause.french(short.tense)]
+    at, to = short.it.source - 1, long.it.source - 1
+    assert list(source[at:to]) == english
+    assert source[:at] + source[to:] == short.pair.source
+    at = short.room[1]
+    assert list(target[at : at + len(french)]) == french
+    assert (*target[:at], *target[at + len(french) :]) == short.pair.target
+    # People are never "it", and nobody is spoken of twice.
+    people = [word for word in english if word in NOUN]
+    assert all(NOUN[word].kind == "person" for word in people)
+    assert len(set(people)) == count
+    assert not {"it", "he", "she"} & {*english}
+    named = [target[place] for place in long.named]
+    assert named[-1] == NOUN[source[long.it.referent]].french
+    assert named[0] in {"le", "la", "l'", "un", "une", "de", "d'", "du"}
+    assert long.named[-1] < long.room[1] < long.it.target
+    assert long.words_apart == short.words_apart + len(english)
+    assert all(word in ENGLISH for word in source)
+    assert all(word in FRENCH for word in target)
+
+
+def test_one_more_clause_is_added_after_the_others() -> None:
+    dice = [random.Random(3), random.Random(3)]  # noqa: S311 - no secret
+    longer, shorter = clauses(dice[0], MOST)[:5], clauses(dice[1], MOST)[:4]
+    assert longer[:4] == shorter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the road was narrow",
+        "as it was too tired the dog did not cross the road",
+        "the man did not cross the road as it was too narrow",
+        "the dog did not cross the road as the dog was too tired",
+    ],
+)
+def test_a_sentence_without_a_place_for_clauses(text: str) -> None:
+    assert understood(text) is None
+
+
+def test_there_is_something_to_say_of_everybody() -> None:
+    assert len(PEOPLE) == MOST
+    for person in PEOPLE:
+        for said in SAID:
+            assert Clause(person, said).english("past")[2] == person.english
+
+
+def test_pairs_without_a_pronoun_are_not_elastic() -> None:
+    pair = Pair(("the", "road"), ("la", "route"), "", None, ("road",), ())
+    assert Elastic.of(pair) is None

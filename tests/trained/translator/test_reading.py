@@ -1,0 +1,173 @@
+"""Whatever a visitor types is read, or refused with all its unknown words named."""
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords, UnreadableText
+from attnviz.trained.translator.grammar import sentence, written
+from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+
+OPENING = "The dog did not cross the road as it was too tired."
+
+
+def words(text: str) -> list[str]:
+    return [token.text for token in tokens(text) if not token.special]
+
+
+def test_the_opening_sentence() -> None:
+    read = tokens(OPENING)
+    assert words(OPENING) == OPENING.lower().strip(".").split()
+    assert [token.id for token in read] == ENGLISH.ids([token.text for token in read])
+    assert [OPENING[token.start : token.end].lower() for token in read[:-1]] == words(OPENING)
+    assert [token.word for token in read] == [*range(12), None]
+    assert (read[-1].text, read[-1].start, read[-1].end, read[-1].special) == ("[END]", 0, 0, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the dog didn't cross the road",
+        "The dog didn’t cross the road!!!",
+        "  THE   dog, did not — “cross” (the) road?",
+        "'The dog' did not cross the\nroad",
+        "the dog/did;not:cross…the road",
+    ],
+)
+def test_punctuation_and_capitals_are_not_read(text: str) -> None:
+    assert words(text) == ["the", "dog", "did", "not", "cross", "the", "road"]
+
+
+def test_a_word_that_stands_for_two() -> None:
+    text = "It DIDN'T"
+    assert [text[token.start : token.end] for token in tokens(text)[:-1]] == ["It", "DID", "N'T"]
+
+
+def test_all_unknown_words_are_named_as_they_were_typed() -> None:
+    text = "The Zebra 🐕 didn't cros 12 roads as собака был; the Zebra's tyred can't."
+    with pytest.raises(UnknownWords) as caught:
+        tokens(text)
+    found = caught.value.words
+    assert list(found) == ["Zebra", "🐕", "cros", "12", "roads", "собака", "был", "Zebra's", "tyred", "can't"]
+    assert found["cros"][0] == "cross"
+    assert found["roads"][0] == "road"
+    assert found["tyred"][0] == "tired"
+    assert not found["🐕"]
+    assert all(len(nearest) <= 3 for nearest in found.values())
+    assert not any(word.startswith("[") for nearest in found.values() for word in nearest)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "...!?", "' ’ '", "\u200b"])
+def test_no_words(text: str) -> None:
+    for read in (tokens, french):
+        with pytest.raises(EmptyText):
+            read(text)
+
+
+def test_too_many_words() -> None:
+    most = "dog " * (TOKEN_LIMIT - 1)
+    assert len(tokens(most)) == TOKEN_LIMIT
+    with pytest.raises(TextTooLong) as caught:
+        tokens(most + "dog")
+    assert (caught.value.tokens, caught.value.limit) == (TOKEN_LIMIT + 1, TOKEN_LIMIT)
+
+
+def test_no_sentence_of_the_grammar_is_too_long() -> None:
+    dice = random.Random(2)  # noqa: S311 - no secret
+    assert max(len(sentence(dice).source) for _ in range(3000)) < TOKEN_LIMIT
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "zebra " * 2_000, "the dog " * 5_000, "'" * 10_000])
+def test_a_long_text_is_refused_quickly(text: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(AttnvizError):
+        tokens(text)
+    assert time.perf_counter() - start < 2
+
+
+def test_half_a_character() -> None:
+    with pytest.raises(UnreadableText, match="Character 5"):
+        tokens("dog \ud800 cat")
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused_for_a_reason(text: str) -> None:
+    try:
+        read = tokens(text)
+    except AttnvizError:
+        return
+    for token in read[:-1]:
+        assert token.text in ENGLISH
+        assert 0 <= token.start < token.end <= len(text)
+
+
+def test_what_the_grammar_writes_is_read_again() -> None:
+    dice = random.Random(3)  # noqa: S311 - no secret
+    for _ in range(1000):
+        pair = sentence(dice)
+        assert tuple(words(written(pair.source))) == pair.source
+        read = french(written(pair.target))
+        assert tuple(token.text for token in read[1:]) == pair.target
+        assert [token.id for token in read] == FRENCH.ids([token.text for token in read])
+
+
+def test_french_elisions_are_words() -> None:
+    text = "L’âne n'a pas suivi l'âne aujourd’hui puisqu'il e\u0301tait calme"
+    read = french(text)
+    spelled = " ".join(token.text for token in read)
+    assert spelled == "[START] l' âne n' a pas suivi l' âne aujourd'hui puisqu' il était calme"
+    assert text[read[1].start : read[1].end] == "L’"
+    assert text[read[-2].start : read[-2].end] == "e\u0301tait"
+    assert read[0].special
+
+
+def test_french_between_quotation_marks() -> None:
+    read = french("'Le chien' suit l'âne'")
+    assert [token.text for token in read] == ["[START]", "le", "chien", "suit", "l'", "âne"]
+
+
+def test_unknown_french() -> None:
+    with pytest.raises(UnknownWords) as caught:
+        french("le zèbre traverse l'eau")
+    assert list(caught.value.words) == ["zèbre", "eau"]
+
+
+def test_what_the_grammar_makes_is_inside() -> None:
+    dice = random.Random(4)  # noqa: S311 - no secret
+    for _ in range(200):
+        assert outside(sentence(dice).source) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the road did not cross the dog as it was too tired", "a road cross"),
+        ("the dog crossed the bottle", "cross a bottle"),
+        ("the trophy did not fit in the elephant", "fit in an elephant"),
+        ("it was tired as it was big", "two pronouns"),
+        ("it it it", "two pronouns"),
+        ("dog dog dog", "built like this"),
+        ("the dog did not cross", "built like this"),
+        ("dog did not cross road", "built like this"),
+        ("the dog crossed the road as it was old", "Both a dog and a road could be old"),
+        ("the dog crossed the road as it was full", "can be full"),
+        ("the dog did not cross the road as the cat wanted to sleep", "built like this"),
+        ("the dog helped the cat as it wanted to sleep", "Both a dog and a cat could want to sleep"),
+        ("the dog crossed the road as it was too tired", "a reason for this"),
+        ("the " * 39, "built like this"),
+        ("the dog " * 19, "built like this"),
+        ("the small dog did not cross " * 6, "cross a dog"),
+        ("the dog did not cross the road as " * 5, "built like this"),
+        ("", "built like this"),
+    ],
+)
+def test_what_the_grammar_does_not_make_is_outside(text: str, said: str) -> None:
+    start = time.perf_counter()
+    reason = outside(text.split())
+    assert reason
+    assert said in reason
+    assert time.perf_counter() - start < 2

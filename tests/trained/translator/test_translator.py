@@ -1,0 +1,279 @@
+"""The translator: one step at a time or all at once, alone or in a batch, from memory or from its file."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from attnviz.interventions.edit import Edit
+from attnviz.trained.translator import grammar
+from attnviz.trained.translator import translator as module
+from attnviz.trained.translator.translator import (
+    Sizes,
+    Translator,
+    batch,
+    build,
+    longest_translation,
+    source_of,
+    target_of,
+)
+from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START
+from attnviz.transformer.encoder_decoder import EncoderDecoder
+
+SIZES = Sizes(d_model=21, n_heads=3, d_feed_forward=23, encoder_layers=2, decoder_layers=2)
+SOURCES = [ENGLISH.words[3:8], ENGLISH.words[5:8], ENGLISH.words[9:10], ENGLISH.words[7:12]]
+TARGETS = [FRENCH.words[3:8], FRENCH.words[9:20], FRENCH.words[4:5], FRENCH.words[8:11]]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    """Learned nothing, but says many different words: small differences in its vectors are blown up."""
+    model = build(SIZES, seed=5)
+    for parameter in model.decoder.parameters():
+        parameter.data *= 3
+    return Translator(model, SIZES, {"variant": "taught", "seed": "5"})
+
+
+def always_saying(word: str) -> EncoderDecoder:
+    """Every vector that leaves the decoder is that of the word, and the word's is the longest."""
+    model = build(SIZES, seed=5)
+    (number,) = FRENCH.ids([word])
+    vector = model.target_embedding.table.weight.data[number]
+    vector *= 10
+    last = model.get_submodule("decoder.layers.1.feed_forward_add_norm.norm")
+    last.load_state_dict({"weight": torch.zeros_like(vector), "bias": vector})
+    return model
+
+
+def slowly(translator: Translator, source: Sequence[str], edits: Sequence[Edit] = ()) -> tuple[str, ...]:
+    """Greedy decoding by the full forward alone, from an empty translation on, word by word."""
+    words: tuple[str, ...] = ()
+    here = [edit for edit in edits if edit.kind == "encoder"]
+    while len(words) < longest_translation(source):
+        later = [edit for edit in edits if edit.kind != "encoder" and (edit.query or 0) <= len(words)]
+        best = translator.steps(source, words, here + later).logits[-1].sort(descending=True).indices.tolist()
+        word = next(found for found in map(FRENCH.word, best) if found not in {PAD, START})
+        if word == END:
+            break
+        words = (*words, word)
+    return words
+
+
+def test_a_seed_builds_one_network_and_leaves_torchs_own_numbers_alone() -> None:
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    one, same, other = (build(SIZES, seed).state_dict() for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), before)
+    name = "encoder.layers.0.attention.to_query.weight"
+    assert torch.equal(one[name], same[name])
+    assert not torch.equal(one[name], other[name])
+
+
+def test_the_sizes_are_the_ones_asked_for() -> None:
+    model = build(SIZES, seed=0)
+    assert model.source_embedding.table.weight.shape == (len(ENGLISH), 21)
+    assert model.target_embedding.table.weight.shape == (len(FRENCH), 21)
+    assert (len(model.encoder.layers), len(model.decoder.layers)) == (2, 2)
+
+
+def test_what_the_model_reads() -> None:
+    assert [ENGLISH.word(number) for number in source_of(SOURCES[1])] == [*SOURCES[1], END]
+    assert [FRENCH.word(number) for number in target_of(TARGETS[2])] == [START, *TARGETS[2]]
+
+
+def test_a_batch_hides_its_padding() -> None:
+    made = batch(SOURCES, TARGETS)
+    assert made.source_ids.shape == (4, 6)
+    assert made.target_ids.shape == (4, 12)
+    real = torch.tensor([[column < length for column in range(6)] for length in (6, 4, 2, 6)])
+    assert torch.equal(made.source_ids != ENGLISH.ids([PAD])[0], real)
+    assert torch.equal(made.source_mask, real[:, None].expand(4, 6, 6))
+    assert torch.equal(made.cross_mask, real[:, None].expand(4, 12, 6))
+    assert made.target_mask is None
+
+
+def test_a_batch_gives_what_its_sentences_give_one_by_one(translator: Translator) -> None:
+    together = translator.steps_all(SOURCES, TARGETS).probabilities
+    for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = translator.steps(source, target).probabilities
+        torch.testing.assert_close(together[number, : len(alone)], alone, atol=1e-5, rtol=0)
+
+
+def test_decoding_step_by_step_equals_the_full_forward() -> None:
+    translator = Translator(build(SIZES, seed=5), SIZES, {})
+    whole = translator.steps(SOURCES[0], TARGETS[1])
+    for words in range(len(TARGETS[1]) + 1):
+        so_far = translator.steps(SOURCES[0], TARGETS[1][:words])
+        pairs = [(so_far.probabilities, whole.probabilities[: words + 1])]
+        for now, then in zip(so_far.decoder.layers, whole.decoder.layers, strict=True):
+            then_here = then.attention.attention.weights[:, : words + 1, : words + 1]
+            pairs.append((now.attention.attention.weights, then_here))
+            then_across = then.cross_attention.attention.weights[:, : words + 1]
+            pairs.append((now.cross_attention.attention.weights, then_across))
+        for found, expected in pairs:
+            torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+
+
+EDITS = [
+    [],
+    [Edit("encoder", 1, 0, 3, 0, 2)],
+    [Edit("cross", 0, 1, 1)],
+    [Edit("decoder", 0, 2), Edit("encoder", 0, 0, 1, 2, 0)],
+]
+
+
+def test_words_are_chosen_one_by_one_alone_and_in_a_batch(translator: Translator) -> None:
+    plain = [slowly(translator, source) for source in SOURCES]
+    changed = [slowly(translator, source, edits) for source, edits in zip(SOURCES, EDITS, strict=True)]
+    assert translator.translate_all(SOURCES) == plain
+    assert translator.translate_all(SOURCES, EDITS) == changed
+    assert [translator.translate(source) for source in SOURCES] == plain
+    assert [translator.translate(s, e) for s, e in zip(SOURCES, EDITS, strict=True)] == changed
+    assert plain[0] == changed[0]
+    assert plain[1:] != changed[1:]
+    assert len({word for words in plain for word in words}) > 2
+
+
+def test_a_translation_ends_where_the_model_says_so(translator: Translator) -> None:
+    assert translator.translate(SOURCES[0]) != ()
+    assert Translator(always_saying(END), SIZES, {}).translate(SOURCES[0]) == ()
+
+
+@pytest.mark.parametrize("word", [PAD, START])
+def test_what_is_no_word_is_never_said(word: str) -> None:
+    assert word not in Translator(always_saying(word), SIZES, {}).translate(SOURCES[0])
+
+
+def test_an_endless_translation_is_broken_off() -> None:
+    translator = Translator(always_saying("chien"), SIZES, {})
+    assert translator.translate(SOURCES[1]) == ("chien",) * longest_translation(SOURCES[1])
+    assert [len(words) for words in translator.translate_all(SOURCES)] == [
+        longest_translation(source) for source in SOURCES
+    ]
+
+
+def test_no_right_translation_is_too_long_to_be_said() -> None:
+    chance = random.Random(2)  # noqa: S311 - no secret
+    for pair in (grammar.sentence(chance) for _ in range(300)):
+        assert len(pair.target) < longest_translation(pair.source)
+
+
+def test_an_edit_of_a_word_that_is_never_said_is_refused(translator: Translator) -> None:
+    length = len(translator.translate(SOURCES[2]))
+    translator.translate(SOURCES[2], [Edit("cross", 0, 0, length)])
+    with pytest.raises(InvalidEdit, match=f"row {length + 2}, but there are {length + 1}"):
+        translator.translate(SOURCES[2], [Edit("cross", 0, 0, length + 1)])
+    with pytest.raises(InvalidEdit, match="key 3, but there are 2"):
+        translator.translate_all(SOURCES, [(), (), [Edit("cross", 0, 0, 0, 2, 0)], ()])
+
+
+def test_training_on_does_not_change_a_translator() -> None:
+    model = build(SIZES, seed=5, dropout=0.5)
+    translator = Translator(model, SIZES, {})
+    before = translator.steps(SOURCES[0], TARGETS[0]).logits
+    for parameter in model.parameters():
+        parameter.data += 1
+    assert model.training
+    assert torch.equal(translator.steps(SOURCES[0], TARGETS[0]).logits, before)
+
+
+@pytest.fixture(scope="module")
+def file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("weights") / "taught.safetensors"
+    translator.save(file)
+    return file
+
+
+def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None:
+    read = Translator.load(file)
+    assert (read.sizes, read.about) == (SIZES, {"variant": "taught", "seed": "5"})
+    assert not read.model.training
+    for name, parameter in read.model.state_dict().items():
+        assert parameter.dtype == torch.float32
+        assert torch.equal(parameter, translator.model.state_dict()[name].half().float())
+
+
+def test_the_same_model_gives_the_same_bytes_in_any_process(file: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.safetensors"
+    code = "import sys, pathlib; from attnviz.trained.translator.translator import Translator\n"
+    code += "source, target = map(pathlib.Path, sys.argv[1:]); Translator.load(source).save(target)"
+    subprocess.run([sys.executable, "-c", code, str(file), str(again)], check=True)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_a_shipped_file_is_small(tmp_path: Path) -> None:
+    file = tmp_path / "small.safetensors"
+    Translator(build(Sizes(), seed=0), Sizes(), {}).save(file)
+    assert file.stat().st_size <= 500_000
+
+
+REMEDY = "python -m attnviz train --variant taught --seed 0"
+
+
+def refused(file: Path, said: str) -> None:
+    with pytest.raises(ModelFilesDamaged, match=said) as caught:
+        Translator.load(file)
+    assert str(file) in str(caught.value)
+    assert REMEDY in str(caught.value)
+
+
+def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    refused(tmp_path / "taught.safetensors", "is missing")
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"not weights at all", b"\xff" * 64])
+def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "taught.safetensors"
+    file.write_bytes(content)
+    refused(file, "cannot be read")
+
+
+def test_weights_of_another_origin_are_refused(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    file = tmp_path / "taught.safetensors"
+    save_file({"weight": torch.zeros(3)}, file)
+    refused(file, "cannot be read")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_one_changed_bit_is_noticed(
+    file: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    content = bytearray(file.read_bytes())
+    in_the_header = data.draw(st.booleans())
+    place = data.draw(st.integers(0, 3000 if in_the_header else len(content) - 1))
+    content[place] ^= 1 << data.draw(st.integers(0, 7))
+    damaged = tmp_path_factory.mktemp("damaged") / "taught.safetensors"
+    damaged.write_bytes(content)
+    refused(damaged, "is damaged|cannot be read")
+
+
+def test_half_a_file_is_refused(file: Path, tmp_path: Path) -> None:
+    half = tmp_path / "taught.safetensors"
+    half.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    refused(half, "cannot be read")
+
+
+def test_weights_of_another_network_are_refused(
+    translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "taught.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(translator, "sizes", replace(SIZES, encoder_layers=3))
+        translator.save(file)
+    refused(file, "another network")
+
+
+def test_weights_for_other_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ENGLISH", FRENCH)
+    refused(file, "was trained on other words")
