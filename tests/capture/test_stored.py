@@ -7,6 +7,9 @@ import pytest
 from attnviz.capture import stored
 from attnviz.capture.loading import Model
 
+# Another processor adds up float32 numbers in another order: 1.2e-6 was seen after six layers.
+ANOTHER_PROCESSOR = 1e-5
+
 
 @pytest.mark.parametrize("text", stored.FILES)
 def test_what_is_stored_equals_a_fresh_trace(minilm: Model, text: str) -> None:
@@ -19,7 +22,7 @@ def test_what_is_stored_equals_a_fresh_trace(minilm: Model, text: str) -> None:
         assert one.query_tokens == other.query_tokens
         assert one.key_tokens == other.key_tokens
         assert np.array_equal(one.mask, other.mask)
-        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6, rtol=0)
+        np.testing.assert_allclose(one.weights, other.weights, atol=ANOTHER_PROCESSOR, rtol=0)
         for name in ("query", "key", "value", "scores", "output"):
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-5, rtol=1e-5)
         assert one.projection is None
@@ -62,4 +65,6 @@ def test_the_command_writes_the_same_traces(tmp_path_factory: pytest.TempPathFac
     for text, name in stored.FILES.items():
         again, kept = trace_io.read(folder / "new" / name), stored.find("minilm", text)
         assert kept is not None
-        np.testing.assert_allclose(again.stack("encoder"), kept.stack("encoder"), atol=1e-6, rtol=0)
+        np.testing.assert_allclose(
+            again.stack("encoder"), kept.stack("encoder"), atol=ANOTHER_PROCESSOR, rtol=0
+        )

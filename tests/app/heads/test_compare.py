@@ -238,7 +238,10 @@ def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) ->
 def test_a_model_finds_each_head_again_in_its_twin(visit_page: VisitPage) -> None:
     app = visit_page("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
     clean(app)
-    assert "Most alike to 5-7 of `minilm` is **5-7** of `minilm-scratch` (0 % apart" in words(app)
+    # Whether the difference is nothing or next to nothing depends on the processor.
+    assert re.search(
+        r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart", words(app)
+    )
     assert "`it` looks where it looked." in words(app)
 
 
