@@ -1,5 +1,6 @@
 # make app     serves the page at http://localhost:8501 (make app PORT=8600 chooses another port)
-# make test    runs every test (make test ARGS="tests/analysis -k rollout" some of them)
+# make test    runs the tests (make test ARGS="tests/analysis -k rollout" some of them)
+# make test-all  runs those too that take long: every family of models, and a short run of each benchmark
 # make check   format, lint and types
 # Each sets up what it needs the first time: .venv, the pinned packages and, for the tests, a Chromium.
 
@@ -11,9 +12,9 @@ PYTHON := $(VENV)/bin/python
 # What attnviz's own models need lies in the installed packages. The network is asked for nothing, until a visitor
 # opens a model of the Hugging Face hub; HF_HUB_OFFLINE=1 make app forbids even that, and the tests always do.
 export HF_HUB_DISABLE_TELEMETRY := 1
-test: export HF_HUB_OFFLINE := 1
+test test-all: export HF_HUB_OFFLINE := 1
 
-.PHONY: app test check format
+.PHONY: app test test-all check format
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -22,6 +23,9 @@ app: $(VENV)/.app
 test: $(VENV)/.dev
 	@$(PYTHON) -m tests.browser.chromium
 	@$(PYTHON) -m pytest --numprocesses=3 --dist=worksteal $(ARGS)
+
+test-all: ARGS += -m ""
+test-all: test
 
 check: $(VENV)/.dev
 	@$(VENV)/bin/ruff format --check .
