@@ -1,6 +1,7 @@
 """Everything that can go wrong with a visitor's input, each with a sentence that says what to do."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 _MOST_QUOTED = 40  # characters of an unknown word that the message repeats
 _MOST_OF_A_NAME = 60  # and of a name
@@ -15,20 +16,28 @@ class EmptyText(AttnvizError):
 
 
 class TextTooLong(AttnvizError):
-    """The text has more tokens than the model can read.
+    """The text has more tokens than the model can read, or more characters than any tokenizer is given.
 
     Attributes:
-        tokens: how many tokens the text has, special tokens included.
-        limit: how many the model can read.
+        tokens: how many tokens the text has, special tokens included; None if it has too many characters.
+        limit: how many tokens the model can read, or how many characters a text may have.
     """
 
-    def __init__(self, tokens: int, limit: int, *, together: bool = False) -> None:
-        self.tokens = tokens
+    def __init__(
+        self,
+        length: int,
+        limit: int,
+        *,
+        unit: Literal["tokens", "characters"] = "tokens",
+        together: bool = False,
+    ) -> None:
+        self.tokens = length if unit == "tokens" else None
         self.limit = limit
         these, them = ("The two texts together have", "them") if together else ("This text has", "it")
+        who = "the model" if unit == "tokens" else "attnviz"
         super().__init__(
-            f"{these} {tokens:,} tokens; the model reads at most {limit:,}. "
-            f"Shorten {them} by {tokens - limit:,} tokens or more and try again."
+            f"{these} {length:,} {unit}; {who} reads at most {limit:,}. "
+            f"Shorten {them} by {length - limit:,} {unit} or more and try again."
         )
 
 

@@ -32,6 +32,7 @@ STEPS = {
     "trace": 1,
     "transformer": 1,
     "errors": 0,
+    "readable": 1,
     "spelling": 0,  # the signs of tokenizers
 }
 

@@ -21,11 +21,10 @@ from attnviz.models.catalogue import Entry
 PART = 1_000
 """How many lines are grouped by length together. More of them fill a batch better, and take more memory."""
 
-MOST_CHARACTERS = 100_000
-"""A line of more is not even cut into tokens."""
-
 MOST_NAMED = 100
 """How many of the lines that could not be read are named; the others are counted."""
+
+_NOT_UTF_8 = "This line holds bytes that are not UTF-8. Save the file as UTF-8 to keep it."
 
 
 class Summable(Protocol):
@@ -251,10 +250,10 @@ def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[F
     empty = frozenset(line for line, text in part.lines if _is_empty(text))
     yield Found(nothing, empty=len(empty), single=empty)
     for line, text in part.lines:
-        if (why := _unreadable(text)) is not None:
-            yield _skipped(nothing, line, why)
+        if encodings.broken(text):
+            yield _skipped(nothing, line, _NOT_UTF_8)
     readable = (
-        (line, text) for line, text in part.lines if not _is_empty(text) and _unreadable(text) is None
+        (line, text) for line, text in part.lines if not _is_empty(text) and not encodings.broken(text)
     )
     for read in batches(reader, entry, readable):
         if isinstance(read, Refused):
@@ -288,12 +287,3 @@ def _parts(corpus: Corpus, begun: Found) -> Iterator[Part]:
 
 def _is_empty(line: str) -> bool:
     return not line.strip()
-
-
-def _unreadable(line: str) -> str | None:
-    """Why a line is not even given to the tokenizer; None if it is."""
-    if encodings.broken(line):
-        return "This line holds bytes that are not UTF-8. Save the file as UTF-8 to keep it."
-    if len(line) > MOST_CHARACTERS:
-        return f"This line has {len(line):,} characters; at most {MOST_CHARACTERS:,} are read. Part it."
-    return None

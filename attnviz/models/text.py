@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableText
+from attnviz import readable
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong
 from attnviz.models.importing import gate
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
@@ -97,12 +98,12 @@ class Reader:
 
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
-            TextTooLong: there are more tokens than the model reads.
+            TextTooLong: there are more tokens than the model reads, or more characters than any text may have.
             UnreadableText: half a surrogate pair, which stands for no character.
         """
         texts = (text,) if second is None else (text, second)
         for each in texts:
-            _check_characters(each)
+            readable.check(each)
         encoding = self._tokenizer.encode(*texts)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
@@ -267,15 +268,6 @@ def _settings(folder: Path, name: str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _check_characters(text: str) -> None:
-    broken = next((place for place, letter in enumerate(text) if "\ud800" <= letter <= "\udfff"), None)
-    if broken is not None:
-        raise UnreadableText(
-            f"Character {broken + 1} of the text is half of a character (U+{ord(text[broken]):04X}), "
-            "as damaged copying leaves behind. Delete it and try again."
-        )
 
 
 def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import attnviz
+from attnviz import readable
 from attnviz.analysis.tally import NAMES, Tally, tally
 from attnviz.capture.batches import Batch
 from attnviz.errors import AttnvizError, EmptyText, ModelNotSupported, UnreadableText
@@ -130,10 +131,10 @@ def assert_it_goes_on_from(step: Progress[Found], again: Sequence[Progress[Found
 
 def test_of_many_bad_lines_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "MOST_NAMED", 3)
-    monkeypatch.setattr(corpora, "MOST_CHARACTERS", 9)
+    monkeypatch.setattr(readable, "MOST_CHARACTERS", 9)
     found = last(list(over(Corpus.from_text("A dog.\n" + "0123456789\n" * 5), "minilm")))
     assert (found.skipped, [skipped.line for skipped in found.named]) == (5, [2, 3, 4])
-    assert found.named[0].why.startswith("This line has 10 characters; at most 9 are read.")
+    assert found.named[0].why.startswith("This text has 10 characters; attnviz reads at most 9.")
     later = Found(Tally.nothing(6, 12), skipped=1, named=(Skipped(1, "no"),))
     assert [skipped.line for skipped in (found + later).named] == [1, 2, 3]
     assert (later + found).named == (found + later).named

@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, BertConfig, GPT2Config, MarianConfig
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableText
 from attnviz.models import catalogue
 from attnviz.models.text import Reader, reader
+from attnviz.readable import MOST_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
 from tests.models.tokenizers_of import KindOfTokenizer, saved
@@ -90,7 +91,19 @@ def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> No
     assert (caught.value.tokens, caught.value.limit) == (513, 512)
 
 
-@pytest.mark.parametrize("characters", [10_000, 1_000_000])
+def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a" * MOST_CHARACTERS
+    assert spans(text) == [("[UNK]", text)]
+    reader = Reader(catalogue.MINILM.folder, 512)
+    monkeypatch.setattr(reader, "_tokenizer", None)
+    told = r"This text has 20,001 characters; attnviz reads at most 20,000\. Shorten it by 1 characters"
+    for texts in [(text + "a",), ("a dog", text + "a")]:
+        with pytest.raises(TextTooLong, match=told) as caught:
+            reader.tokens(*texts)
+        assert (caught.value.tokens, caught.value.limit) == (None, MOST_CHARACTERS)
+
+
+@pytest.mark.parametrize("characters", [10_000, MOST_CHARACTERS])
 @pytest.mark.parametrize(("piece", "tokens_a_piece"), [("dog ", 1), ("a", 0), (".", 1)])
 def test_very_long_texts_are_answered_with_the_true_count(
     characters: int, piece: str, tokens_a_piece: int
@@ -100,7 +113,7 @@ def test_very_long_texts_are_answered_with_the_true_count(
         with pytest.raises(TextTooLong) as caught:
             read(text)
         assert caught.value.tokens == text.count(piece) + 2
-    else:  # a word of a million letters is one unknown word
+    else:  # a word of so many letters is one unknown word
         assert spans(text) == [("[UNK]", text)]
 
 

@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from attnviz.errors import EmptyText, TextTooLong, UnknownWords, UnreadableText
+from attnviz import readable
+from attnviz.errors import EmptyText, TextTooLong, UnknownWords
 from attnviz.trace import Token
 from attnviz.trained.translator.families import FAMILIES
 from attnviz.trained.translator.grammar import understood
@@ -39,7 +40,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     Raises:
         EmptyText: there are no words.
         UnreadableText: half a surrogate pair, which stands for no character.
-        TextTooLong: there are more than `TOKEN_LIMIT` tokens.
+        TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more characters than any text may have.
         UnknownWords: there are words that the model has never seen; all of them are named.
     """
     return (*_known(text, ENGLISH, _english), Token(END, ENGLISH.ids([END])[0], 0, 0, None, special=True))
@@ -110,6 +111,7 @@ def _a(noun: Noun) -> str:
 
 def _known(text: str, vocabulary: Vocabulary, parts: Callable[[_Piece], Iterator[_Piece]]) -> list[Token]:
     """The words of a text that the vocabulary has."""
+    readable.check(text)
     typed = [part for piece in _pieces(text) for part in parts(piece)]
     pieces = [part._replace(word=unicodedata.normalize("NFC", part.word.lower())) for part in typed]
     if not pieces:
@@ -128,13 +130,6 @@ def _known(text: str, vocabulary: Vocabulary, parts: Callable[[_Piece], Iterator
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """What stands between spaces and punctuation."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UnreadableText(
-            f"Character {error.start + 1} of the text is half of a character, as damaged copying leaves "
-            "behind. Delete it and try again."
-        ) from error
     for match in re.finditer(r"[^\s']\S*", "".join(map(_plain, text))):
         yield _Piece(match[0], *match.span())
 

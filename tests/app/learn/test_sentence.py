@@ -49,7 +49,13 @@ def test_what_does_not_exist_falls_back(choices: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("", "nothing here"), ("   ", "nothing here"), ("word " * 600, "602")]
+    ("text", "says"),
+    [
+        ("", "nothing here"),
+        ("   ", "nothing here"),
+        ("word " * 600, "602"),
+        ("word " * 5_000, "25,000 characters; attnviz reads at most 20,000"),
+    ],
 )
 def test_bad_input_gets_a_kind_word_and_is_kept(text: str, says: str) -> None:
     app = opened()

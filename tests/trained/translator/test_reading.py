@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords, UnreadableText
+from attnviz.readable import MOST_CHARACTERS
+from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import sentence, written
 from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
@@ -79,6 +81,13 @@ def test_too_many_words() -> None:
 def test_no_sentence_of_the_grammar_is_too_long() -> None:
     dice = random.Random(2)  # noqa: S311 - no secret
     assert max(len(sentence(dice).source) for _ in range(3000)) < TOKEN_LIMIT
+
+
+def test_too_many_characters_are_not_even_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_pieces", None)
+    for read in (tokens, french):
+        with pytest.raises(TextTooLong, match=r"20,001 characters; attnviz reads at most 20,000\."):
+            read("x" * (MOST_CHARACTERS + 1))
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "zebra " * 2_000, "the dog " * 5_000, "'" * 10_000])
