@@ -32,4 +32,4 @@ USER 1000
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=2)"]
-CMD ["python", "-m", "streamlit", "run", "app.py", "--server.port=8501"]
+CMD ["python", "-m", "attnviz.app.serve", "run", "app.py", "--server.port=8501"]

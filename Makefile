@@ -18,7 +18,7 @@ test test-all: export HF_HUB_OFFLINE := 1
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
-	@exec $(PYTHON) -m streamlit run app.py --server.port=$(PORT)
+	@exec $(PYTHON) -m attnviz.app.serve run app.py --server.port=$(PORT)
 
 test: $(VENV)/.dev
 	@$(PYTHON) -m tests.browser.chromium

@@ -1,8 +1,9 @@
 """The frame around every page: settings, navigation, and the model that loads behind the first picture."""
 
-from attnviz.app import frame, warm_up
+from attnviz.app import frame, garbage, warm_up
 
 frame.configure()
+garbage.collect_when_idle()
 page = frame.navigation()
 page.run()
 warm_up.start()

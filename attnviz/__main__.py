@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "python -m attnviz",
         description="See what attention does. The page itself is served by `make app`, or by "
-        "`python -m streamlit run app.py`.",
+        "`python -m attnviz.app.serve run app.py`.",
         epilog="`python -m attnviz COMMAND --help` tells more of a command.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")

@@ -5,7 +5,7 @@ import logging
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import cards
+from attnviz.app import cards, patches
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
@@ -75,7 +75,8 @@ def pages() -> list[StreamlitPage]:
 
 
 def configure() -> None:
-    """Name the app in the tab; without an icon here, a page's own would be fetched from outside."""
+    """Mend Streamlit, and name the app in the tab; without an icon here, a page's would come from outside."""
+    patches.apply()
     st.set_page_config(page_title="attnviz", page_icon="🔍", layout="wide")
 
 

@@ -43,8 +43,8 @@ def model(name: str) -> loading.Model:
 def settle() -> None:
     """Keep what was just loaded out of the garbage collector's way, and let go of models that were dropped.
 
-    Streamlit collects garbage after every run. With torch and transformers loaded that takes some 260 ms,
-    and none once they are frozen; a dropped model that was frozen before must be thawed to be collected.
+    With torch and transformers loaded a collection takes some 260 ms, and next to nothing once they are
+    frozen; a dropped model that was frozen before must be thawed to be collected.
     """
     gc.unfreeze()
     gc.collect()

@@ -98,7 +98,7 @@ class Reader:
 
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
-            TextTooLong: there are more tokens than the model reads, or more characters than any text may have.
+            TextTooLong: there are more tokens than the model reads, or more than `MOST_CHARACTERS`.
             UnreadableText: half a surrogate pair, which stands for no character.
         """
         texts = (text,) if second is None else (text, second)

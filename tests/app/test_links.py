@@ -44,9 +44,19 @@ def test_what_came_by_link_goes_on_by_link(visit_page: VisitPage) -> None:
     assert boxes(follow(app, "explore", text=BIRDS)) == [BIRDS, ""]
 
 
-def test_a_number_that_is_none_leaves_the_number_that_was(visit_page: VisitPage) -> None:
-    app = follow(visit_page("plane", layer="3"), "explore", layer="x")
+@pytest.mark.parametrize("number", ["x", "inf"])
+def test_a_number_that_is_none_leaves_the_number_that_was(visit_page: VisitPage, number: str) -> None:
+    app = follow(visit_page("plane", layer="3"), "explore", layer=number)
     assert app.number_input(key="layer").value == 3
+
+
+@pytest.mark.parametrize("page", ["explore", "masks", "plane"])
+def test_a_number_without_end_is_told_and_left_out(visit_page: VisitPage, page: str) -> None:
+    app = visit_page(page, layer="inf", head="-1e999")
+    clean(app)
+    told = "\n".join(warning.value for warning in app.warning)
+    assert "`layer` cannot be `inf` here" in told
+    assert "`head` cannot be `-1e999` here" in told
 
 
 @pytest.mark.parametrize(("text", "other"), [(BIRDS, ""), (OPENING.other, OPENING.text)])

@@ -1,10 +1,11 @@
-"""`streamlit run`, but for one thing: at a signal, the server forgets that anybody has ever opened a page."""
+"""`attnviz.app.serve`, but for one thing: at a signal, the server forgets all who ever opened a page."""
 
 import signal
 import sys
 
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.web.cli import main
+
+from attnviz.app.serve import main
 
 FORGET = signal.SIGUSR1
 FORGOTTEN = "Nobody has visited this server.\n"
@@ -20,4 +21,4 @@ def _forget(*_: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(FORGET, _forget)
-    main(prog_name="streamlit")
+    main()

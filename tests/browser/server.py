@@ -8,10 +8,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from websockets import Origin, Subprotocol
+from websockets.sync.client import ClientConnection, connect
 
 from tests.browser.forgetful import FORGET, FORGOTTEN
 
@@ -38,6 +41,12 @@ class Server:
         """Every traceback it printed so far; a visitor never sees one, so this is the place to look."""
         return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
 
+    def websocket(self, origin: str) -> ClientConnection:
+        """What a page of this origin opens to talk to the app; close it, or use it as a context."""
+        address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
+        protocols = [Subprotocol("streamlit")]
+        return connect(address, origin=Origin(origin), subprotocols=protocols, proxy=None, max_size=None)
+
     def forget_visitors(self) -> None:
         """Make the next visit the very first: `frame.require` has to do what it does on a new server."""
         before = self._forgotten()
@@ -53,17 +62,23 @@ class Server:
 
 
 @contextmanager
-def running(home: Path, script: str = "app.py") -> Iterator[Server]:
-    """Serve the app (or another script) on a free port, with an empty `home`, as long as the block lasts."""
+def running(home: Path, script: str = "app.py", options: Sequence[str] = ()) -> Iterator[Server]:
+    """Serve the app (or another script) on a free port, with an empty `home`, as long as the block lasts.
+
+    Args:
+        home: an empty folder.
+        script: what is served.
+        options: further options of Streamlit.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tests.browser.forgetful", "run", script, f"--server.port={port}"]
-    options = ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
+    command += ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     log = home / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command + options,
+            [*command, *options],
             cwd=ROOT,
             env=os.environ | {"HOME": str(home)},
             stdin=subprocess.DEVNULL,

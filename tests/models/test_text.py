@@ -338,7 +338,7 @@ def test_a_masked_token_is_typed_as_the_model_spells_it(readers: Readers, tmp_pa
 def test_ten_thousand_characters_are_counted(kind: KindOfTokenizer, readers: Readers) -> None:
     with pytest.raises(TextTooLong) as caught:
         readers[kind].tokens("😀" * 10_000)
-    assert caught.value.tokens >= 40_000
+    assert (caught.value.tokens or 0) >= 40_000
 
 
 # What a model wrote.

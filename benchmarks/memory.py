@@ -1,0 +1,83 @@
+"""How much memory and processor time the server takes while visitors change the head on Explore.
+
+A real server, and no browser: visitors come one after the other, and each moves to another head a hundred
+times over the websocket and leaves. The memory is what the server's process holds.
+
+Run: python -m benchmarks.memory [reruns] [options of Streamlit, such as --runner.postScriptGC=true]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from websockets.sync.client import ClientConnection
+
+from tests.browser.server import Server, running
+
+RERUNS = 3_000
+OF_ONE_VISITOR = 100
+WARM = 300  # reruns, after which caches and session store have filled
+FLAT = 1.1  # times the memory after WARM reruns
+SECONDS = 60
+
+
+def rerun(visit: ClientConnection, numbers: dict[str, int]) -> dict[str, str]:
+    """Change these numbers, wait until the page has been drawn, and return each number box's id by its label.
+
+    Args:
+        visit: the open websocket.
+        numbers: what the boxes of these ids are set to.
+    """
+    states = WidgetStates(widgets=[WidgetState(id=id_, double_value=value) for id_, value in numbers.items()])
+    visit.send(BackMsg(rerun_script=ClientState(widget_states=states)).SerializeToString())
+    boxes = {}
+    while True:
+        message = ForwardMsg.FromString(visit.recv(SECONDS, decode=False))
+        if message.WhichOneof("type") == "script_finished":
+            return boxes
+        element = message.delta.new_element
+        if element.WhichOneof("type") == "number_input":
+            boxes[element.number_input.label] = element.number_input.id
+
+
+def visit_once(server: Server, reruns: int) -> None:
+    """One visitor: the opening page, then one head after the other, through all layers."""
+    with server.websocket(server.url) as visit:
+        boxes = rerun(visit, {})
+        for number in range(1, reruns):
+            rerun(visit, {boxes["Layer"]: 1 + number // 12 % 6, boxes["Head"]: 1 + number % 12})
+
+
+def main() -> bool:
+    """Print the table; return whether the memory stayed flat."""
+    reruns = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else RERUNS
+    options = [option for option in sys.argv[1:] if option.startswith("--")]
+    with tempfile.TemporaryDirectory() as home, running(Path(home), options=options) as server:
+        process = psutil.Process(server.process.pid)
+        megabytes: dict[int, float] = {}
+        for done in range(0, reruns, OF_ONE_VISITOR):
+            before = process.cpu_times()
+            visit_once(server, OF_ONE_VISITOR)
+            after = process.cpu_times()
+            spent = (after.user + after.system - before.user - before.system) / OF_ONE_VISITOR
+            megabytes[done + OF_ONE_VISITOR] = process.memory_info().rss / 1e6
+            print(
+                f"{done + OF_ONE_VISITOR:6,} reruns   {megabytes[done + OF_ONE_VISITOR]:6.0f} MB   "
+                f"{1e3 * spent:5.1f} ms of processor time for each",
+                flush=True,
+            )
+    first = next(iter(megabytes)) if reruns <= WARM else WARM
+    grown = max(megabytes.values()) / megabytes[first]
+    print(f"At most {grown:.2f} times the {megabytes[first]:.0f} MB after {first} reruns; target {FLAT}")
+    return grown <= FLAT
+
+
+if __name__ == "__main__":
+    sys.exit(not main())
