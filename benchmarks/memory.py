@@ -37,7 +37,7 @@ def rerun(visit: ClientConnection, numbers: dict[str, int]) -> dict[str, str]:
     """
     states = WidgetStates(widgets=[WidgetState(id=id_, double_value=value) for id_, value in numbers.items()])
     visit.send(BackMsg(rerun_script=ClientState(widget_states=states)).SerializeToString())
-    boxes = {}
+    boxes: dict[str, str] = {}
     while True:
         message = ForwardMsg.FromString(visit.recv(SECONDS, decode=False))
         if message.WhichOneof("type") == "script_finished":

@@ -9,6 +9,7 @@ import pytest
 from attnviz.capture import given
 from attnviz.export.report.contents import MOST_WEIGHTS
 from attnviz.models import catalogue, config
+from attnviz.readable import MOST_CHARACTERS
 from tests.test_architecture import STEPS
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,7 @@ def test_the_limits_are_those_that_are_kept() -> None:
     minilm = catalogue.entry("minilm")
     assert f"which is {minilm.token_limit} tokens for the bundled one" in limits
     assert f"at most {config.MOST_TOKENS:,}" in limits
+    assert f"no more than {MOST_CHARACTERS:,} characters" in limits
     assert f"writes at most {given.MOST_WRITTEN} tokens" in limits
     assert f"{MOST_WEIGHTS:,} weights" in limits
     for heads, whose in ((minilm.layers * minilm.heads, "with the bundled model"), (12 * 12, "with GPT-2")):
