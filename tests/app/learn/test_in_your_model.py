@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.examples import OPENING
-from attnviz.app.learn.positions import compute_own
+from attnviz.app.learn.positions import compute
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.capture.positions import Biases, Positions, Slopes, Table, Turns
@@ -47,7 +47,7 @@ def said(app: AppTest) -> str:
 
 
 def read(name: str) -> tuple[Positions, Trace]:
-    return compute_own.positions(name), loading.trace(name, Given(OPENING.text))
+    return compute.positions(name), loading.trace(name, Given(OPENING.text))
 
 
 def signed(number: float, digits: int) -> str:
@@ -58,7 +58,7 @@ def signed(number: float, digits: int) -> str:
 def test_the_section_is_closed_at_first_and_loads_nothing(
     visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    monkeypatch.setattr(compute_own, "positions", None)
+    monkeypatch.setattr(compute, "positions", None)
     app = visit_lesson(page)
     clean(app)
     assert [header.value for header in app.header].count("In your model") == 1
@@ -68,9 +68,9 @@ def test_the_section_is_closed_at_first_and_loads_nothing(
 
 def test_the_bundled_berts_table(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("positions", in_your_model="true")
-    [table] = compute_own.positions("minilm").ways
+    [table] = compute.positions("minilm").ways
     assert isinstance(table, Table)
-    found = compute_own.alike(table, 64)
+    found = compute.alike(table, 64)
     told = said(app)
     assert "**512 places** with **384 numbers** each, learned in training. There is no row 513" in told
     assert (
@@ -101,9 +101,9 @@ def test_encoder_and_decoder_have_tables_of_their_own(
     name = opened("bart")
     app = visit_lesson("positions", in_your_model="true", model=name, own_part=part)
     told = said(app)
-    [table] = [way for way in compute_own.positions(name).ways if way.part == part.lower()]
+    [table] = [way for way in compute.positions(name).ways if way.part == part.lower()]
     assert isinstance(table, Table)
-    lengths = compute_own.alike(table, 64).lengths
+    lengths = compute.alike(table, 64).lengths
     assert f"has the length **{lengths[0]:.2f}**, the others have **{lengths[1:].mean():.2f}**" in told
 
 
@@ -155,7 +155,7 @@ def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open) -> None:
         name = opened(family)
         app = visit_lesson("positions", in_your_model="true", model=name, own_head="2")
         told, shown = said(app), charts(app)
-        way = compute_own.positions(name).ways[0]
+        way = compute.positions(name).ways[0]
         assert isinstance(way, kind)
         lines = shown["What is added to the score"]["lines"]
         assert [line["label"] for line in lines] == ["head 2", "head 1", "head 3"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.learn.many_heads import compute as lesson
-from attnviz.app.learn.many_heads import compute_sizes
+from attnviz.app.learn.many_heads import compute
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import words
 
@@ -45,7 +45,7 @@ def test_the_guess_is_answered_with_the_counts(visit_lesson: VisitLesson, guess:
     app = visit_lesson("many_heads")
     app.session_state["guess_many_heads"] = guess
     app.run()
-    cost = compute_sizes.costs(384, [12], tokens=15)[0]
+    cost = compute.costs(384, [12], tokens=15)[0]
     assert f"**{verdict}** Both have {cost.parameters:,} parameters" in words(app)
     assert f"{cost.multiply_adds:,} multiply-adds" in words(app)
 
@@ -65,7 +65,7 @@ def test_the_sizes_of_real_models_stand_side_by_side(visit_lesson: VisitLesson) 
     assert "| Original transformer | 512 = 8 × 64 | 2048 = 4 × 512 | 6 |" in told
     assert "109,482,240 parameters" in told
     assert "335,141,888 parameters" in told
-    base = compute_sizes.multiply_adds(1000, 768, 12, 3072)
+    base = compute.multiply_adds(1000, 768, 12, 3072)
     assert f"| BERT base | {base.attention / 1e6:,.2f} | {base.layer / 1e6:,.2f} |" in told
 
 

@@ -9,7 +9,7 @@ import pytest
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
-from attnviz.app.learn.masks import compute_reach
+from attnviz.app.learn.masks import compute
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import clean, sent, words
@@ -161,7 +161,7 @@ def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: Vis
     assert not any(output["unchanged"] for output in encoder)
     place = edited.index(True)
     assert [output["unchanged"] for output in decoder] == [at < place for at in range(len(decoder))]
-    expected = compute_reach.reach(OPENING.text, OPENING.other)
+    expected = compute.reach(OPENING.text, OPENING.other)
     assert [output["distance"] for output in encoder] == pytest.approx(expected.encoder.distance)
     assert [output["distance"] for output in decoder] == pytest.approx(expected.decoder.distance)
     assert "**Without a mask 0** of 15 outputs stayed the same to the bit" in words(app)

@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import gelu
 
 from attnviz.app.learn import compute
-from attnviz.app.learn.masks import compute_reach
+from attnviz.app.learn.masks import compute
 from attnviz.errors import AttnvizError
 from attnviz.transformer.encoder import Encoder, EncoderLayer
 from attnviz.transformer.masks import causal_mask
@@ -23,7 +23,7 @@ def test_behind_a_causal_mask_an_edit_leaves_earlier_outputs_unchanged_to_the_bi
         edited = text[: token.start] + "?" + text[token.end :]
         if len(compute.tokens(edited)) != len(compute.tokens(text)) or token.text == "?":
             continue
-        found = compute_reach.reach(text, edited)
+        found = compute.reach(text, edited)
         first = int(found.edited.argmax())
         assert first == place
         assert found.decoder.unchanged[:first].all()
@@ -45,9 +45,9 @@ def test_in_any_encoder_a_causal_mask_holds_to_the_bit(
         after = before.clone()
         after[place] = torch.randn(d_model)
         with torch.inference_mode():
-            free = compute_reach.moved(encoder(before).output, encoder(after).output)
+            free = compute.moved(encoder(before).output, encoder(after).output)
             causal = causal_mask(tokens)
-            behind = compute_reach.moved(encoder(before, causal).output, encoder(after, causal).output)
+            behind = compute.moved(encoder(before, causal).output, encoder(after, causal).output)
         assert behind.unchanged[:place].all()
         assert not behind.unchanged[place:].any()
         assert not free.unchanged.any()
@@ -56,29 +56,29 @@ def test_in_any_encoder_a_causal_mask_holds_to_the_bit(
 def test_how_far_an_output_moved_is_one_minus_the_cosine() -> None:
     before = torch.tensor([[3.0, 4.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     after = torch.tensor([[3.0, 4.0], [0.0, 2.0], [-1.0, 0.0], [3.0, 0.0], [-0.0, 1.0]])
-    moved = compute_reach.moved(before, after)
+    moved = compute.moved(before, after)
     assert moved.distance == pytest.approx([0, 1, 2, 0, 0], abs=1e-15)
     assert moved.unchanged.tolist() == [True, False, False, False, False]  # −0 is not 0 to the bit
 
 
 def test_one_token_is_replaced() -> None:
     names = [token.text for token in compute.tokens(TIRED)]
-    assert compute_reach.replaced(TIRED, names.index("tired"), "narrow") == NARROW
-    assert compute_reach.reach(TIRED, NARROW).edited.tolist() == [name == "tired" for name in names]
+    assert compute.replaced(TIRED, names.index("tired"), "narrow") == NARROW
+    assert compute.reach(TIRED, NARROW).edited.tolist() == [name == "tired" for name in names]
 
 
 @pytest.mark.parametrize("replacement", ["", "  ", "very very narrow", "unbelievably"])
 def test_a_replacement_that_changes_the_number_of_tokens_is_refused(replacement: str) -> None:
     with pytest.raises(AttnvizError, match="tokens instead of 15"):
-        compute_reach.replaced(TIRED, 12, replacement)
+        compute.replaced(TIRED, 12, replacement)
 
 
 @pytest.mark.parametrize("place", [0, -1])
 def test_a_special_token_cannot_be_replaced(place: int) -> None:
     with pytest.raises(AttnvizError, match="added by the tokenizer"):
-        compute_reach.replaced(TIRED, place, "narrow")
+        compute.replaced(TIRED, place, "narrow")
 
 
 def test_sentences_of_different_lengths_cannot_be_compared() -> None:
     with pytest.raises(AttnvizError, match="One text has 15 tokens, the other 5"):
-        compute_reach.reach(TIRED, "Why not now")
+        compute.reach(TIRED, "Why not now")

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from attnviz.app.learn.many_heads import compute_sizes
+from attnviz.app.learn.many_heads import compute
 from attnviz.models import catalogue
 from attnviz.transformer.encoder import EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention
@@ -32,18 +32,18 @@ def counted_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
 
 def test_a_tiny_block_counted_by_hand() -> None:
     # d_model 6 = 2 × 3: four matrices of 36 and four biases of 6.
-    (block,) = compute_sizes.costs(6, [2], tokens=5)
+    (block,) = compute.costs(6, [2], tokens=5)
     assert (block.heads, block.d_head) == (2, 3)
     assert block.parameters == 4 * 36 + 4 * 6 == 168
     # Projections: 4 · 5 · 36 = 720. Each of the 2 · 5 · 5 scores takes 3 products; the averages as many.
-    assert compute_sizes.multiply_adds(5, 6, 2) == compute_sizes.MultiplyAdds(720, 150, 150, 0)
+    assert compute.multiply_adds(5, 6, 2) == compute.MultiplyAdds(720, 150, 150, 0)
     assert block.multiply_adds == 720 + 150 + 150 == 1020
     assert block.weights == 2 * 5 * 5 == 50
 
 
 @pytest.mark.parametrize(("d_model", "heads"), [(384, (1, 2, 3, 4, 6, 8, 12)), (5 * 7, (1, 5, 7, 35))])
 def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[int, ...]) -> None:
-    found = compute_sizes.costs(d_model, heads, tokens=11)
+    found = compute.costs(d_model, heads, tokens=11)
     assert len({(cost.parameters, cost.multiply_adds) for cost in found}) == 1
     assert [cost.weights for cost in found] == [n * 11 * 11 for n in heads]
     assert all(cost.heads * cost.d_head == d_model for cost in found)
@@ -51,7 +51,7 @@ def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[i
 
 def test_heads_that_cannot_share_equally_are_refused() -> None:
     with pytest.raises(ValueError, match="5 heads cannot share"):
-        compute_sizes.costs(384, [5], tokens=3)
+        compute.costs(384, [5], tokens=3)
 
 
 @given(
@@ -66,17 +66,17 @@ def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_
         attention = MultiHeadAttention(d_model, heads)
         layer = EncoderLayer(d_model, heads, wide)
         vectors = torch.empty(tokens, d_model)
-    found = compute_sizes.multiply_adds(tokens, d_model, heads, wide)
+    found = compute.multiply_adds(tokens, d_model, heads, wide)
     assert found.attention == counted_multiply_adds(attention, vectors, vectors)
     assert found.layer == counted_multiply_adds(layer, vectors)
 
 
 def test_looking_costs_as_much_as_projecting_at_twice_d_model() -> None:
-    found = compute_sizes.multiply_adds(2 * 384, 384, 12)
+    found = compute.multiply_adds(2 * 384, 384, 12)
     assert found.scores + found.averages == found.projections
 
 
-@pytest.mark.parametrize("config", [compute_sizes.BERT_BASE, compute_sizes.BERT_LARGE], ids=["base", "large"])
+@pytest.mark.parametrize("config", [compute.BERT_BASE, compute.BERT_LARGE], ids=["base", "large"])
 def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> None:
     with torch.device("meta"):
         theirs: Any = BertModel(
@@ -87,7 +87,7 @@ def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> Non
                 intermediate_size=config.intermediate_size,
             )
         )
-    ours = compute_sizes.bert("", "", config)
+    ours = compute.bert("", "", config)
     assert ours.everything == counted(theirs)
     assert ours.encoder == counted(theirs.encoder)
     assert ours.layer == counted(theirs.encoder.layer[0])
@@ -97,7 +97,7 @@ def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> Non
 
 def test_the_published_sizes() -> None:
     """The numbers of CONCEPTS row 11, as the papers write them."""
-    original, base, large, *bundled = compute_sizes.known()
+    original, base, large, *bundled = compute.known()
     assert [(s.d_model, s.heads, s.d_head) for s in (original, base, large)] == [
         (512, 8, 64),
         (768, 12, 64),
@@ -113,10 +113,10 @@ def test_the_published_sizes() -> None:
 def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
     with torch.device("meta"):
         theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
-    ours = compute_sizes.original()
+    ours = compute.original()
     # PyTorch's stacks end in one more norm each, which the paper does not have.
     norms = counted(theirs.encoder.norm) + counted(theirs.decoder.norm)
-    table = compute_sizes.ORIGINAL_VOCABULARY * 512
+    table = compute.ORIGINAL_VOCABULARY * 512
     assert ours.layer == counted(theirs.encoder.layers[0])
     assert ours.attention == counted(theirs.encoder.layers[0].self_attn)
     assert ours.everything == counted(theirs) - norms + table
@@ -124,7 +124,7 @@ def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
 
 def test_the_bundled_bert_is_counted_as_transformers_counts_it() -> None:
     entry = catalogue.entry("minilm")
-    (ours,) = compute_sizes.known()[3:]
+    (ours,) = compute.known()[3:]
     with torch.device("meta"):
         theirs = BertModel(TheirConfig.from_pretrained(catalogue.MINILM.folder))
     assert ours.name == entry.title

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.app.learn.weighted_average.compute_splitting import (
+from attnviz.app.learn.weighted_average.compute import (
     CHARACTERS,
     WORDS,
     characters,

@@ -12,7 +12,7 @@ from attnviz.app.learn import measured
 from attnviz.app.learn.known_words import by_sort
 from attnviz.app.learn.menus import Choices, choices_of
 from attnviz.app.learn.translate.compute import translate
-from attnviz.app.learn.translate.compute_parts import take_apart
+from attnviz.app.learn.translate.compute import take_apart
 from attnviz.models import catalogue
 from attnviz.trained.translator import menu
 from attnviz.trained.translator.training import Settings

@@ -1,6 +1,6 @@
 """What a translator is made of: parts counted by hand."""
 
-from attnviz.app.learn.translate.compute_parts import count
+from attnviz.app.learn.translate.compute import count
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 

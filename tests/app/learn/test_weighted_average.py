@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.learn.weighted_average import averaged, averages_compared, compute_splitting
+from attnviz.app.learn.weighted_average import averaged, averages_compared, compute
 from attnviz.app.learn.weighted_average import compute as lesson
 from attnviz.app.learn.weighted_average.averaged import number, percent
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
@@ -42,7 +42,7 @@ def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
 def test_names_on_both_sides_of_the_late_import_agree() -> None:
     assert tuple(averaged.FORMULAS) == (*lesson.SCORES, lesson.ADDITIVE)
     assert tuple(averages_compared.CERTAIN) == tuple(averaged.FORMULAS)
-    assert SPLITS == (compute_splitting.CHARACTERS, compute_splitting.WORDS, compute_splitting.WORD_PIECES)
+    assert SPLITS == (compute.CHARACTERS, compute.WORDS, compute.WORD_PIECES)
 
 
 @pytest.mark.parametrize("scoring", averaged.FORMULAS)
@@ -97,12 +97,12 @@ def test_the_worked_example_can_be_checked_with_a_calculator(visit: VisitLesson)
 @pytest.mark.parametrize("kind", SPLITS)
 def test_the_splits(visit: VisitLesson, kind: str) -> None:
     app = visit(split=kind)
-    found = compute_splitting.split(kind, TIRED)
+    found = compute.split(kind, TIRED)
     cuts = sent(app, "pieces")["cuts"]
     assert [(cut["id"], cut["start"], cut["end"]) for cut in cuts] == [
         (piece.id, piece.start, piece.end) for piece in found.pieces
     ]
-    assert ("exactly what was typed" in words(app)) == (kind != compute_splitting.WORD_PIECES)
+    assert ("exactly what was typed" in words(app)) == (kind != compute.WORD_PIECES)
 
 
 @pytest.mark.parametrize(

@@ -383,7 +383,7 @@ def _turns(chosen: Chosen) -> bool:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _turning_layers(model: str, origin: str) -> frozenset[int]:  # noqa: ARG001 - a part of the key
     """In which layers, from 0, queries and keys are turned by their places."""
-    from attnviz.app.learn.positions.compute_own import positions
+    from attnviz.app.learn.positions.compute import positions
 
     return frozenset(layer for way in positions(model).ways if way.kind == "turns" for layer in way.layers)
 

@@ -18,7 +18,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.masks.compute_reach import Moved, Reach
+    from attnviz.app.learn.masks.compute import Moved, Reach
 
 PARAMETERS = ("edited", "replacement")
 
@@ -120,13 +120,13 @@ def _distance(distance: float) -> str:
 
 @computed
 def _replaced(text: str, place: int, replacement: str) -> str:
-    from attnviz.app.learn.masks import compute_reach
+    from attnviz.app.learn.masks import compute
 
-    return compute_reach.replaced(text, place, replacement)
+    return compute.replaced(text, place, replacement)
 
 
 @computed
 def _reach(text: str, changed: str) -> Reach:
-    from attnviz.app.learn.masks import compute_reach
+    from attnviz.app.learn.masks import compute
 
-    return compute_reach.reach(text, changed)
+    return compute.reach(text, changed)

@@ -223,8 +223,8 @@ def code() -> None:
         ("attnviz.app.learn.masks.compute", "weights"),
         ("attnviz.transformer.attention", "attention_weights"),
         ("attnviz.transformer.attention", "_forbid"),
-        ("attnviz.app.learn.masks.compute_reach", "reach"),
-        ("attnviz.app.learn.masks.compute_reach", "moved"),
+        ("attnviz.app.learn.masks.compute", "reach"),
+        ("attnviz.app.learn.masks.compute", "moved"),
         *own_masks.code(),
     )
 

@@ -64,7 +64,7 @@ def code() -> tuple[tuple[str, str], ...]:
     return (
         ("attnviz.capture.positions", "positions_of"),
         ("attnviz.app.learn.positions.compute", "likeness"),
-        ("attnviz.app.learn.positions.compute_own", "moved"),
+        ("attnviz.app.learn.positions.compute", "moved"),
     )
 
 
@@ -152,7 +152,7 @@ def _chart_of_likeness(found: Likeness) -> None:
 
 
 def _chart_of_directions(table: Table) -> None:
-    from attnviz.app.learn.positions.compute_own import directions
+    from attnviz.app.learn.positions.compute import directions
 
     found = directions(table)
     curves(
@@ -260,7 +260,7 @@ def _chart_of_rates(ways: list[Turns]) -> None:
 
 
 def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
-    from attnviz.app.learn.positions.compute_own import REACH, moved
+    from attnviz.app.learn.positions.compute import REACH, moved
 
     turning = sorted(layer for turns in ways for layer in turns.layers)
     kind = ways[0].part or trace.blocks[0].kind
@@ -357,7 +357,7 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
 
 
 def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
-    from attnviz.app.learn.positions.compute_own import from_here
+    from attnviz.app.learn.positions.compute import from_here
 
     [way] = ways
     found = from_here(way)
@@ -470,7 +470,7 @@ def _opened(entry: Entry) -> str:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _positions(name: str, origin: str) -> Positions:  # noqa: ARG001 - a part of the key
-    from attnviz.app.learn.positions.compute_own import positions
+    from attnviz.app.learn.positions.compute import positions
 
     return positions(name)
 
@@ -478,7 +478,7 @@ def _positions(name: str, origin: str) -> Positions:  # noqa: ARG001 - a part of
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _likeness(name: str, origin: str, number: int) -> Likeness:
     """How alike the places of a model's table of this number are."""
-    from attnviz.app.learn.positions.compute_own import alike
+    from attnviz.app.learn.positions.compute import likeness
 
     tables = [way for way in _positions(name, origin).ways if way.kind == "table"]
-    return alike(tables[number], _SHOWN_PLACES)
+    return likeness(tables[number].vectors, _SHOWN_PLACES)

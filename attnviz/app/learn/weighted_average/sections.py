@@ -234,7 +234,7 @@ def code() -> None:
         (scoring, "scaled_dot_product"),
         (scoring, "cosine"),
         (scoring, "Additive"),
-        ("attnviz.app.learn.weighted_average.compute_splitting", "split"),
+        ("attnviz.app.learn.weighted_average.compute", "split"),
     )
 
 
