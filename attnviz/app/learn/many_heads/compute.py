@@ -11,7 +11,7 @@ from torch import nn
 
 from attnviz.analysis.behaviour import behaviours
 from attnviz.analysis.shown import Shown
-from attnviz.app.learn.compute import bert, run, tokens
+from attnviz.app.learn.compute import bert, parameters, run, tokens
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
 from attnviz.trace import Floats, Mask
@@ -197,11 +197,6 @@ def multiply_adds(tokens: int, d_model: int, n_heads: int, d_feed_forward: int =
     d_head = d_model // n_heads
     looking = n_heads * tokens**2 * d_head
     return MultiplyAdds(4 * tokens * d_model**2, looking, looking, 2 * tokens * d_model * d_feed_forward)
-
-
-def parameters(module: nn.Module) -> int:
-    """How many numbers a module has learned or will learn; shared ones count once."""
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 @dataclass(frozen=True)

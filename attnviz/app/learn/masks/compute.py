@@ -104,17 +104,11 @@ def shape_of(mask: Mask) -> Shape:
         return Shape("none")
     queries, keys = np.nonzero(mask)
     before, after = int((queries - keys).max()), int((keys - queries).max())
-    if mask.shape[0] != mask.shape[1] or not (mask == _band(len(mask), before, after)).all():
+    if mask.shape[0] != mask.shape[1] or not (mask == window_mask(len(mask), before, after).numpy()).all():
         return Shape("other", closed=closed)
     if after == 0 and before == len(mask) - 1:
         return Shape("causal", closed=closed)
     return Shape("window", before, after, closed)
-
-
-def _band(tokens: int, before: int, after: int) -> Mask:
-    distance = np.subtract.outer(np.arange(tokens), np.arange(tokens))
-    band: Mask = (distance <= before) & (distance >= -after)
-    return band
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attnviz.analysis.arithmetic import SoftmaxRow, softmax_row
 from attnviz.app.learn.compute import MODEL, bert, run, tokens
+from attnviz.app.learn.translate.compute import attention_of
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.translator import words
@@ -165,19 +167,16 @@ def _read_by_translator(model: str, kind: Kind, text: str, layer: int) -> Readin
     network = loaded.translator.model
     match kind:
         case "encoder":
-            passed = steps.encoder.layers[layer].attention
             queries_from = keys_from = steps.encoder.hidden_states[layer]
         case "decoder":
-            passed = steps.decoder.layers[layer].attention
             queries_from = keys_from = steps.decoder.hidden_states[layer]
         case "cross":
-            passed = steps.decoder.layers[layer].cross_attention
             queries_from = steps.decoder.layers[layer].attention_add_norm.output
             keys_from = steps.encoder.output
     english, french = trace.text, str(trace.target)
     return Reading(
         attention_at(network, places(network)[kind, layer]),
-        passed,
+        attention_of(steps, kind, layer),
         queries_from,
         keys_from,
         torch.tensor(block.mask),
@@ -249,6 +248,11 @@ class Walk:
         """[key], True where the token may look."""
         allowed: Mask = self.mask[self.token]
         return allowed
+
+    @property
+    def softmax(self) -> SoftmaxRow:
+        """How the weights come about: the same steps as in Explore's "Why this number?"."""
+        return softmax_row(self.scores, self.allowed)
 
     @property
     def d_model(self) -> int:

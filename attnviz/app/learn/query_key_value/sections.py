@@ -148,8 +148,6 @@ def picture(chosen: Chosen) -> None:
     done, rows = chosen.walk, list(chosen.walk.rows)
     left_out = np.setdiff1d(np.arange(len(done.key_tokens)), rows)
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
-    scores = done.scores[done.allowed]
-    largest = scores.max()
     source = store.publish(
         "walk arrays",
         {
@@ -170,8 +168,8 @@ def picture(chosen: Chosen) -> None:
             "output": done.output,
             "rest": done.weights[left_out] @ done.values[left_out],
         },
-        largest=float(largest),
-        sum=float(np.exp(scores - largest).sum(dtype=np.float64)),
+        largest=done.softmax.largest,
+        sum=done.softmax.total,
     )
     labels = _labels(chosen.keys, rows)
     tokens = shown_tokens(done.key_tokens, done.key_text)

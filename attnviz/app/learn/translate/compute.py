@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnviz.app.learn.compute import parameters
 from attnviz.capture import loading
 from attnviz.capture.translator import words
 from attnviz.interventions.edit import Edit
-from attnviz.trace import Token, Trace
+from attnviz.trace import Kind, Token, Trace
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.transformer.add_norm import AddNorm
-from attnviz.transformer.encoder_decoder import EncoderDecoder
+from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
+from attnviz.transformer.multi_head import MultiHeadSteps
 
 PRONOUNS = ("il", "elle")
 CHOICES = 5
@@ -113,12 +115,25 @@ def pronouns(
         french: its words; the row of the same number chose each of them.
         probabilities: of every word, after each target token.
     """
-    il, elle = FRENCH.ids(PRONOUNS)
     return tuple(
-        PronounChoice(step, float(probabilities[step, il]), float(probabilities[step, elle]))
+        PronounChoice(step, *il_and_elle(probabilities[step]))
         for step, word in enumerate(french)
         if word in PRONOUNS
     )
+
+
+def il_and_elle(row: Float[Tensor, " vocabulary"]) -> tuple[float, float]:
+    """How probable the two pronouns are as the next word."""
+    il, elle = row[FRENCH.ids(PRONOUNS)].tolist()
+    return il, elle
+
+
+def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
+    """One layer's attention of one kind, in one pass of a translator; the layer counts from 0."""
+    if kind == "encoder":
+        return steps.encoder.layers[layer].attention
+    decoding = steps.decoder.layers[layer]
+    return decoding.attention if kind == "decoder" else decoding.cross_attention
 
 
 @dataclass(frozen=True)
@@ -199,4 +214,4 @@ def count(network: EncoderDecoder) -> tuple[Part, ...]:
 
 
 def _part(name: str, modules: Iterable[nn.Module]) -> Part:
-    return Part(name, sum(values.numel() for module in modules for values in module.parameters()))
+    return Part(name, sum(parameters(module) for module in modules))
