@@ -8,7 +8,7 @@ import pytest
 
 from attnviz.app.learn.cause import compute
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
-from tests.app.learn.cause_reference import Change, move, nothing, reference, silence
+from tests.translator_reference import Change, move, nothing, reference, silence
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
