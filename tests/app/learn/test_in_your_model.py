@@ -131,19 +131,12 @@ def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Op
     assert max(curve["x"]) == (60 if family == "modernbert" else 0)
 
 
-@pytest.mark.parametrize("family", ["bloom", "t5", "deberta"])
-def test_what_is_added_to_the_scores(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
-    name = opened(family)
-    app = visit_lesson("positions", in_your_model="true", model=name, own_head="2")
-    told, shown = said(app), charts(app)
-    way = compute.positions(name).ways[0]
-    if family == "deberta":
-        [line] = shown["How alike each distance's vector is to that of distance 0"]["lines"]
-        assert line["y"][line["x"].index(0)] == pytest.approx(1)
-        assert any(heading.value == "Added to the scores of head 1-2" for heading in app.subheader)
-        return
-    lines = shown["What is added to the score"]["lines"]
+@pytest.mark.parametrize("family", ["bloom", "t5"])
+def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
+    app = visit_lesson("positions", in_your_model="true", model=opened(family), own_head="2")
+    told, lines = said(app), charts(app)["What is added to the score"]["lines"]
     assert [line["label"] for line in lines] == ["head 2", "head 1", "head 3"]
+    way = compute.positions(opened(family)).ways[0]
     if isinstance(way, Slopes):
         assert f"Head 2 has the slope **{way.slopes[1]:.4g}**" in told
         assert lines[0]["y"][5] == pytest.approx(-5 * way.slopes[1], rel=1e-4)
@@ -151,6 +144,14 @@ def test_what_is_added_to_the_scores(visit_lesson: VisitLesson, opened: Open, fa
         assert isinstance(way, Biases)
         assert lines[0]["y"] == pytest.approx(way.biases[1].tolist(), rel=1e-4)
         assert f"**{signed(way.biases[1].max(), 2)}**; least" in told
+
+
+def test_a_vector_for_each_distance(visit_lesson: VisitLesson, opened: Open) -> None:
+    app = visit_lesson("positions", in_your_model="true", model=opened("deberta"))
+    clean(app)
+    [line] = charts(app)["How alike each distance's vector is to that of distance 0"]["lines"]
+    assert line["y"][line["x"].index(0)] == pytest.approx(1)
+    assert any(heading.value == "Added to the scores of head 1-1" for heading in app.subheader)
 
 
 def test_a_model_that_cannot_read_the_sentence_says_so_and_the_page_stays(visit_lesson: VisitLesson) -> None:
