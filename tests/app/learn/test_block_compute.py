@@ -176,13 +176,3 @@ def test_one_in_fifty_numbers_goes_beyond_the_reach() -> None:
     walked = walk(TEXT, 3, IT)
     sizes = np.abs(np.concatenate([station(walked, name).values for name in OF_D_MODEL]))
     assert (sizes > walked.reach).mean() == pytest.approx(1 / 50, abs=0.001)
-
-
-def test_nobody_can_write_into_what_all_visitors_share() -> None:
-    walked, through = walk(TEXT, 0, 0), journey(TEXT)
-    arrays = [
-        *(station(walked, name).values for name in OF_D_MODEL),
-        *(walked.first_norm.gain, walked.second_norm.offset, walked.into_neuron.place),
-        *(walked.strongest_everywhere, through.came_in, through.similarity),
-    ]
-    assert not any(array.flags.writeable for array in arrays)

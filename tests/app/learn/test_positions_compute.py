@@ -150,12 +150,6 @@ def test_biases_fall_by_the_slope_and_nobody_looks_ahead() -> None:
     assert found.slopes[2] == 1 / 8
 
 
-def test_what_is_handed_out_cannot_be_written_to() -> None:
-    found = set_experiment(TIRED, 1)
-    for array in (found.without.before, compute.waves(3).products, compute.alibi(3, 2).bias):
-        assert not array.flags.writeable
-
-
 def floats(rows: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     array = np.array(rows, np.float32)
     array.setflags(write=False)
@@ -181,7 +175,7 @@ def test_a_moved_key_scores_as_in_a_model_that_is_told_of_the_move(family: str, 
     [turns] = compute.positions(str(tmp_path / family)).ways
     assert isinstance(turns, Turns)
     query, key, head = 7, 3, 2
-    found = compute.moved(block, turns, head, query, key)
+    found = compute.scores_by_distance(block, turns, head, query, key)
     assert found.distances.tolist() == [*range(-64, 1)]
     ids = torch.tensor([[token.id for token in block.query_tokens]])
     for distance in (-7, -4, -1, 0):
@@ -196,14 +190,14 @@ def test_a_moved_key_scores_as_in_a_model_that_is_told_of_the_move(family: str, 
 def test_patches_are_compared_along_their_rows_and_columns() -> None:
     # Two rows of three patches: those of a row are alike, those of a column are at right angles.
     vectors = floats([[9, 9], [1, 0], [2, 0], [3, 0], [0, 1], [0, 1], [0, 4]])
-    found = compute.directions(Table(None, vectors, learned=True, grid=(2, 3)))
+    found = compute.patch_likeness(Table(None, vectors, learned=True, grid=(2, 3)))
     assert found.across.tolist() == pytest.approx([1, 1, 1])
     assert found.down.tolist() == pytest.approx([1, 0])
     with pytest.raises(ValueError, match="no rows"):
-        compute.directions(Table(None, vectors, learned=True))
+        compute.patch_likeness(Table(None, vectors, learned=True))
 
 
 def test_distances_are_compared_with_no_distance() -> None:
     vectors = floats([[0, 2], [3, 0], [1, 1]])
-    found = compute.from_here(Relative(None, np.array([-1, 0, 1]), vectors))
+    found = compute.distance_likeness(Relative(None, np.array([-1, 0, 1]), vectors))
     assert found.cosines.tolist() == pytest.approx([0, 1, 0.5**0.5])

@@ -184,7 +184,7 @@ def read(text: str, tokens: int) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class OutputChange:
     """What became of each token's output, the vector that the last layer gives it.
 
     Attributes:
@@ -207,8 +207,8 @@ class Reach:
     """
 
     edited: NDArray[np.bool_]
-    encoder: Moved
-    decoder: Moved
+    encoder: OutputChange
+    decoder: OutputChange
 
 
 def replaced(text: str, place: int, replacement: str) -> str:
@@ -247,15 +247,19 @@ def reach(text: str, edited: str) -> Reach:
         raise AttnvizError(f"One text has {len(before)} tokens, the other {len(after)}.")
     causal = causal_mask(len(before))
     encoder, decoder = (
-        moved(compute.run(text, mask).hidden_states[-1], compute.run(edited, mask).hidden_states[-1])
+        compare_outputs(
+            compute.run(text, mask).hidden_states[-1], compute.run(edited, mask).hidden_states[-1]
+        )
         for mask in (None, causal)
     )
     return Reach(owned(before != after), encoder, decoder)
 
 
-def moved(before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]) -> Moved:
+def compare_outputs(
+    before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]
+) -> OutputChange:
     """Compare two runs' outputs, token by token."""
     # As whole numbers: also what equals but is not the same, 0 and −0, would be noticed.
     same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
     similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)
-    return Moved(owned(same), owned(1 - similarity))
+    return OutputChange(owned(same), owned(1 - similarity))

@@ -18,7 +18,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.masks.compute import Moved, Reach
+    from attnviz.app.learn.masks.compute import OutputChange, Reach
 
 PARAMETERS = ("edited", "replacement")
 
@@ -71,7 +71,7 @@ def _outputs(text: str, changed: str, reach: Reach) -> None:
     begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
     seen = range(begin, min(count, begin + _MOST_OUTPUTS))
 
-    def outputs(moved: Moved) -> list[Output]:
+    def outputs(moved: OutputChange) -> list[Output]:
         return [
             {
                 "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,

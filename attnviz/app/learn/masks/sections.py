@@ -224,7 +224,7 @@ def code() -> None:
         ("attnviz.transformer.attention", "attention_weights"),
         ("attnviz.transformer.attention", "_forbid"),
         ("attnviz.app.learn.masks.compute", "reach"),
-        ("attnviz.app.learn.masks.compute", "moved"),
+        ("attnviz.app.learn.masks.compute", "compare_outputs"),
         *own_masks.code(),
     )
 

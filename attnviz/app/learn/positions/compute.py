@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attnviz.app.learn.compute import bert, token_ids
-from attnviz.app.learn.compute import tokens as read
+from attnviz.app.learn.compute import tokens as text_tokens
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -135,7 +135,7 @@ def set_experiment(text: str, seed: int) -> SetExperiment:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
-    tokens = read(text)
+    tokens = text_tokens(text)
     ids, order, model = token_ids(tokens), shuffled(tokens, seed), bert()
     with torch.inference_mode():
         without, with_positions = (compare(model, ids, order, choice) for choice in (False, True))
@@ -289,7 +289,7 @@ def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     with torch.inference_mode():
-        attention = encode(bert(), token_ids(read(text)), with_positions=False).layers[layer].attention
+        attention = encode(bert(), token_ids(text_tokens(text)), with_positions=False).layers[layer].attention
         queries, keys = attention.query[head], attention.key[head]
         scale = queries.shape[-1] ** -0.5
         places = torch.arange(len(queries))
@@ -362,7 +362,7 @@ def positions(name: str) -> Positions:
 
 
 @dataclass(frozen=True, eq=False)
-class Directions:
+class PatchLikeness:
     """How alike the vectors of a picture's patches are, by how far they are apart.
 
     Attributes:
@@ -374,7 +374,7 @@ class Directions:
     down: Floats
 
 
-def directions(table: Table) -> Directions:
+def patch_likeness(table: Table) -> PatchLikeness:
     """Compare the places of a picture's patches along its rows and along its columns.
 
     Raises:
@@ -394,11 +394,11 @@ def directions(table: Table) -> Directions:
             dtype=np.float32,
         )
 
-    return Directions(means(unit), means(unit.transpose(1, 0, 2)))
+    return PatchLikeness(means(unit), means(unit.transpose(1, 0, 2)))
 
 
 @dataclass(frozen=True, eq=False)
-class FromHere:
+class DistanceLikeness:
     """How alike the vector of each distance is to that of distance 0.
 
     Attributes:
@@ -410,15 +410,15 @@ class FromHere:
     cosines: Floats
 
 
-def from_here(relative: Relative) -> FromHere:
+def distance_likeness(relative: Relative) -> DistanceLikeness:
     """The vectors of a model's distances, compared with that of distance 0."""
     lengths = np.linalg.norm(relative.vectors, axis=-1)
     here = relative.vectors[relative.distances == 0][0]
-    return FromHere(relative.distances, relative.vectors @ here / (lengths * np.linalg.norm(here)))
+    return DistanceLikeness(relative.distances, relative.vectors @ here / (lengths * np.linalg.norm(here)))
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class ScoresByDistance:
     """One score of a head that turns its queries and keys, were the key to stand elsewhere.
 
     Attributes:
@@ -430,7 +430,9 @@ class Moved:
     scores: Floats
 
 
-def moved(block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH) -> Moved:
+def scores_by_distance(
+    block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH
+) -> ScoresByDistance:
     """The score of a query and a key of a sentence, with the key turned on to every other distance.
 
     The model has turned both already; a turn by n places more is a turn by its own angles n times.
@@ -445,4 +447,4 @@ def moved(block: Block, turns: Turns, head: int, query: int, key: int, reach: in
     distances = np.arange(-reach, ahead + 1)
     keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
     there = turns.turned(keys, distances - (key - query))
-    return Moved(distances, there @ block.query[head, query] * np.float32(block.scale))
+    return ScoresByDistance(distances, there @ block.query[head, query] * np.float32(block.scale))

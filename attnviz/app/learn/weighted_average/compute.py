@@ -97,7 +97,7 @@ def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Avera
         steps = attention_without_parameters(vectors, score_named(scoring, seed), temperature)
         fixed, mixed = cosine(vectors, vectors), cosine(steps.output, vectors)
     return Average(
-        tokens=own_tokens(text),
+        tokens=sentence_tokens(text),
         vectors=owned(vectors),
         scores=owned(steps.scores),
         weights=owned(steps.weights),
@@ -141,7 +141,7 @@ def trained_weights(text: str, query: int) -> Floats:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     weights = compute.run(text).layers[TRAINED_LAYER].attention.attention.weights[TRAINED_HEAD]
-    places = [group.positions[0] for group in own_tokens(text)]
+    places = [group.positions[0] for group in sentence_tokens(text)]
     return owned(weights[places[query], places])
 
 
@@ -176,7 +176,7 @@ def score_named(scoring: str, seed: int) -> Score:
     return SCORES[scoring]
 
 
-def own_tokens(text: str) -> tuple[Group, ...]:
+def sentence_tokens(text: str) -> tuple[Group, ...]:
     """The sentence's tokens, without those that the tokenizer adds."""
     return Shown(compute.tokens(text), text, hide_special=True).groups
 
