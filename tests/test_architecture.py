@@ -29,7 +29,7 @@ STEPS = {
     "trained": 4,
     "interventions": 3,
     "trace": 2,
-    "transformer": 1,
+    "transformer": 2,
     "trace_io": 1,
     "errors": 0,
     "spelling": 0,  # the signs of tokenizers

@@ -21,7 +21,7 @@ from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Floats
-from attnviz.transformer.encoder import EncoderLayer, EncoderLayerSteps
+from attnviz.transformer.layers import EncoderLayer, EncoderLayerSteps
 
 TOLERANCE = 1e-5
 """How far what is put together from the parts may be from the model's own, absolutely and relatively."""
