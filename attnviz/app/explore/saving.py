@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import streamlit as st
 
-from attnviz import trace_io
 from attnviz.analysis.table import head_table
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
@@ -99,7 +98,7 @@ def _in_words(how: Writing) -> str:
 def npz_of(view: View) -> bytes:
     """The whole forward pass over the sentence on show."""
     file = io.BytesIO()
-    trace_io.write(caches.trace(view.model, view.given), file)
+    caches.trace(view.model, view.given).save(file)
     return file.getvalue()
 
 

@@ -49,7 +49,7 @@ def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-        InvalidTrace: the mask has the wrong size, or lets a token look nowhere.
+        InvalidMask: the mask has the wrong size, or lets a token look nowhere.
     """
     model = bert()  # loaded outside of inference mode, or its parameters could not be used out of it
     with torch.inference_mode():

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attnviz import trace_io
 from attnviz.app import caches
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.explore.file_names import file_name_of
@@ -43,5 +42,5 @@ def draw(trace: Trace, given: Mapping[str, list[str]], own: bool) -> None:
 def npz_of(trace: Trace) -> bytes:
     """The whole forward pass over a picture."""
     file = io.BytesIO()
-    trace_io.write(trace, file)
+    trace.save(file)
     return file.getvalue()

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from attnviz.app.learn.block.compute import Norm, Station, Walk, journey, walk, walk_through
 from attnviz.errors import EmptyText, TextTooLong
 from attnviz.trace import Floats
-from attnviz.transformer.encoder import EncoderLayer
 from attnviz.transformer.feed_forward import FeedForward
+from attnviz.transformer.layers import EncoderLayer
 from tests.app.learn.block_reference import Array, blocks, cosine
 
 TEXT = "The dog did not cross the road as it was too tired."

@@ -12,7 +12,7 @@ from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.errors import InvalidTrace, ModelNotSupported
+from attnviz.errors import InvalidMask, ModelNotSupported
 from attnviz.trace import Mask
 from tests.app.learn.masks_reference import masked
 
@@ -63,7 +63,7 @@ def test_a_mask_as_text_is_read_back_as_it_was(mask: Mask) -> None:
 @given(mask=square_masks, tokens=st.integers(1, 40))
 def test_a_mask_for_another_sentence_is_refused(mask: Mask, tokens: int) -> None:
     if tokens != len(mask):
-        with pytest.raises(InvalidTrace, match=rf"drawn for {len(mask)} tokens.*has {tokens}"):
+        with pytest.raises(InvalidMask, match=rf"drawn for {len(mask)} tokens.*has {tokens}"):
             masks.read(masks.written(mask), tokens)
 
 
@@ -71,7 +71,7 @@ def test_a_mask_for_another_sentence_is_refused(mask: Mask, tokens: int) -> None
     "text", ["", "rubbish", "8-c", "8-c-e-f", "8-c-g", "8-c-e0", "8-c-1", "8-c-²", "<b>-c-e", "8--c"]
 )
 def test_rubbish_is_no_mask(text: str) -> None:
-    with pytest.raises(InvalidTrace, match="drawn"):
+    with pytest.raises(InvalidMask, match="drawn"):
         masks.read(text, 3)
 
 
@@ -79,7 +79,7 @@ def test_rubbish_is_no_mask(text: str) -> None:
 def test_any_text_is_a_mask_or_refused_with_a_sentence(text: str, tokens: int) -> None:
     try:
         mask = masks.read(text, tokens)
-    except InvalidTrace:
+    except InvalidMask:
         return
     assert mask.shape == (tokens, tokens)
     assert set(masks.written(mask)) <= set("0123456789abcdef-")
@@ -129,7 +129,7 @@ def test_in_the_first_layer_the_open_cells_share_what_the_closed_ones_had() -> N
 def test_a_row_that_looks_nowhere_is_refused_before_the_softmax() -> None:
     mask = drawn_by_hand(len(compute.tokens(TIRED)))
     mask[4] = False
-    with pytest.raises(InvalidTrace, match=r"token 5 look nowhere: a softmax over nothing has no value"):
+    with pytest.raises(InvalidMask, match=r"token 5 look nowhere: a softmax over nothing has no value"):
         masks.weights(TIRED, mask, 0)
 
 

@@ -7,7 +7,7 @@ from torch.nn.functional import gelu
 from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute_reach
 from attnviz.errors import AttnvizError
-from attnviz.transformer.encoder import Encoder, EncoderLayer
+from attnviz.transformer.layers import Encoder, EncoderLayer
 from attnviz.transformer.masks import causal_mask
 
 TIRED = "The dog did not cross the road as it was too tired."

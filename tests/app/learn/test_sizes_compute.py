@@ -13,7 +13,7 @@ from transformers import BertModel
 
 from attnviz.app.learn.many_heads import compute_sizes
 from attnviz.models import catalogue
-from attnviz.transformer.encoder import EncoderLayer
+from attnviz.transformer.layers import EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention
 from attnviz.transformer.published import BertConfig
 

@@ -258,7 +258,7 @@ def _similarity_chart(through: Journey, tokens: Sequence[int], groups: tuple[Gro
 def code() -> None:
     """Show the functions that computed the picture."""
     the_code(
-        ("attnviz.transformer.encoder", "EncoderLayer"),
+        ("attnviz.transformer.layers", "EncoderLayer"),
         ("attnviz.transformer.add_norm", "AddNorm"),
         ("attnviz.transformer.feed_forward", "FeedForward"),
         ("attnviz.app.learn.block.compute", "walk_through"),

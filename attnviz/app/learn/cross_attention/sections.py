@@ -263,7 +263,6 @@ def code() -> None:
         ("attnviz.app.learn.cross_attention.compute", "cross"),
         ("attnviz.app.learn.cross_attention.compute", "read"),
         ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.transformer.attention", "attention_weights"),
     )
 
 

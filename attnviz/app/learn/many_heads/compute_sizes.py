@@ -10,8 +10,8 @@ from torch import nn
 
 from attnviz.models import catalogue
 from attnviz.transformer.bert import Bert
-from attnviz.transformer.encoder import EncoderLayer
 from attnviz.transformer.encoder_decoder import EncoderDecoder
+from attnviz.transformer.layers import EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention
 from attnviz.transformer.published import BertConfig, read_config
 

@@ -19,7 +19,7 @@ from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
 from attnviz.app.learn.sentence import choose_head, choose_word, sentence
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
-from attnviz.errors import InvalidTrace
+from attnviz.errors import InvalidMask
 from attnviz.trace import Floats, Mask, head_name
 
 PARAMETERS = (
@@ -91,7 +91,7 @@ class Chosen:
         """The head's weights in this layer (None: the chosen one) under a mask, [query, key].
 
         Raises:
-            InvalidTrace: the mask lets a token look nowhere.
+            InvalidMask: the mask lets a token look nowhere.
         """
         layer = self.layer if layer is None else layer
         of_layers = _weights(self.text, mask.kind, mask.size, mask.after, mask.drawn, self.head)
@@ -160,14 +160,14 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
             tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
             mask=_written(cells),
             without=chosen.unmasked,
-            with_mask=None if isinstance(masked, InvalidTrace) else masked,
+            with_mask=None if isinstance(masked, InvalidMask) else masked,
             shows=shows,
             query=chosen.query,
             on_draw=_draw,
         )
-    elif not isinstance(masked, InvalidTrace):
+    elif not isinstance(masked, InvalidMask):
         _long(chosen, cells, masked, shows)
-    if isinstance(masked, InvalidTrace):
+    if isinstance(masked, InvalidMask):
         _refuse(masked, cells, groups)
     else:
         st.markdown(_in_words(chosen, mask.kind, masked))
@@ -221,7 +221,7 @@ def code() -> None:
         ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
         ("attnviz.transformer.masks", "refuse_blind_rows"),
         ("attnviz.app.learn.masks.compute", "weights"),
-        ("attnviz.transformer.attention", "attention_weights"),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
         ("attnviz.transformer.attention", "_forbid"),
         ("attnviz.app.learn.masks.compute_reach", "reach"),
         ("attnviz.app.learn.masks.compute_reach", "moved"),
@@ -291,7 +291,7 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
     """The mask's cells; all open, with a word about it, where a drawn mask is none for this sentence."""
     try:
         return _cells_of(mask.kind, count, mask.size, mask.after, mask.drawn), mask
-    except InvalidTrace as error:
+    except InvalidMask as error:
         st.warning(
             f"{markdown.plain(str(error))} So every cell is open now: draw it anew, or choose another mask.",
             icon=":material/grid_off:",
@@ -299,10 +299,10 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
         return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidTrace:
+def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidMask:
     try:
         return chosen.weights(mask)
-    except InvalidTrace as error:
+    except InvalidMask as error:
         return error
 
 
@@ -310,7 +310,7 @@ def _draw(drawn: str) -> None:
     st.session_state["mask"], st.session_state["cells"] = _BY_HAND, drawn
 
 
-def _refuse(error: InvalidTrace, cells: Mask, groups: tuple[Group, ...]) -> None:
+def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:
     names = [markdown.code(name_of(int(row), groups)) for row in np.flatnonzero(~cells.any(axis=1))]
     st.error(
         f"**Not computed.** {markdown.plain(str(error))} Rows without an open cell: {', '.join(names)}.",

@@ -15,7 +15,7 @@ from attnviz.capture.arrays import owned
 from attnviz.trace import Floats, Token
 from attnviz.transformer.alibi import alibi_bias, alibi_slopes
 from attnviz.transformer.bert import Bert
-from attnviz.transformer.encoder import EncoderSteps
+from attnviz.transformer.layers import EncoderSteps
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.positions import sinusoidal
 from attnviz.transformer.rotary import rotary_frequencies, rotate

@@ -436,7 +436,6 @@ def code(chosen: Chosen) -> None:
         (lesson, "six_steps"),
         (lesson, "of_head"),
         (attention, "scaled_dot_product_attention"),
-        (attention, "attention_weights"),
     )
 
 

@@ -360,7 +360,7 @@ def _exact(weight: float) -> str:
 def code() -> None:
     """Show the functions behind the pictures."""
     the_code(
-        ("attnviz.transformer.attention", "attention_weights"),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
         ("attnviz.app.learn.scale.compute", "variances"),
         ("attnviz.app.learn.scale.compute", "standard_error"),
         ("attnviz.app.learn.scale.compute", "compare"),

@@ -151,8 +151,8 @@ def code() -> None:
         ("attnviz.app.learn.translate.compute", "translate"),
         ("attnviz.trained.translator.translator", "_greedy"),
         ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
-        ("attnviz.transformer.encoder", "EncoderLayer"),
-        ("attnviz.transformer.decoder", "DecoderLayer"),
+        ("attnviz.transformer.layers", "EncoderLayer"),
+        ("attnviz.transformer.layers", "DecoderLayer"),
     )
 
 

@@ -11,9 +11,7 @@ from torch import Tensor
 
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app.learn import compute
-from attnviz.capture.arrays import owned
-from attnviz.trace import Floats
-from attnviz.transformer.scoring import (
+from attnviz.app.learn.weighted_average.compute_scores import (
     Additive,
     Score,
     attention_without_parameters,
@@ -22,6 +20,8 @@ from attnviz.transformer.scoring import (
     scaled_dot_product,
     weighted_average,
 )
+from attnviz.capture.arrays import owned
+from attnviz.trace import Floats
 
 HIDDEN = 64
 """The size of additive scoring's hidden layer."""

@@ -225,7 +225,7 @@ def more(chosen: Chosen) -> None:
 
 def code() -> None:
     """Draw the functions that computed the pictures."""
-    scoring = "attnviz.transformer.scoring"
+    scoring = "attnviz.app.learn.weighted_average.compute_scores"
     lesson.the_code(
         (scoring, "attention_without_parameters"),
         (scoring, "weighted_average"),
