@@ -5,7 +5,7 @@ from attnviz.app.learn.cause import choices, sections, tried
 from attnviz.app.learn.lesson import lesson
 
 frame.require()
-with lesson("cause", choices.PARAMETERS) as places:
+with lesson("cause") as places:
     with places.controls:
         sentence, model, beside = choices.choose_sentence()
     with places.text:

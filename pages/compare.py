@@ -5,7 +5,7 @@ from attnviz.app.heads.compare import choices, explained, two_models, two_senten
 from attnviz.app.heads.tool import tool
 
 frame.require()
-with tool("compare", choices.PARAMETERS):
+with tool("compare"):
     if compared := choices.choose():
         section = two_models if compared.two_models else two_sentences
         explained.draw(*section.draw(compared))

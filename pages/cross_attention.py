@@ -6,7 +6,7 @@ from attnviz.app.learn.cross_attention.trained import trained
 from attnviz.app.learn.lesson import lesson
 
 frame.require()
-with lesson("cross_attention", sections.PARAMETERS) as places:
+with lesson("cross_attention") as places:
     with places.controls:
         texts = sections.choose_texts()
     with places.picture:

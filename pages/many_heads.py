@@ -5,7 +5,7 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.many_heads import sections
 
 frame.require()
-with lesson("many_heads", sections.PARAMETERS) as places:
+with lesson("many_heads") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:

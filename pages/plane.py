@@ -5,7 +5,7 @@ from attnviz.app.heads.plane import sections
 from attnviz.app.heads.tool import tool
 
 frame.require()
-with tool("plane", sections.PARAMETERS):
+with tool("plane"):
     chosen = sections.choose()
     found = sections.find(chosen)
     sections.picture(chosen, found)

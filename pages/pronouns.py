@@ -5,7 +5,7 @@ from attnviz.app.heads.pronouns import choices, grammar_part, pronoun_part
 from attnviz.app.heads.tool import tool
 
 frame.require()
-with tool("pronouns", choices.PARAMETERS):
+with tool("pronouns"):
     chosen = choices.choose()
     if chosen.part == choices.PRONOUNS:
         pronoun_part.draw(chosen)

@@ -5,7 +5,7 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.scale import sections
 
 frame.require()
-with lesson("scale", sections.PARAMETERS) as places:
+with lesson("scale") as places:
     learning, real = places.more.container(), places.more.container()
     with real:
         head = sections.choose()

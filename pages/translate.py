@@ -5,7 +5,7 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.translate import encoder_decoder, every_head, sections, translating
 
 frame.require()
-with lesson("translate", translating.PARAMETERS) as places:
+with lesson("translate") as places:
     with places.controls:
         chosen = translating.choose()
     with places.question:

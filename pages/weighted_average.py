@@ -5,7 +5,7 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.weighted_average import sections
 
 frame.require()
-with lesson("weighted_average", sections.PARAMETERS) as places:
+with lesson("weighted_average") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:

@@ -6,7 +6,8 @@ import pytest
 from attnviz.analysis.sentence import percent
 from attnviz.app.learn.english import NARROW, OPENING
 from attnviz.app.learn.long_distances.compute import stretch
-from attnviz.app.learn.long_distances.sections import NETWORK, OPENING_CLAUSES, scientific
+from attnviz.app.learn.long_distances.sections import NETWORK, scientific
+from attnviz.app.state.choices import CLAUSES
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.lengthening import MOST
@@ -17,7 +18,7 @@ from tests.app.shown import charts, clean, sent, words
 def test_the_picture_is_told_in_words(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("long_distances")
     clean(app)
-    shown, told = stretch(OPENING, OPENING_CLAUSES, 0), words(app)
+    shown, told = stretch(OPENING, CLAUSES.default, 0), words(app)
     assert next(header.value for header in app.header if "noun" in header.value).startswith(
         f"{shown.words_apart} "
     )

@@ -145,9 +145,9 @@ def test_fewer_heads_keep_the_head_within_reach(visit_lesson: VisitLesson) -> No
 def test_rubbish_in_a_link_falls_back_and_says_so(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("positions", order="-3", encoding="nonsense", pair="77", query="99 cat")
     assert app.number_input(key="order").value == 1
-    assert app.number_input(key="pair").value == 5
+    assert app.number_input(key="dimension_pair").value == 5
     [notice] = app.warning
-    for name in ("order", "encoding", "pair", "query"):
+    for name in ("order", "encoding", "dimension_pair", "query"):
         assert f"`{name}` cannot be" in notice.value
 
 

@@ -48,7 +48,7 @@ def test_a_step_that_does_not_exist_is_the_first_and_is_said(visit_lesson: Visit
 
 def test_the_control_moves_the_picture(visit_lesson: VisitLesson) -> None:
     app = visit_lesson(PAGE)
-    app.segmented_control(key="step").set_value("4").run()
+    app.segmented_control(key="step_of_six").set_value("4").run()
     clean(app)
     assert sent(app, "walk")["step"] == 4
 

@@ -5,6 +5,7 @@ import pytest
 
 from attnviz.app.learn.scale import compute as lesson
 from attnviz.app.learn.scale import sections
+from attnviz.app.state.choices import VECTORS_SEED
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import charts, words
 
@@ -26,15 +27,15 @@ def test_draw_again_draws_other_numbers_and_the_seed_says_which(visit_lesson: Vi
     app = visit_lesson("scale")
     before = words(app)
     app.button[0].click().run()
-    assert app.number_input(key="seed").value == sections.FIRST_SEED + 1
+    assert app.number_input(key="vectors_seed").value == sections.FIRST_SEED + 1
     assert words(app) != before
-    assert words(visit_lesson("scale", seed=str(sections.FIRST_SEED + 1))) == words(app)
+    assert words(visit_lesson("scale", vectors_seed=str(sections.FIRST_SEED + 1))) == words(app)
 
 
 def test_the_last_seed_is_followed_by_the_first(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("scale", seed=str(sections.LAST_SEED))
+    app = visit_lesson("scale", vectors_seed=str(VECTORS_SEED.most))
     app.button[0].click().run()
-    assert app.number_input(key="seed").value == 0
+    assert app.number_input(key="vectors_seed").value == 0
 
 
 def test_the_real_row_names_the_token_that_takes_everything(visit_lesson: VisitLesson) -> None:

@@ -11,9 +11,8 @@ from attnviz.app import caches
 from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import Chosen
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
+from attnviz.app.state.choices import READ_WITH
 from attnviz.cli.columns import plural
-
-PARAMETERS = ("pair",)
 
 _WORDS = (
     "much of the attention goes to the same one or two tokens",
@@ -98,10 +97,8 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     entry = caches.entry(findings.model)
     if findings.text is None or not entry.pairs:
         return findings.shapes, findings.where
-    second = st.text_input(
+    second = READ_WITH.draw(
         "A second sentence, read in one go with yours, shows blocks",
-        key="pair",
-        bind="query-params",
         placeholder="It slept by the fire.",
     )
     if not second.strip():

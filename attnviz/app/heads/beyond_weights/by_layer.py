@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import Chance, by_chance
+from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads import choosing
 from attnviz.app.heads.beyond_weights.choices import Chosen
 from attnviz.app.heads.beyond_weights.comparison import work_of
 from attnviz.experiments.beyond_weights import (
@@ -87,7 +87,7 @@ def _heads(chosen: Chosen, found: Found, counted: Mask, chance: Chance) -> None:
         high=(1.0, "1"),
         kind="diverging",
         selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: choosing.open_head(layer - 1, head - 1),
+        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
 
 

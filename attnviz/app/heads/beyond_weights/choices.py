@@ -10,14 +10,13 @@ import streamlit as st
 from attnviz.analysis.rank_correlation import Chance
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
+from attnviz.app.state.choices import ITSELF, SPECIAL
 from attnviz.capture.given import Given
 from attnviz.experiments.beyond_weights import Found
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Mask, head_name
-
-PARAMETERS = (*choosing.HERE, "measure", "special", "itself")
 
 
 @dataclass(frozen=True)
@@ -89,15 +88,13 @@ def choose() -> Chosen:
     groups, _ = choosing.groups(entry, Given(text), kind)
     beside, numbers = st.columns([2, 3])
     with beside:
-        place = choosing.word(groups, Given(text), "Token to ask about")
+        place = controls.token(groups, Given(text), "Token to ask about")
     with numbers:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True):
-        special = st.toggle("Special tokens", key="special", bind="query-params")
-        itself = st.toggle(
+        special = SPECIAL.toggle("Special tokens")
+        itself = ITSELF.toggle(
             "Rank the token itself",
-            key="itself",
-            bind="query-params",
             help="Without itself a token of course changes most. So it is left out of the ranks, "
             "unless you want it in.",
         )

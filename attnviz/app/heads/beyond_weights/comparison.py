@@ -10,11 +10,11 @@ import streamlit as st
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.analysis.sentence import percent
 from attnviz.app import markdown, warm_up
-from attnviz.app.heads import choosing
 from attnviz.app.heads.beyond_weights.choices import Chosen, in_words
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.heads.working import working
+from attnviz.app.state.choices import MEASURE, QUERY
 from attnviz.app.work import SERVER, Work
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
@@ -66,7 +66,7 @@ def _draw(chosen: Chosen, progress: Progress[Found]) -> None:
         [_column(chosen, found, counted, place) for place in chosen.shown()],
         title=f"What each measure says of {chosen.groups[chosen.place].label}",
         agreement="ρ with leaving it out",
-        chosen=st.session_state.get("measure", OCCLUSION),
+        chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
         on_token=lambda place: _open_token(chosen, place),
     )
@@ -207,10 +207,10 @@ def _signed(number: float) -> str:
 
 
 def _open_measure(measure: str) -> None:
-    st.session_state["measure"] = measure
+    MEASURE.set(measure)
     st.rerun()
 
 
 def _open_token(chosen: Chosen, place: int) -> None:
-    st.session_state["query"] = choosing.word_option(chosen.groups[place])
+    QUERY.pick(chosen.groups[place])
     st.rerun()

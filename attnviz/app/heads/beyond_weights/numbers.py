@@ -15,6 +15,7 @@ from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.beyond_weights.choices import Chosen
 from attnviz.app.heads.beyond_weights.comparison import work_of
 from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
 
@@ -31,7 +32,7 @@ def draw(chosen: Chosen) -> None:
         if latest is None:
             st.markdown("They come in one by one.")
             return
-        table = columns(chosen, latest.found, _beside(st.session_state.get("measure", OCCLUSION)))
+        table = columns(chosen, latest.found, _beside(MEASURE.get(OCCLUSION)))
         st.dataframe(
             table,
             hide_index=True,

@@ -13,9 +13,9 @@ from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.components import store
 from attnviz.app.components.head_view import head_view
-from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.state.choices import QUERY
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -97,4 +97,4 @@ def _picture(which: str, chosen: Chosen, weights: Floats, heading: str) -> None:
 
 def _choose(queries: Sequence[Group], query: int | None) -> None:
     if query is not None:
-        st.session_state["query"] = choosing.word_option(queries[query])
+        QUERY.pick(queries[query])

@@ -8,12 +8,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
-from attnviz.app.controls import one_of
-from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene.choices import Chosen
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.heads.working import working
+from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.app.work import SERVER, Work
 from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
 from attnviz.experiments.progress import Progress
@@ -37,9 +37,7 @@ def draw(chosen: Chosen, place: int | None) -> str:
         "an output turns, the more it depended on that head. Click a head to open it above."
     )
     measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
-    if st.session_state.get("by", TOKEN) not in measures:
-        st.session_state["by"] = TOKEN
-    by = one_of("Measured by", measures, TOKEN, "by")
+    by = RANKED_BY.segments("Measured by", measures)
     working(
         work(chosen, place),
         "Silencing every head",
@@ -152,8 +150,7 @@ def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[fl
 def _list(chosen: Chosen, heads: list[Edit], told: list[str]) -> None:
     """The strongest heads as buttons."""
     names = {f"{_name(chosen, edit)} · {size}": edit for edit, size in zip(heads, told, strict=True)}
-    st.session_state["ranked"] = None
-    st.pills("The strongest", list(names), key="ranked", on_change=_open_named, args=(names,))
+    controls.buttons("The strongest", names, "ranked", _open_edit)
 
 
 def _name(chosen: Chosen, edit: Edit) -> str:
@@ -161,13 +158,11 @@ def _name(chosen: Chosen, edit: Edit) -> str:
     return f"{of_kind}{head_name(edit.layer, edit.head)}"
 
 
-def _open_named(names: dict[str, Edit]) -> None:
-    edit = names.get(st.session_state["ranked"] or "")
-    if edit is not None:
-        st.session_state["kind"] = edit.kind
-        _open(edit.layer + 1, edit.head + 1)
+def _open_edit(edit: Edit) -> None:
+    KIND.set(edit.kind)
+    _open(edit.layer + 1, edit.head + 1)
 
 
 def _open(layer: int, head: int) -> None:
-    choosing.open_head(layer - 1, head - 1)
+    controls.open_head(layer - 1, head - 1)
     st.rerun()  # the choice stands outside of this part of the page

@@ -8,12 +8,13 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.candidates import candidates
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Chosen, word
 from attnviz.app.heads.intervene.computed import Effect
+from attnviz.app.state.choices import ASKED_AT
 from attnviz.trace import Kind
 
 _PRONOUNS = ("il", "elle")
@@ -31,7 +32,7 @@ def place(chosen: Chosen) -> int | None:
     masked = chosen.entry.expects == "masked"
     label = "Masked token" if masked else "What follows after"
     begin = 0 if masked else _opening(groups, places)
-    return places[choosing.word([groups[place] for place in places], chosen.given, label, "asked", begin)]
+    return places[controls.token([groups[place] for place in places], chosen.given, label, ASKED_AT, begin)]
 
 
 def in_short(chosen: Chosen, found: Effect, place: int) -> str:

@@ -23,21 +23,19 @@ from attnviz.analysis.plane import (
 )
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components import store
-from attnviz.app.controls import one_of
 from attnviz.app.explore import attention
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads import choosing
 from attnviz.app.heads.plane import plane as widget
+from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Kind, Mask, head_name
 from attnviz.widgets.tokens import ShownToken, shown_tokens
-
-PARAMETERS = (*choosing.HERE, "keeps", "hide")
 
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
 _SMALL_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -121,12 +119,12 @@ def choose() -> Chosen:
     with head_column:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True, vertical_alignment="center"):
-        keeps = one_of("The plane keeps", _KEEPS, _KEEPS[0], "keeps")
+        keeps = KEEPS.segments("The plane keeps", _KEEPS)
         hide = _choose_hiding(entry, given, kind)
     shown = caches.shown(entry.name, given, kind, hide, False)
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
-        query = choosing.word(queries, given, "Query (looks)")
+        query = controls.token(queries, given, "Query (looks)")
     return Chosen(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
 
 
@@ -135,10 +133,8 @@ def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     if not special or caches.only_special(tokens):
         return False
-    return st.toggle(
+    return HIDE.toggle(
         "Hide special tokens",
-        key="hide",
-        bind="query-params",
         help=f"Leaves out {' and '.join(map(markdown.plain, special))}: the plane is laid through the other "
         "points, and what is left of each row of weights is rescaled to 100 %.",
     )
@@ -207,7 +203,7 @@ def _guide(chosen: Chosen) -> str:
 
 
 def _pick(chosen: Chosen, query: int) -> None:
-    st.session_state["query"] = choosing.word_option(chosen.queries[query])
+    QUERY.pick(chosen.queries[query])
 
 
 def _finding(chosen: Chosen, found: Found) -> str:

@@ -9,10 +9,9 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads import choosing
 from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.best import HARDLY, Best, alike, best
 from attnviz.app.heads.pronouns.choices import Chosen
@@ -66,7 +65,7 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
     if still and named:
         with st.container(horizontal=True):
             for each in named[:_MOST_OPENED]:
-                st.button(f"Open head {head_name(*each)}", on_click=choosing.open_head, args=each)
+                st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(chosen, scores, looks, still)
@@ -104,7 +103,7 @@ def _map(chosen: Chosen, scores: Scores, looks: Looks, still: bool) -> None:
             str(pairs) if few(total) else f"{100 * pairs / total:.0f}" for pairs in scores.pairs.ravel()
         ],
         selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
+        on_pick=(lambda layer, head: controls.open_head(layer - 1, head - 1)) if still else None,
     )
 
 

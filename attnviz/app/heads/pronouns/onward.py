@@ -6,8 +6,9 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span, positions
-from attnviz.app.heads import choosing
 from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.state.choice import option
+from attnviz.app.state.choices import EDITS, HEAD, KIND, LAYER, MODEL, OTHER, QUERY, TEXT
 from attnviz.capture import loading
 from attnviz.experiments.pairs import Pair, Reading
 
@@ -40,7 +41,7 @@ def explore(chosen: Chosen, text: str, looks: Span, label: str, other: str = "")
         "pages/explore.py",
         label=label,
         icon=":material/grid_view:",
-        query_params={**_along(chosen, text, looks), **({"other": other} if other else {})},
+        query_params={**_along(chosen, text, looks), **({OTHER.name: other} if other else {})},
     )
 
 
@@ -50,7 +51,7 @@ def silence(chosen: Chosen, text: str, looks: Span, label: str) -> None:
         "pages/intervene.py",
         label=label,
         icon=":material/volume_off:",
-        query_params={**_along(chosen, text, looks), "edits": f"{chosen.kind} {chosen.name}"},
+        query_params={**_along(chosen, text, looks), EDITS.name: f"{chosen.kind} {chosen.name}"},
     )
 
 
@@ -61,10 +62,10 @@ def _along(chosen: Chosen, text: str, looks: Span) -> dict[str, str]:
     index = shown.index_of(positions(tokens, looks)[0])
     assert index is not None  # noqa: S101 - nothing is hidden; for the type checker
     return {
-        "model": chosen.entry.name,
-        "text": text,
-        **({"kind": chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
-        "layer": str(chosen.layer + 1),
-        "head": str(chosen.head + 1),
-        "query": choosing.word_option(shown.groups[index]),
+        MODEL.name: chosen.entry.name,
+        TEXT.name: text,
+        **({KIND.name: chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
+        LAYER.name: str(chosen.layer + 1),
+        HEAD.name: str(chosen.head + 1),
+        QUERY.name: option(shown.groups[index]),
     }

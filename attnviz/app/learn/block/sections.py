@@ -14,19 +14,17 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.sentence import choose_layer, choose_word
+from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.capture import loading
 
 if TYPE_CHECKING:
     from attnviz.app.learn.block.compute import Journey, Norm, Station, Walk
 
-STEP = "stage_in_block"
-PARAMETERS = ("text", "query", "layer", STEP)
-
-STEPS = 7
+STEPS = STAGE_IN_BLOCK.most
 MOST_STRONGEST = 5  # neurons that are named
 MOST_FAINT = 24  # other tokens' lines in a chart
 
@@ -68,11 +66,11 @@ def choose(text: str) -> Chosen:
     """Draw the choice of a token of this sentence, of a layer, and of the step of the walk."""
     token_column, layer_column, step_column = st.columns([1.4, 1, 1])
     with token_column:
-        token = choose_word("query", "Token", text)
+        token = choosing.token(text, "Token")
     with layer_column:
-        layer = choose_layer()
+        layer = choosing.layer()
     with step_column:
-        step = int(st.number_input("Step", 1, STEPS, 1, key=STEP, bind="query-params"))
+        step = STAGE_IN_BLOCK.draw("Step")
     return Chosen(text, tuple(Shown(loading.tokens(MODEL, text), text).groups), token, layer, step)
 
 
@@ -302,12 +300,12 @@ def _journey(text: str) -> Journey:
 
 
 def _go_to_step(step: int) -> None:
-    st.session_state[STEP] = step
+    STAGE_IN_BLOCK.set(step)
 
 
 def _go_to_layer(layer: int) -> None:
-    st.session_state["layer"] = layer
-    st.session_state[STEP] = 1
+    LAYER.set(layer)
+    STAGE_IN_BLOCK.set(1)
 
 
 def _in_words(chosen: Chosen) -> str:

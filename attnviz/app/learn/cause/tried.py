@@ -14,6 +14,7 @@ from attnviz.app.learn.cause.choices import Chosen, go_to, named, run, undo
 from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
 from attnviz.app.learn.computed import translated
+from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.trace import head_name
@@ -110,7 +111,7 @@ def beside(chosen: Chosen) -> None:
 
 
 def _open(model: str) -> None:
-    st.session_state["translator"] = catalogue.entry(model).title
+    TRANSLATOR.set(catalogue.entry(model).title)
     undo()
 
 

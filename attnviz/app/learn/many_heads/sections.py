@@ -11,20 +11,18 @@ import streamlit as st
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.controls import one_of
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.shares import shares
-from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.app.state.choices import HEAD, HEADS_OF_384
 from attnviz.capture import loading
 from attnviz.models import catalogue
 from attnviz.trace import head_name
 
 if TYPE_CHECKING:
     from attnviz.app.learn.many_heads.compute import Habit, HeadShares
-
-PARAMETERS = ("text", "query", "layer", "head", "heads_of_384", "tokens_counted")
 
 _MODEL = catalogue.entry(MODEL)
 
@@ -78,11 +76,11 @@ def choose() -> Chosen:
     """Draw the choices: sentence, word, layer and head."""
     text_column, word_column, head_column = st.columns([5, 3, 4])
     with text_column:
-        text = sentence()
+        text = choosing.sentence()
     with word_column:
-        query = choose_word("query", "Query (looks)", text)
+        query = choosing.token(text, "Query (looks)")
     with head_column:
-        layer, head = choose_head()
+        layer, head = choosing.head()
     return Chosen(text, query, layer, head)
 
 
@@ -108,7 +106,7 @@ def picture(chosen: Chosen) -> int:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Heads that share the {_MODEL.d_model} numbers:", width="content")
         heads = int(
-            one_of("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads), "heads_of_384")
+            HEADS_OF_384.segments("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads))
         )
     found = _at_token(chosen.text, chosen.layer, chosen.query, heads)
     head = min(chosen.head, heads - 1)
@@ -125,14 +123,10 @@ def picture(chosen: Chosen) -> int:
         tokens=[name_of(at, groups) for at in range(len(groups))],
         shown=found,
         selected=head,
-        on_pick=_open,
+        on_pick=lambda head: HEAD.set(head + 1),
     )
     st.markdown(_told(chosen, found, head))
     return heads
-
-
-def _open(head: int) -> None:
-    st.session_state["head"] = head + 1
 
 
 def _told(chosen: Chosen, found: HeadShares, head: int) -> str:

@@ -11,21 +11,16 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
-from attnviz.app.controls import one_of
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.app.learn.sentence import choose_head, choose_word, sentence
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
 from attnviz.trace import Floats, Mask, head_name
-
-PARAMETERS = (
-    *("text", "query", "layer", "head"),
-    *("mask", "mask_size", "mask_after", "cells", "mask_shows"),
-)
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
@@ -106,12 +101,12 @@ class Chosen:
 
 def choose() -> Chosen:
     """Draw the sentence, the word and the head that the page is about."""
-    text = sentence()
+    text = choosing.sentence()
     word, head_columns = st.columns([1, 2])
     with word:
-        query = choose_word("query", "Token that looks (query)", text)
+        query = choosing.token(text, "Token that looks (query)")
     with head_columns:
-        layer, head = choose_head()
+        layer, head = choosing.head()
     return Chosen(text, query, layer, head)
 
 
@@ -140,19 +135,20 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
     """
     groups = chosen.groups
     st.header(f"The mask, and what head {chosen.head_name} does with it", anchor=False)
-    kind = one_of("Mask", _KINDS, _KINDS[0], "mask")
+    kind = MASK.segments("Mask", _KINDS)
     # The sizes stand beside the rest: the first stroke over a window, which has no more use for them, must
     # not move the cells.
     sizes = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     numbers = sizes.container(width="content")
     numbers.markdown(f":small[{_EXPLAINED[kind]}]")
-    shows = one_of("Numbers", _SHOWS, _SHOWS[0], "mask_shows", numbers)
+    with numbers:
+        shows = MASK_SHOWS.segments("Numbers", _SHOWS)
     with sizes:
         mask = _choose_mask(kind, len(groups), drawn_as_text)
     cells, mask = _cells(mask, len(groups))
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
-        st.session_state["cells"] = _written(cells) if len(groups) <= MOST_TOKENS else ""
+        CELLS.set(_written(cells) if len(groups) <= MOST_TOKENS else "")
     masked = _weights_or_refusal(chosen, mask)
     if len(groups) <= MOST_TOKENS:
         mask_editor(
@@ -216,7 +212,7 @@ def text(chosen: Chosen) -> DeltaGenerator:
 
 def code() -> None:
     """Show the functions that computed the picture."""
-    kind = "explicit" if st.session_state["mask"] == _BY_HAND else st.session_state["mask"]
+    kind = "explicit" if MASK.get(None) == _BY_HAND else MASK.get(None)
     the_code(
         ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
         ("attnviz.transformer.masks", "refuse_blind_rows"),
@@ -250,21 +246,20 @@ def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskC
     size = after = 0
     drawn = ""
     if kind == "padding":
-        size = _number("Padding tokens", "mask_size", count - 1)
+        size = MASK_SIZE.draw("Padding tokens", count - 1, width=_NUMBER_WIDTH)
     elif kind == "prefix":
-        size = _number("Prefix tokens", "mask_size", count)
+        size = MASK_SIZE.draw("Prefix tokens", count, width=_NUMBER_WIDTH)
     elif kind == "window":
         with st.container(horizontal=True, width="content", gap="small"):
-            size = _number("Tokens before", "mask_size", count - 1)
-            after = _number("Tokens after", "mask_after", count - 1)
+            size = MASK_SIZE.draw("Tokens before", count - 1, width=_NUMBER_WIDTH)
+            after = MASK_AFTER.draw("Tokens after", count - 1, width=_NUMBER_WIDTH)
     elif kind == _BY_HAND:
-        drawn = drawn_as_text.text_input(
-            "Drawn mask, as text",
-            key="cells",
-            bind="query-params",
-            help="One group of hexadecimal digits a row; a digit holds four cells, 8 the first and 1 the "
-            "fourth. It goes into the link.",
-        )
+        with drawn_as_text:
+            drawn = CELLS.draw(
+                "Drawn mask, as text",
+                help="One group of hexadecimal digits a row; a digit holds four cells, 8 the first and 1 the "
+                "fourth. It goes into the link.",
+            )
     return _MaskChoice(kind, size, after, drawn)
 
 
@@ -277,14 +272,6 @@ _EXPLAINED = {
     "window": "A token sees itself and its neighbours.",
     _BY_HAND: "Your own mask.",
 }
-
-
-def _number(label: str, key: str, most: int, default: int = 3) -> int:
-    if st.session_state.get(key, 0) > most:
-        st.session_state[key] = most
-    return int(
-        st.number_input(label, 0, most, min(default, most), key=key, bind="query-params", width=_NUMBER_WIDTH)
-    )
 
 
 def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
@@ -307,7 +294,8 @@ def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidMa
 
 
 def _draw(drawn: str) -> None:
-    st.session_state["mask"], st.session_state["cells"] = _BY_HAND, drawn
+    MASK.set(_BY_HAND)
+    CELLS.set(drawn)
 
 
 def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:

@@ -12,7 +12,6 @@ from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components import store
-from attnviz.app.controls import one_of
 from attnviz.app.learn.computed import MODEL, computed_with
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
@@ -20,6 +19,7 @@ from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Atten
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
 from attnviz.app.learn.query_key_value.weights_table import weights_table
 from attnviz.app.learn.weights_picture import shown_tokens
+from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.trace import Kind, head_name
@@ -27,8 +27,6 @@ from attnviz.trace import Kind, head_name
 if TYPE_CHECKING:
     from attnviz.app.learn.query_key_value.compute import Walk
     from attnviz.trace import Token
-
-PARAMETERS = (*six_steps_of.PARAMETERS, "step", "convention")
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
@@ -144,7 +142,7 @@ def picture(chosen: Chosen) -> None:
     """The six steps, which the visitor walks through."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Step**", width="content")
-        step = one_of("Step", _STEPS, _STEPS[0], "step")
+        step = STEP.segments("Step", _STEPS)
     done, rows = chosen.walk, list(chosen.walk.rows)
     left_out = np.setdiff1d(np.arange(len(done.key_tokens)), rows)
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
@@ -391,7 +389,7 @@ def _conventions(chosen: Chosen) -> None:
         "matrix of weights and $V$ has the values, one row each, all outputs at once are $A V$ with rows, "
         "and $A^\\top V$ with columns."
     )
-    convention = one_of("Convention", (_ROWS, _COLUMNS), _ROWS, "convention")
+    convention = CONVENTION.segments("Convention", (_ROWS, _COLUMNS))
     done, rows, query_rows = chosen.walk, list(chosen.walk.rows), list(chosen.walk.query_rows)
     shown = np.ix_(query_rows, rows)
     weights, mask = done.model_weights[shown], done.mask[shown]
@@ -478,7 +476,7 @@ def limits(chosen: Chosen) -> None:
 
 
 def _go(step: int) -> None:
-    st.session_state["step"] = str(step)
+    STEP.set(str(step))
 
 
 def _labels(groups: tuple[Group, ...], rows: list[int]) -> list[str]:

@@ -71,7 +71,7 @@ def picture(chosen: Chosen) -> None:
     options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
 
     def pick(row: int) -> None:
-        st.session_state["french"] = options[row]
+        FRENCH.set(options[row])
 
     layer, head = chosen.encoder_head
     targets = words_of(chosen.targets)

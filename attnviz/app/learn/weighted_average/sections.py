@@ -10,11 +10,9 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown, visible_text
-from attnviz.app import markdown
-from attnviz.app.controls import choose_token, one_of
-from attnviz.app.learn import lesson
+from attnviz.app import controls, markdown
+from attnviz.app.learn import choosing, lesson
 from attnviz.app.learn.computed import MODEL
-from attnviz.app.learn.sentence import sentence
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
 from attnviz.app.learn.weighted_average.averaged import (
@@ -23,12 +21,10 @@ from attnviz.app.learn.weighted_average.averaged import (
     FORMULAS,
     Chosen,
     number,
-    option,
     percent,
 )
+from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
-
-PARAMETERS = ("text", "query", "scoring", "temperature", "draw", "split")
 
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
 
@@ -43,14 +39,11 @@ def choose() -> Chosen:
     """Draw the choice of the sentence and of the token that looks."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
-        text = sentence()
+        text = choosing.sentence()
     tokens = Shown(loading.tokens(MODEL, text), text, hide_special=True).groups
-    options = [option(group) for group in tokens]
-    its = [place for place, group in enumerate(tokens) if group.label == "it"]
-    begin = its[0] if its else len(tokens) // 2
     with word_column:
-        picked = choose_token("query", "Query (looks)", options, options[begin], text)
-    return Chosen(text, tokens, options.index(picked))
+        query = controls.token(tokens, text, "Query (looks)", begin=controls.place_of("it", tokens))
+    return Chosen(text, tokens, query)
 
 
 def question(chosen: Chosen) -> None:
@@ -94,29 +87,22 @@ def _moral(itself: bool, looker: str) -> str:
 
 def choose_average(chosen: Chosen) -> Chosen:
     """Draw the choice of scoring and temperature."""
-    scoring = one_of("Scoring", tuple(FORMULAS), DOT, "scoring")
+    scoring = SCORING.segments("Scoring", tuple(FORMULAS), DOT)
     draw = 1
     if scoring == ADDITIVE:
-        draw = st.number_input(
+        draw = DRAW.draw(
             "Random matrices, draw",
-            1,
-            99,
-            1,
-            key="draw",
-            bind="query-params",
             help="Additive scoring has matrices that would have to be learned. Here they are random numbers: "
             "another draw, other weights.",
         )
-    temperature = st.select_slider(
+    temperature = SOFTMAX_TEMPERATURE.slide(
         "Temperature T",
         TEMPERATURES,
         "1",
-        key="temperature",
-        bind="query-params",
         help="0: everything from the best match (hard lookup). 1: the plain softmax. "
         "∞: the same from every token (plain mean).",
     )
-    return replace(chosen, scoring=scoring, temperature=temperature, draw=int(draw))
+    return replace(chosen, scoring=scoring, temperature=temperature, draw=draw)
 
 
 def picture(chosen: Chosen) -> None:
