@@ -27,7 +27,7 @@ _ENDINGS = [kind.lower() for kind in FORMATS]  # Streamlit takes .jpg for .jpeg
 
 
 @dataclass(frozen=True)
-class Chosen:
+class PictureSelection:
     """A model and a picture for it.
 
     Attributes:
@@ -75,7 +75,7 @@ class Seen:
         trace: the forward pass.
     """
 
-    chosen: Chosen
+    chosen: PictureSelection
     file: bytes
     trace: Trace
 
@@ -85,7 +85,7 @@ class Seen:
         return seeing.weights(self.chosen.entry.name, self.trace.text, self.file)
 
 
-def choose() -> Chosen:
+def choose() -> PictureSelection:
     """Draw the choice of model and picture; stop kindly where no model can see."""
     names = seeing.names()
     if not names:
@@ -105,23 +105,23 @@ def choose() -> Chosen:
             file, called = _uploaded()
     rows, columns = grid(tokens)
     extras = tuple(token.text for token in tokens if token.special)
-    return Chosen(entry, picture, file, called, rows, columns, extras)
+    return PictureSelection(entry, picture, file, called, rows, columns, extras)
 
 
-def choose_head(chosen: Chosen) -> tuple[int, int]:
+def choose_head(chosen: PictureSelection) -> tuple[int, int]:
     """Draw the choice of layer and head; return both, from 1."""
     layer, head = controls.head(chosen.entry.layers, chosen.entry.heads, (1, 1))
     return layer + 1, head + 1
 
 
-def choose_patch(chosen: Chosen) -> int:
+def choose_patch(chosen: PictureSelection) -> int:
     """Draw the choice of the token that looks, first the patch in the middle; return its number, from 0."""
     tokens = chosen.tokens
     middle = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
     return tokens.index(PATCH.select("Patch that looks", tokens, tokens[middle], width=320))
 
 
-def see(chosen: Chosen) -> Seen | None:
+def see(chosen: PictureSelection) -> Seen | None:
     """Let the model look; without a picture that it can see, say what helps, and return None."""
     if chosen.file is None:
         if link.asked(PICTURE) == [OWN]:

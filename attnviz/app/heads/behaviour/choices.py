@@ -17,7 +17,7 @@ _STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: no
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the pictures show.
 
     Attributes:
@@ -40,7 +40,7 @@ def first_kind(entry: Entry) -> Kind:
     return entry.kinds[0]
 
 
-def choose(entry: Entry) -> Chosen:
+def choose(entry: Entry) -> HeadSelection:
     """Draw the choices."""
     st.html(_STYLE)
     left, right = st.columns([9, 4], vertical_alignment="bottom")
@@ -48,4 +48,4 @@ def choose(entry: Entry) -> Chosen:
         name = RULE.pills("Colour the heads by …", NAMES)
     with right:
         layer, head = choosing.head(entry, first_kind(entry))
-    return Chosen(RULES[NAMES.index(name)], layer, head)
+    return HeadSelection(RULES[NAMES.index(name)], layer, head)

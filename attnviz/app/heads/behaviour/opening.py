@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnviz.app import controls
-from attnviz.app.heads.behaviour.choices import Chosen
+from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings
 
 _MOST = 60  # buttons; all heads are in the table
 
 
-def offer(key: str, heads: Sequence[int], findings: Findings, chosen: Chosen) -> None:
+def offer(key: str, heads: Sequence[int], findings: Findings, chosen: HeadSelection) -> None:
     """Draw a button that opens the head, or one behind which there are all of them.
 
     Args:

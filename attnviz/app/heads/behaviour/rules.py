@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.analysis.tally import RULES, Figures, Rule
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.behaviour.choices import Chosen, first_kind
+from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
@@ -47,7 +47,7 @@ def _anecdote(findings: Findings) -> str:
     return f" One sentence is an anecdote: {remedy}."
 
 
-def draw(findings: Findings, chosen: Chosen) -> None:
+def draw(findings: Findings, chosen: HeadSelection) -> None:
     """Draw the map, coloured by one rule, and beside it what is known of one head."""
     left, right = st.columns([7, 5], gap="large")
     with left:
@@ -56,7 +56,7 @@ def draw(findings: Findings, chosen: Chosen) -> None:
         _details(findings, chosen)
 
 
-def _map(findings: Findings, chosen: Chosen) -> None:
+def _map(findings: Findings, chosen: HeadSelection) -> None:
     rule, figures = chosen.rule, findings.tally.of(chosen.rule.name)
     entry = caches.entry(findings.model)
     whose = f"{first_kind(entry)} heads" if len(entry.kinds) > 1 else "heads"
@@ -156,7 +156,7 @@ def _compared(figures: Figures) -> str:
     return f"{said} {twice} of {plural(heads, 'head')} {reach} twice the even share."
 
 
-def _details(findings: Findings, chosen: Chosen) -> None:
+def _details(findings: Findings, chosen: HeadSelection) -> None:
     layer, head = chosen.layer, chosen.head
     st.header(f"All rules of head {chosen.name}", anchor=False)
     rows = []

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
-from attnviz.app.heads.behaviour.choices import Chosen, first_kind
+from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
 from attnviz.app.heads.behaviour.findings import Findings, of_many, of_sentence
 from attnviz.app.heads.working import working
 from attnviz.app.state import link
@@ -31,7 +31,7 @@ def on_sentence(entry: Entry, text: str) -> None:
     _draw(findings, choices.choose(entry))
 
 
-def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
+def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
@@ -58,7 +58,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
     working(work, "Reading the sentences", unit, draw, key="behaviour")
 
 
-def _draw(findings: Findings, chosen: Chosen) -> None:
+def _draw(findings: Findings, chosen: HeadSelection) -> None:
     rules.draw(findings, chosen)
     table.draw(findings)
     shapes.draw(findings, chosen)

@@ -20,7 +20,7 @@ from attnviz.trace import Kind, Mask, head_name
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TokenSelection:
     """What stands in the controls.
 
     Attributes:
@@ -77,7 +77,7 @@ class Chosen:
         )
 
 
-def choose() -> Chosen:
+def choose() -> TokenSelection:
     """Draw the controls.
 
     Raises:
@@ -100,7 +100,7 @@ def choose() -> Chosen:
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
-    return Chosen(entry, text, kind, layer, head, groups, place, special, itself)
+    return TokenSelection(entry, text, kind, layer, head, groups, place, special, itself)
 
 
 def in_words(chance: Chance, count: int) -> str:

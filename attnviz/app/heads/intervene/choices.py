@@ -58,7 +58,7 @@ _HELP = (
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Intervention:
     """What the page is about.
 
     Attributes:
@@ -101,7 +101,7 @@ class Chosen:
         return word(self.queries, self.query)
 
 
-def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
+def choose(entry: Entry, given: Given) -> tuple[Intervention, DeltaGenerator]:
     """Draw the choice of a head, a token, and changes.
 
     Returns:
@@ -120,7 +120,7 @@ def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
             f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
         )
         query = controls.token(queries, given, "Token that looks")
-        chosen = Chosen(entry, given, kind, layer, head, query, queries, keys, edits)
+        chosen = Intervention(entry, given, kind, layer, head, query, queries, keys, edits)
         _silence(chosen)
         st.html(_STYLE)
         below = st.container(key="in_short")
@@ -128,14 +128,14 @@ def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
     return chosen, below
 
 
-def _silence(chosen: Chosen) -> None:
+def _silence(chosen: Intervention) -> None:
     here = chosen.kind, chosen.layer, chosen.head
     with st.container(horizontal=True):
         _button(f"Silence head {chosen.name}", Edit(*here), ":material/volume_off:", primary=True)
         _button(f"Silence its row of {chosen.token}", Edit(*here, chosen.query), ":material/voice_over_off:")
 
 
-def _point(chosen: Chosen) -> None:
+def _point(chosen: Intervention) -> None:
     if chosen.entry.family in ONLY_SILENCED:
         st.markdown(
             ":small[This model computes attention in a way of its own. Its heads can be silenced, but not "
@@ -198,7 +198,7 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
     )
 
 
-def _aim(chosen: Chosen) -> int:
+def _aim(chosen: Intervention) -> int:
     """Draw the choice of the token to point at, among those that the mask lets be seen; return it, from 0.
 
     It opens with the other noun of the opening sentence; elsewhere, with the token that gets the second

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
-from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.models.known import usable
 from attnviz.app.state.choices import EDITS, KIND, MODEL, TEXT
 from attnviz.interventions.edit import Edit
@@ -14,7 +14,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: Intervention) -> None:
     """Say why, and offer to open the translator without its taught head."""
     mask = caches.mask_token(chosen.entry.name)
     if mask is not None:

@@ -21,7 +21,7 @@ FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "Its head word looks"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """The visitor's choice.
 
     Attributes:
@@ -43,7 +43,7 @@ class Chosen:
         return head_name(self.layer, self.head)
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw the choices that both parts share.
 
     Raises:
@@ -56,10 +56,10 @@ def choose() -> Chosen:
     kind = self_attention(entry)
     with head_column:
         layer, head = choosing.head(entry, kind)
-    return Chosen(part, entry, kind, layer, head)
+    return HeadSelection(part, entry, kind, layer, head)
 
 
-def who_looks(chosen: Chosen) -> pronouns.Looks:
+def who_looks(chosen: HeadSelection) -> pronouns.Looks:
     """Draw the choice whose weights are read; a decoder's nouns cannot look ahead."""
     if chosen.kind == "decoder":
         return "pronoun"

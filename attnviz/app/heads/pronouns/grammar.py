@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
 from attnviz.app.state.choices import RELATION
 from attnviz.cli.columns import plural
@@ -35,7 +35,7 @@ def choose() -> int:
     return list(_CASES.values()).index(asked)
 
 
-def draw(chosen: Chosen, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
+def draw(chosen: HeadSelection, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
     """Draw the best head of each relation, and the map of all heads for one.
 
     Args:
@@ -74,7 +74,7 @@ def _left_out(found: Grammar) -> None:
         )
 
 
-def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
+def _table(chosen: HeadSelection, found: Grammar, looks: Looks) -> str:
     lines = [
         f"| Relation | Best head | Best offset | Head {chosen.name} |",
         "|---|---|---|---|",
@@ -94,7 +94,7 @@ def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
     return "\n".join(lines)
 
 
-def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
+def _one(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
     name, total = CALLED[SORTS[sort]], int(found.totals[sort])
     st.header(name.capitalize(), anchor=False)
     if not total:

@@ -6,14 +6,14 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span, positions
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import EDITS, HEAD, KIND, LAYER, MODEL, OTHER, QUERY, TEXT
 from attnviz.capture import loading
 from attnviz.experiments.pairs import Pair, Reading
 
 
-def pair(chosen: Chosen, opened: Pair, read: Reading, label: str) -> None:
+def pair(chosen: HeadSelection, opened: Pair, read: Reading, label: str) -> None:
     """Draw the ways onward from a pair.
 
     Args:
@@ -27,7 +27,7 @@ def pair(chosen: Chosen, opened: Pair, read: Reading, label: str) -> None:
     silence(chosen, read.text, read.pronoun, f"Silence head {chosen.name} here")
 
 
-def explore(chosen: Chosen, text: str, looks: Span, label: str, other: str = "") -> None:
+def explore(chosen: HeadSelection, text: str, looks: Span, label: str, other: str = "") -> None:
     """Draw the way to Explore, where the head is open and the word that looks is followed.
 
     Args:
@@ -45,7 +45,7 @@ def explore(chosen: Chosen, text: str, looks: Span, label: str, other: str = "")
     )
 
 
-def silence(chosen: Chosen, text: str, looks: Span, label: str) -> None:
+def silence(chosen: HeadSelection, text: str, looks: Span, label: str) -> None:
     """Draw the way to the same sentence, read without the head."""
     st.page_link(
         "pages/intervene.py",
@@ -55,7 +55,7 @@ def silence(chosen: Chosen, text: str, looks: Span, label: str) -> None:
     )
 
 
-def _along(chosen: Chosen, text: str, looks: Span) -> dict[str, str]:
+def _along(chosen: HeadSelection, text: str, looks: Span) -> dict[str, str]:
     """The model, the sentence, the head and the word, as links write them; the word is "11 it"."""
     tokens = loading.tokens(chosen.entry.name, text)
     shown = Shown(tokens, text)

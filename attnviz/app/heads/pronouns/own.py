@@ -8,7 +8,7 @@ from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span
 from attnviz.app import caches, controls, markdown
 from attnviz.app.heads.pronouns import onward
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, share
 from attnviz.app.state import link
 from attnviz.app.state.choices import FIRST_MEANT, OTHER, QUERY, SECOND_MEANT, TEXT
@@ -24,7 +24,7 @@ from attnviz.trace import Trace, head_name
 _MOST_NAMED = 12
 
 
-def draw(chosen: Chosen, looks: Looks) -> None:
+def draw(chosen: HeadSelection, looks: Looks) -> None:
     """Draw the boxes and the choice of three words, and what the heads make of them."""
     st.header("Your own pair", anchor=False)
     st.markdown(
@@ -38,7 +38,7 @@ def draw(chosen: Chosen, looks: Looks) -> None:
         st.info(markdown.plain(str(error)), icon=":material/edit:")
 
 
-def _typed(chosen: Chosen) -> Pair:
+def _typed(chosen: HeadSelection) -> Pair:
     first, second = (reading.text for reading in pairs.bundled()[0].readings)
     if controls.left_empty(TEXT):
         OTHER.set(second)
@@ -107,7 +107,7 @@ def _place(shown: Shown, span: Span) -> int:
     return next(place for place in range(len(shown)) if _span(shown, place).end > span.start)
 
 
-def _verdict(chosen: Chosen, looks: Looks, pair: Pair) -> None:
+def _verdict(chosen: HeadSelection, looks: Looks, pair: Pair) -> None:
     def trace(text: str) -> Trace:
         return caches.trace(chosen.entry.name, Given(text))
 

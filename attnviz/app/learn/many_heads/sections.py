@@ -16,7 +16,7 @@ from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.shares import shares
-from attnviz.app.state.choices import HEAD, HEADS_OF_384
+from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.capture import loading
 from attnviz.models import catalogue
 from attnviz.trace import head_name
@@ -252,10 +252,10 @@ def habit(chosen: Chosen) -> None:
         label=f"Explore: all heads that count as “{find}”",
         icon=":material/grid_view:",
         query_params={
-            "text": chosen.text,
-            "layer": str(chosen.layer + 1),
-            "head": str(chosen.head + 1),
-            "find": find,
+            TEXT.name: chosen.text,
+            LAYER.name: str(chosen.layer + 1),
+            HEAD.name: str(chosen.head + 1),
+            FIND.name: find,
         },
     )
 
