@@ -1,4 +1,4 @@
-"""The table of choices: each declared once, by its name alone; old names; nobody else keeps the visit's state."""
+"""The table of choices: one name each, old names still open what they did, one file has the state."""
 
 import ast
 from collections import Counter

@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ArrowSelection:
     """What the page is about.
 
     Attributes:
@@ -167,7 +167,7 @@ def choose_changes() -> tuple[str, ...]:
     return _split(typed)
 
 
-def choose(text: str, model: str, edits: tuple[str, ...]) -> Chosen:
+def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     """Draw the choice of head and word; return them with what the model makes of them.
 
     A link that names no arrow shows the first one that it changes. Where something cannot be changed, this is
@@ -192,7 +192,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> Chosen:
     found = _experiment(model, text, (kind, layer, head, query), made)
     # The last one made, unless the row or the whole head is silenced: then no move matters.
     shown = min(reversed(here), key=_reach, default=None)
-    return Chosen(text, model, place, made, _interference(shown) if shown else NOTHING, found)
+    return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def _opening(readers: Sequence[str], kind: Kind) -> int:
 # The changes
 
 
-def run(chosen: Chosen, model: str, edits: tuple[str, ...]) -> Experiment:
+def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> Experiment:
     """The same sentence and the same arrow, in a translator of this name and with these changes.
 
     Raises:
@@ -282,7 +282,7 @@ def run(chosen: Chosen, model: str, edits: tuple[str, ...]) -> Experiment:
     return _experiment(model, chosen.text, (place.kind, place.layer, place.head, place.query), edits)
 
 
-def change(chosen: Chosen, interference: Interference) -> None:
+def change(chosen: ArrowSelection, interference: Interference) -> None:
     """Put this change in place of what was changed in the same row."""
     EDIT.set(", ".join(filter(None, [*chosen.elsewhere, written(chosen.place, interference)])))
 

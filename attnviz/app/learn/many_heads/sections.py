@@ -28,7 +28,7 @@ _MODEL = catalogue.entry(MODEL)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the page is about; numbers count from 0.
 
     Attributes:
@@ -72,7 +72,7 @@ def _habits(text: str) -> tuple[Habit, ...]:
     return compute.habits(text)
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw the choices: sentence, word, layer and head."""
     text_column, word_column, head_column = st.columns([5, 3, 4])
     with text_column:
@@ -81,10 +81,10 @@ def choose() -> Chosen:
         query = choosing.token(text, "Query (looks)")
     with head_column:
         layer, head = choosing.head()
-    return Chosen(text, query, layer, head)
+    return HeadSelection(text, query, layer, head)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: HeadSelection) -> None:
     """Ask what many heads cost."""
     one, *_, many = sizes.costs(len(chosen.shown))
     times = many.multiply_adds / one.multiply_adds
@@ -100,7 +100,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> int:
+def picture(chosen: HeadSelection) -> int:
     """Draw the number of heads, their shares, and what one does, in words; return the number of heads."""
     st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.word}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -129,7 +129,7 @@ def picture(chosen: Chosen) -> int:
     return heads
 
 
-def _told(chosen: Chosen, found: HeadShares, head: int) -> str:
+def _told(chosen: HeadSelection, found: HeadShares, head: int) -> str:
     """The picture in words."""
     heads = len(found.shares)
     groups = chosen.shown.groups
@@ -153,7 +153,7 @@ def _told(chosen: Chosen, found: HeadShares, head: int) -> str:
     return " ".join((sentence_of_head, *([other] if heads > 1 else []), together))
 
 
-def text(chosen: Chosen, heads: int) -> None:
+def text(chosen: HeadSelection, heads: int) -> None:
     """Draw what the four steps are with so many heads, and why there are many."""
     d_model, d_head = _MODEL.d_model, _MODEL.d_model // heads
     head = min(chosen.head, heads - 1)
@@ -194,7 +194,7 @@ def text(chosen: Chosen, heads: int) -> None:
     _why(chosen)
 
 
-def _why(chosen: Chosen) -> None:
+def _why(chosen: HeadSelection) -> None:
     """Draw what one row of weights cannot do, with the sentence's own numbers."""
     st.header("Why not one wide head?", anchor=False)
     groups = chosen.shown.groups
@@ -216,7 +216,7 @@ def _why(chosen: Chosen) -> None:
     )
 
 
-def habit(chosen: Chosen) -> None:
+def habit(chosen: HeadSelection) -> None:
     """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
     st.header(f"What is head {chosen.name} good at?", anchor=False)
     here = chosen.layer, chosen.head
@@ -260,7 +260,7 @@ def habit(chosen: Chosen) -> None:
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: HeadSelection) -> None:
     """Draw what many heads cost, how large real models are, and what the head is good at."""
     st.html(sizes.STYLE)
     with st.container(key=sizes.TABLES):
@@ -281,7 +281,7 @@ def code() -> None:
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: HeadSelection) -> None:
     """Say what one could wrongly conclude."""
     points = (
         "- **A share is not an importance.** It says how much of this output a head makes, not what "

@@ -43,7 +43,7 @@ _UNMASKED, _CAUSAL = _MaskChoice("none"), _MaskChoice("causal")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the page is about.
 
     Attributes:
@@ -99,7 +99,7 @@ class Chosen:
         return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in keys)
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw the sentence, the word and the head that the page is about."""
     text = choosing.sentence()
     word, head_columns = st.columns([1, 2])
@@ -107,10 +107,10 @@ def choose() -> Chosen:
         query = choosing.token(text, "Token that looks (query)")
     with head_columns:
         layer, head = choosing.head()
-    return Chosen(text, query, layer, head)
+    return HeadSelection(text, query, layer, head)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: HeadSelection) -> None:
     """Ask what a causal mask does to the query's looks."""
     groups = chosen.groups
     strongest = int(chosen.causal[chosen.query].argmax())
@@ -125,7 +125,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
+def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
     """Draw the mask to edit, and the weights of the model that was run with it.
 
     Args:
@@ -169,7 +169,7 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
         st.markdown(_in_words(chosen, mask.kind, masked))
 
 
-def text(chosen: Chosen) -> DeltaGenerator:
+def text(chosen: HeadSelection) -> DeltaGenerator:
     """Say what a mask is, beside the picture; return the place below for a drawn mask as text."""
     st.header("What a mask is", anchor=False)
     st.markdown(
@@ -286,7 +286,7 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
         return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidMask:
+def _weights_or_refusal(chosen: HeadSelection, mask: _MaskChoice) -> Floats | InvalidMask:
     try:
         return chosen.weights(mask)
     except InvalidMask as error:
@@ -306,7 +306,7 @@ def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:
     )
 
 
-def _long(chosen: Chosen, cells: Mask, masked: Floats, shows: Shows) -> None:
+def _long(chosen: HeadSelection, cells: Mask, masked: Floats, shows: Shows) -> None:
     """A sentence with too many cells to draw on: the same numbers, to look at."""
     st.info(
         f"This sentence has {len(cells)} tokens. A mask can be drawn for up to {MOST_TOKENS}; "
@@ -334,7 +334,7 @@ def _long(chosen: Chosen, cells: Mask, masked: Floats, shows: Shows) -> None:
     )
 
 
-def _in_words(chosen: Chosen, kind: str, masked: Floats) -> str:
+def _in_words(chosen: HeadSelection, kind: str, masked: Floats) -> str:
     without = f"In head {chosen.head_name}, {chosen.name} looks at {chosen.looks(chosen.unmasked)}"
     if kind == "none":
         return f"{without}. Nothing is masked."
@@ -342,14 +342,14 @@ def _in_words(chosen: Chosen, kind: str, masked: Floats) -> str:
     return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
 
 
-def _causal_in_words(chosen: Chosen) -> str:
+def _causal_in_words(chosen: HeadSelection) -> str:
     return (
         f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
         f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
     )
 
 
-def _first_layer(chosen: Chosen) -> str:
+def _first_layer(chosen: HeadSelection) -> str:
     """The one layer where only the first reason counts, as a sum for a calculator."""
     free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
     row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]

@@ -30,7 +30,7 @@ _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the 
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FollowedToken:
     """What the page is about.
 
     Attributes:
@@ -62,7 +62,7 @@ class Read:
         found: what became of every token.
     """
 
-    chosen: Chosen
+    chosen: FollowedToken
     order: int
     found: SetExperiment
 
@@ -72,17 +72,17 @@ class Read:
         return self.found.order.index(self.chosen.word)
 
 
-def choose() -> Chosen:
+def choose() -> FollowedToken:
     """Draw the sentence and the word to follow."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
         text = choosing.sentence()
     with word_column:
         word = choosing.token(text, "Token to follow")
-    return Chosen(text, word)
+    return FollowedToken(text, word)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: FollowedToken) -> None:
     """Ask what becomes of the followed word."""
     found = _experiment(chosen.text, 1)
     row = found.order.index(chosen.word)
@@ -99,7 +99,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> Read:
+def picture(chosen: FollowedToken) -> Read:
     """Draw the shuffle, and what becomes of every token's output."""
     st.header("The same words in another order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):

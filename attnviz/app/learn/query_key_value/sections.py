@@ -49,7 +49,7 @@ _LEFT_TO_RIGHT = "\u200e"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class QueryAtWork:
     """What the page is about.
 
     Attributes:
@@ -98,7 +98,7 @@ class Chosen:
         return int((~self.walk.allowed).sum())
 
 
-def choose() -> Chosen:
+def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
     asked = six_steps_of.choose()
     attention = asked.attention
@@ -106,7 +106,7 @@ def choose() -> Chosen:
         asked.text, asked.layer, asked.head, asked.token, attention.model, attention.kind
     )
     queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
-    return Chosen(attention, done, queries.groups, keys.groups)
+    return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
 def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) -> Walk:
@@ -118,7 +118,7 @@ def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) 
 _WALKS = {model: computed_with(model, _walk) for model in (MODEL, TRANSLATOR)}
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: QueryAtWork) -> None:
     """Which token will answer?"""
     ranked = chosen.by_weight
     spread = np.linspace(0, len(ranked) - 1, min(_OPTIONS, len(ranked))).round().astype(int)
@@ -138,7 +138,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: QueryAtWork) -> None:
     """The six steps, which the visitor walks through."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Step**", width="content")
@@ -200,7 +200,7 @@ def picture(chosen: Chosen) -> None:
         )
 
 
-def steps(chosen: Chosen) -> list[Step]:
+def steps(chosen: QueryAtWork) -> list[Step]:
     """What happens in each step, in words and numbers."""
     done = chosen.walk
     count, size = len(done.key_tokens), done.d_head
@@ -275,7 +275,7 @@ def steps(chosen: Chosen) -> list[Step]:
     ]
 
 
-def _vectors(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
+def _vectors(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
     """Step 1: who reads what."""
     done = chosen.walk
     count = len(done.key_tokens)
@@ -287,7 +287,7 @@ def _vectors(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
     return [f"{reader} reads {count} tokens, one row each. The row of ", query, numbers]
 
 
-def _mask(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
+def _mask(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
     """Step 4: what the mask does to the scores, if there is one for this token."""
     if not chosen.forbidden:
         return []
@@ -295,7 +295,7 @@ def _mask(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
     return [f" Then the mask puts −∞ in place of the scores of the {tokens} after ", query, ": page 5."]
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: QueryAtWork) -> None:
     """What the three are, and why there are three."""
     done = chosen.walk
     itself = None if done.crosses else done.token
@@ -343,7 +343,7 @@ def text(chosen: Chosen) -> None:
     )
 
 
-def _why_three(chosen: Chosen, best: int) -> str:
+def _why_three(chosen: QueryAtWork, best: int) -> str:
     done = chosen.walk
     value = "And what a token is found by need not be what it hands over: hence the :green[value]."
     if done.crosses:
@@ -371,7 +371,7 @@ def _why_three(chosen: Chosen, best: int) -> str:
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: QueryAtWork) -> None:
     """The same for every token, as a matrix of weights in both conventions; and the six steps in words."""
     table, in_words = st.columns([7, 5], gap="large")
     with table:
@@ -380,7 +380,7 @@ def more(chosen: Chosen) -> None:
         _in_words(chosen)
 
 
-def _conventions(chosen: Chosen) -> None:
+def _conventions(chosen: QueryAtWork) -> None:
     st.header("All queries at once: rows or columns?", anchor=False)
     st.markdown(
         f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
@@ -416,7 +416,7 @@ def _left_out(rows: list[int], tokens: tuple[Token, ...], name: str) -> str:
     return f" {len(rows)} of {len(tokens)} {name} are shown." if len(rows) < len(tokens) else ""
 
 
-def _in_words(chosen: Chosen) -> None:
+def _in_words(chosen: QueryAtWork) -> None:
     st.header("The six steps in words", anchor=False)
     st.markdown(
         "\n".join(
@@ -426,7 +426,7 @@ def _in_words(chosen: Chosen) -> None:
     )
 
 
-def code(chosen: Chosen) -> None:
+def code(chosen: QueryAtWork) -> None:
     """The functions that computed the picture."""
     lesson, attention = "attnviz.app.learn.query_key_value.compute", "attnviz.transformer.attention"
     the_code(
@@ -437,7 +437,7 @@ def code(chosen: Chosen) -> None:
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: QueryAtWork) -> None:
     """What the picture does not show."""
     done = chosen.walk
     why = (

@@ -35,7 +35,7 @@ _HEADS_MEMORY = "cross_head was chosen for"
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ShownTranslation:
     """What the page is about.
 
     Attributes:
@@ -113,7 +113,7 @@ def written(translation: Translation) -> tuple[str, ...]:
     return (*translation.words, last)
 
 
-def choose() -> Chosen:
+def choose() -> ShownTranslation:
     """Draw the sentence, who translates it, and which French word the page is about."""
     sentence, variant, buttons = st.columns([7, 5, 3], gap="medium")
     # Before the sentence is read: a way on where a word of it is unknown.
@@ -132,7 +132,7 @@ def choose() -> Chosen:
     with buttons, st.popover("Heads", help=_HEADS_HELP, icon=":material/tune:", width="stretch"):
         row = _choose_row(text, model, found)
         encoder_head, cross_heads, decoder_heads = _choose_heads(model, found)
-    return Chosen(text, model, found, row, encoder_head, cross_heads, decoder_heads)
+    return ShownTranslation(text, model, found, row, encoder_head, cross_heads, decoder_heads)
 
 
 def _choose_row(text: str, model: str, found: Translation) -> int:

@@ -38,7 +38,7 @@ _NEARLY_ALL, _ALIKE = 0.8, 0.05  # of the weight from "it": for both nouns toget
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ShownTraining:
     """What the page is about.
 
     Attributes:
@@ -59,7 +59,7 @@ class Chosen:
         return self.learning.probes[self.number]
 
 
-def choose() -> Chosen:
+def choose() -> ShownTraining:
     """Draw the choice of the training, of the sentence and of the head; return them.
 
     Stops the page with a kind word if the training's file is missing or damaged.
@@ -83,10 +83,10 @@ def choose() -> Chosen:
     with shown:
         head = WATCHED_HEAD.select("Head on show", options, TAUGHT.name)
     st.markdown(f":small[{markdown.plain(variant.told)}]")
-    return Chosen(variant, training, sentences.index(sentence), heads[options.index(head)])
+    return ShownTraining(variant, training, sentences.index(sentence), heads[options.index(head)])
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: ShownTraining) -> None:
     """Ask how long it takes to get the pronoun right."""
     snapshots = chosen.learning.snapshots
     good = next(snapshot for snapshot in snapshots if snapshot.measures.pronoun >= GOOD)
@@ -106,7 +106,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: ShownTraining) -> None:
     """Draw the slider, and what the model does after so many steps."""
     steps = chosen.learning.steps
     asked = TRAINING_STEP.get(steps[0])
@@ -130,7 +130,7 @@ def picture(chosen: Chosen) -> None:
     progress("learning", "What is learned when", chosen.learning.snapshots, step, steps[-1])
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: ShownTraining) -> None:
     """Say what a step of training is, and what this translator was told."""
     about, snapshots = chosen.learning.about, chosen.learning.snapshots
     first, last = snapshots[0], snapshots[-1]
@@ -247,7 +247,7 @@ def code() -> None:
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: ShownTraining) -> None:
     """Say what one could wrongly conclude."""
     about = chosen.learning.about
     not_shown(

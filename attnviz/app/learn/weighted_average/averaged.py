@@ -28,7 +28,7 @@ FORMULAS = {
 
 
 @dataclass(frozen=True)
-class Chosen:
+class WeighedToken:
     """What the page shows.
 
     Attributes:

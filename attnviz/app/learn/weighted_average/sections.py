@@ -19,7 +19,7 @@ from attnviz.app.learn.weighted_average.averaged import (
     ADDITIVE,
     DOT,
     FORMULAS,
-    Chosen,
+    WeighedToken,
     number,
     percent,
 )
@@ -35,7 +35,7 @@ _OPTIONS = 14  # to guess from
 _LARGE = 5  # the largest exponent that is raised as it is
 
 
-def choose() -> Chosen:
+def choose() -> WeighedToken:
     """Draw the choice of the sentence and of the token that looks."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
@@ -43,10 +43,10 @@ def choose() -> Chosen:
     tokens = Shown(loading.tokens(MODEL, text), text, hide_special=True).groups
     with word_column:
         query = controls.token(tokens, text, "Query (looks)", begin=controls.place_of("it", tokens))
-    return Chosen(text, tokens, query)
+    return WeighedToken(text, tokens, query)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: WeighedToken) -> None:
     """Ask what the token takes most from, at the plainest setting of all."""
     plain = chosen.plain()
     row = plain.weights[chosen.query]
@@ -85,7 +85,7 @@ def _moral(itself: bool, looker: str) -> str:
     return "A longer vector can win by its length alone. What to look at must be learned."
 
 
-def choose_average(chosen: Chosen) -> Chosen:
+def choose_average(chosen: WeighedToken) -> WeighedToken:
     """Draw the choice of scoring and temperature."""
     scoring = SCORING.segments("Scoring", tuple(FORMULAS), DOT)
     draw = 1
@@ -105,7 +105,7 @@ def choose_average(chosen: Chosen) -> Chosen:
     return replace(chosen, scoring=scoring, temperature=temperature, draw=draw)
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: WeighedToken) -> None:
     """Draw the sum, and say it in words."""
     found = chosen.found
     average(
@@ -123,7 +123,7 @@ def picture(chosen: Chosen) -> None:
     st.markdown(in_words(chosen))
 
 
-def in_words(chosen: Chosen) -> str:
+def in_words(chosen: WeighedToken) -> str:
     """The picture's sentence, in Markdown."""
     row = chosen.found.weights[chosen.query]
     strongest = np.argsort(-row, kind="stable")[:_TOLD]
@@ -140,7 +140,7 @@ def in_words(chosen: Chosen) -> str:
     )
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: WeighedToken) -> None:
     """Explain the average and the lookup, with the chosen token's numbers."""
     found = chosen.found
     d_model = found.vectors.shape[1]
@@ -176,7 +176,7 @@ def text(chosen: Chosen) -> None:
     )
 
 
-def _worked_out(chosen: Chosen) -> str:
+def _worked_out(chosen: WeighedToken) -> str:
     found, query = chosen.found, chosen.query
     row = found.weights[query]
     order = np.argsort(-row, kind="stable")
@@ -201,7 +201,7 @@ def _worked_out(chosen: Chosen) -> str:
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: WeighedToken) -> None:
     """Draw what the mix is like, the ways to score, the matrix, and the ways to split a text."""
     averages_compared.meaning(chosen)
     averages_compared.scorings(chosen)
@@ -239,7 +239,7 @@ def limits() -> None:
     )
 
 
-def _parts(chosen: Chosen) -> list[Part]:
+def _parts(chosen: WeighedToken) -> list[Part]:
     """The lines of the sum; of a long sentence the heaviest ones, and all others together."""
     found = chosen.found
     row, vectors = found.weights[chosen.query], found.vectors
@@ -268,7 +268,7 @@ def _parts(chosen: Chosen) -> list[Part]:
     return parts
 
 
-def _even_mix(chosen: Chosen) -> float:
+def _even_mix(chosen: WeighedToken) -> float:
     from attnviz.app.learn.weighted_average.compute import even_mix
 
     return even_mix(chosen.found.weights[chosen.query])
