@@ -1,10 +1,8 @@
 """What does each head do, on one sentence and on many?"""
 
-from attnviz.app import frame
 from attnviz.app.heads.behaviour import choices, sections, texts
 from attnviz.app.heads.tool import tool
 
-frame.require()
 with tool("behaviour"):
     source = texts.choose()
     text, entry, place = texts.sentence_and_model(source)

@@ -1,11 +1,9 @@
 """What happens inside a block? One token's vector, from station to station and from layer to layer."""
 
-from attnviz.app import frame
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block import sections
 from attnviz.app.learn.lesson import lesson
 
-frame.require()
 with lesson("block") as places:
     with places.controls:
         text = choosing.sentence()

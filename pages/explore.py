@@ -21,7 +21,6 @@ from attnviz.app.explore import (
 )
 from attnviz.app.page import page
 
-frame.require()
 with page("explore", drop_undrawn=True) as this:
     chosen = sentences.choose()
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from attnviz.app import frame
 from attnviz.app.heads import contents
 from attnviz.app.page import page
 
-frame.require()
 with page("heads", "Heads at work"):
     st.markdown(
         "One picture of one head is an anecdote. Two of these tools watch all heads on many sentences; the "

@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from attnviz.app import frame
 from attnviz.app.learn.contents import about_attention, about_the_translator
 from attnviz.app.page import page
 
-frame.require()
 with page("learn", "Learn"):
     st.header("Attention in eight questions", anchor=False)
     st.markdown(

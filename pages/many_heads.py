@@ -1,10 +1,8 @@
 """Why many heads? Each adds its own share to the output, and together they cost no more than one."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.many_heads import sections
 
-frame.require()
 with lesson("many_heads") as places:
     with places.controls:
         chosen = sections.choose()

@@ -1,10 +1,8 @@
 """Who may look at whom? A mask decides: here you draw it, and see those of your model."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.masks import own_masks, reach, sections
 
-frame.require()
 with lesson("masks") as places:
     with places.controls:
         chosen = sections.choose()

@@ -2,12 +2,10 @@
 
 import streamlit as st
 
-from attnviz.app import frame
 from attnviz.app.models import families, here, own, running
 from attnviz.app.page import page
 from attnviz.models import allowed
 
-frame.require()
 with st.container(width=1000), page("models", "Models"):
     if allowed.may_open():
         own.choose()

@@ -6,7 +6,6 @@ from attnviz.app import frame
 from attnviz.app.page import page
 from attnviz.app.pictures import choosing, looking, saving
 
-frame.require()
 with page("pictures", "Pictures") as this:
     st.markdown(
         "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a "

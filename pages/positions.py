@@ -1,10 +1,8 @@
 """How does attention know the order? Shuffle the words; then four ways to tell it, and your model's own."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.positions import own_positions, position_kinds, sections
 
-frame.require()
 with lesson("positions") as places:
     with places.controls:
         chosen = sections.choose()

@@ -101,7 +101,7 @@ def _marked(page: StreamlitPage) -> str:
 
 
 def require() -> None:
-    """Run app.py first if it has not run in this session; every page begins with this call.
+    """Run app.py first if it has not run in this session; every page begins so.
 
     Streamlit runs a file of a folder called `pages` on its own, without app.py, when its address is the
     very first that a new server is asked for. Naming the real pages and running again mends it.

@@ -10,7 +10,7 @@ from typing import NoReturn
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import controls, markdown
+from attnviz.app import controls, frame, markdown
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.state import link
 from attnviz.errors import AttnvizError
@@ -41,20 +41,21 @@ def page(
         beside: draws what stands beside the title, in front of "Copy link"; None for neither.
         drop_undrawn: whether the address forgets what the page has at times and does not draw now.
     """
+    frame.require()
     link.arrive(name)
     place = _title_row(title, beside) if beside else None
     if title and not beside:
         st.title(title, anchor=False)
-    frame = Frame(st.container())
+    this = Frame(st.container())
     try:
-        yield frame
+        yield this
     except AttnvizError as error:
         _tell(error)
         drop_undrawn = False  # the visitor will see it again
     if place:
         with place:
             draw_copy_link()
-    with frame.notices:
+    with this.notices:
         if told := link.notices():
             st.warning("\n\n".join(told), icon=":material/link_off:")
             controls.offer_asked_model()

@@ -74,7 +74,6 @@ def lesson(name: str) -> Iterator[Places]:
     Args:
         name: of the lesson.
     """
-    st.html(_STYLE)
     number = [lesson.name for lesson in LESSONS].index(name)
 
     def beside() -> None:
@@ -86,6 +85,7 @@ def lesson(name: str) -> Iterator[Places]:
         words()
 
     with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
+        st.html(_STYLE)
         yield _teachers_places() if TEACHER.on else _places()
     _way_on(number)
 
