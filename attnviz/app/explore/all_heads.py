@@ -27,7 +27,9 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     layers, heads = caches.values(view).shape[:2]
     st.subheader(f"All {layers * heads} heads at a glance", anchor=False)
     names = [behaviour.name for behaviour in _behaviours(view)]
-    if names and (found := FIND.perhaps("Find heads that look at …", names)):
+    if not names:
+        FIND.forget()  # what was looked for in another kind of attention
+    elif found := FIND.perhaps("Find heads that look at …", names):
         SORT.toggle(
             f"Sort by “{found}”",
             help="The head with the highest score comes first, row by row; each bears its name.",
