@@ -91,8 +91,8 @@ def choose() -> PictureSelection:
     if not names:
         link.forget()
         _nobody_sees()
-    controls, beside = st.columns([8, 4], gap="medium")
-    with controls:
+    pictures, beside = st.columns([8, 4], gap="medium")
+    with pictures:
         picture = PICTURE.segments("Picture", [*SAMPLES, OWN])
     with beside:
         entries = [entry for entry in usable() if entry.name in names]
@@ -101,7 +101,7 @@ def choose() -> PictureSelection:
     tokens = _tokens(name)
     file, called = (seeing.drawn(picture), "") if picture in SAMPLES else (None, "")
     if picture == OWN:
-        with controls:
+        with pictures:
             file, called = _uploaded()
     rows, columns = grid(tokens)
     extras = tuple(token.text for token in tokens if token.special)
