@@ -14,6 +14,7 @@ from attnviz.app.learn.measured import exactly, how_often, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import Reading, Word, translation
+from attnviz.app.state.choices import FRENCH_WORD
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
 from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
@@ -71,7 +72,7 @@ def picture(chosen: ShownTranslation) -> None:
     options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
 
     def pick(row: int) -> None:
-        FRENCH.set(options[row])
+        FRENCH_WORD.set(options[row])
 
     layer, head = chosen.encoder_head
     targets = words_of(chosen.targets)

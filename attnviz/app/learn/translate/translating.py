@@ -17,7 +17,7 @@ from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.menus import menus
 from attnviz.app.page import stop
 from attnviz.app.state import memory
-from attnviz.app.state.choices import CROSS_HEAD, DECODER_HEAD, ENCODER_HEAD, FRENCH
+from attnviz.app.state.choices import CROSS_HEAD, DECODER_HEAD, ENCODER_HEAD, FRENCH_WORD
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats, Kind, head_name
 from attnviz.trained.translator import variants
@@ -141,9 +141,9 @@ def _choose_row(text: str, model: str, found: Translation) -> int:
     opening = options[found.pronouns[0].step if found.pronouns else 0]
     about = (text, model)
     if memory.get(_MEMORY, about) != about:
-        FRENCH.set(opening)
+        FRENCH_WORD.set(opening)
     memory.put(_MEMORY, about)
-    return options.index(FRENCH.select("French word to choose", options, opening))
+    return options.index(FRENCH_WORD.select("French word to choose", options, opening))
 
 
 def _choose_heads(model: str, found: Translation) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
