@@ -82,6 +82,10 @@ class InvalidTrace(AttnvizError):
     """Arrays that cannot be one forward pass: a shape, a mask or a number is wrong."""
 
 
+class InvalidMask(AttnvizError):
+    """A mask of the wrong size or type, or one that lets a query look nowhere."""
+
+
 class InvalidEdit(AttnvizError):
     """A change to a model's attention that cannot be read, or for which sentence or model have no place."""
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import reprlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from operator import index
 from os import PathLike
-from typing import IO, Literal, SupportsIndex, TypeVar
+from types import NoneType
+from typing import IO, Any, Literal, SupportsIndex, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 
 Kind = Literal["encoder", "decoder", "cross"]
@@ -20,8 +24,8 @@ Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
 
-Attend = Callable[[Floats, Floats, Mask, float, Floats | None], tuple[Floats, Floats]]
-"""(query, key, mask, scale, bias) → (scores, weights), both [head, query, key]."""
+ROUNDING = 1e-5
+"""How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +50,11 @@ class Token:
     sentence: int = 0
 
 
-def attend(
-    query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """softmax(QKᵀ · scale + bias), exactly 0 where the mask forbids (Vaswani et al. 2017, eq. 1).
-
-    Args:
-        query: [head, query, d_head].
-        key: [head, key, d_head].
-        mask: [query, key], True where a query may look; every row has at least one True.
-        scale: what q·k is multiplied by, 1/√d_head in the paper.
-        bias: [head, query, key], added to the scaled scores; None for none.
-
-    Returns:
-        The scores before the mask, and the weights, both [head, query, key].
-    """
-    scores = query @ key.transpose(0, 2, 1) * np.float32(scale)
-    if bias is not None:
-        scores = scores + bias
-    allowed = np.where(mask, scores, -np.inf)
-    exponentials = np.exp(allowed - allowed.max(axis=-1, keepdims=True))
-    return scores, exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
     """One layer's attention.
 
-    Only query, key, value, mask, scale and bias are kept; scores, weights and output are computed
-    when they are asked for, by `attend`: the very function the model used, so that the numbers are
-    the model's to the bit.
+    The weights are the model's own, to the bit. Scores and output are computed when they are asked for.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention) or "cross".
@@ -83,14 +62,15 @@ class Block:
         query_tokens, key_tokens: who looks, and who is looked at.
         query: [head, query, d_head], after projection (and rotation, where the model rotates).
         key, value: [head, key, d_head], one per head (grouped keys already repeated).
+        weights: [head, query, key], the softmax of the masked scores, after any edits; each from 0 to 1.
         mask: [query, key], True where a query may look.
         scale: what q·k is multiplied by.
         bias: [head, query, key] added to the scaled scores, or None.
         projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
-        attend: computes (scores, weights) from the arrays above.
 
     Raises:
-        InvalidTrace: a shape does not fit the tokens, a number is not finite, or a query may look nowhere.
+        InvalidTrace: a shape does not fit the tokens, a number is not finite, a weight is not from 0 to 1, or
+            a query may look nowhere.
     """
 
     kind: Kind
@@ -100,14 +80,14 @@ class Block:
     query: Floats
     key: Floats
     value: Floats
+    weights: Floats
     mask: Mask
     scale: float
     bias: Floats | None = None
     projection: Floats | None = None
-    attend: Attend = attend
 
     def __post_init__(self) -> None:
-        for name in ("query", "key", "value", "bias", "projection"):
+        for name in ("query", "key", "value", "weights", "bias", "projection"):
             array = getattr(self, name)
             if array is not None:
                 object.__setattr__(self, name, _read_only(array, np.float32, name))
@@ -121,6 +101,7 @@ class Block:
             "query": (heads, queries, d_head),
             "key": (heads, keys, d_head),
             "value": (heads, keys, _shape(self.value, 3, "value")[2]),
+            "weights": (heads, queries, keys),
             "mask": (queries, keys),
             "bias": (heads, queries, keys),
         }
@@ -136,6 +117,8 @@ class Block:
                 f"projection has shape {self.projection.shape}, but the heads need "
                 f"({heads}, {self.value.shape[2]}, d_model)."
             )
+        if self.weights.min(initial=0) < 0 or self.weights.max(initial=0) > 1 + ROUNDING:
+            raise InvalidTrace("There are weights that are not from 0 to 1.")
         blind = np.flatnonzero(~self.mask.any(axis=1))
         if blind.size:
             raise InvalidTrace(
@@ -149,21 +132,13 @@ class Block:
     @property
     def scores(self) -> Floats:
         """[head, query, key]: query·key × scale (+ bias), before the mask."""
-        return self._attended()[0]
-
-    @property
-    def weights(self) -> Floats:
-        """[head, query, key]: the softmax of the masked scores; every row sums to 1."""
-        return self._attended()[1]
+        scores = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
+        return _frozen(scores if self.bias is None else scores + self.bias)
 
     @property
     def output(self) -> Floats:
         """[head, query, d_head]: weights @ value, the weighted average that each query reads."""
         return _frozen(self.weights @ self.value)
-
-    def _attended(self) -> tuple[Floats, Floats]:
-        scores, weights = self.attend(self.query, self.key, self.mask, self.scale, self.bias)
-        return _frozen(scores), _frozen(weights)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -249,9 +224,15 @@ class Trace:
             InvalidTrace: the trace is too large for a file.
             OSError: the file cannot be written.
         """
-        from attnviz import trace_io
-
-        trace_io.write(self, file)
+        header, arrays = _described(self)
+        # There are as many scores as weights; they are computed when their turn to be written comes.
+        stored = (getattr(block, "weights" if name == "scores" else name) for block, name in arrays.values())
+        trace_io.write(
+            file,
+            header,
+            ((place, getattr(block, name)) for place, (block, name) in arrays.items()),
+            sum(array.nbytes for array in stored),
+        )
 
     @staticmethod
     def load(file: str | PathLike[str] | IO[bytes]) -> Trace:
@@ -264,9 +245,117 @@ class Trace:
             InvalidTrace: it is no trace, of another version, damaged, or too large; the message says which.
             OSError: the file cannot be opened.
         """
-        from attnviz import trace_io
+        header, arrays = trace_io.read(file)
+        try:
+            trace = _assembled(header, arrays)
+            described, names = _described(trace)
+        except InvalidTrace:
+            raise
+        except Exception as error:  # whatever a header that is not ours leads to: a KeyError, a TypeError
+            raise trace_io.damaged(f"{type(error).__name__} in its header") from error
+        # As JSON, because there 1, 1.0 and true are not the same.
+        if names.keys() != arrays.keys() or json.dumps(described) != json.dumps(header):
+            raise trace_io.damaged("it holds other arrays than its header describes")
+        return trace
 
-        return trace_io.read(file)
+
+_OWN = ("query", "key", "value", "scores", "weights")
+_SHARED = ("mask", "bias", "projection")  # of these, blocks that hold the same numbers share one in the file
+
+
+def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str]]]:
+    """What a trace's file says besides its arrays, and each array's name there: whose it is, and which.
+
+    Blocks are named by kind and layer, counted from 1, and arrays by block and attribute: encoder-4.weights.
+    """
+    sequences = list(
+        dict.fromkeys(tokens for block in trace.blocks for tokens in (block.query_tokens, block.key_tokens))
+    )
+    arrays: dict[str, tuple[Block, str]] = {}
+    known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+    blocks = []
+    for block in trace.blocks:
+        block_name = f"{block.kind}-{block.layer + 1}"
+        arrays |= {f"{block_name}.{name}": (block, name) for name in _OWN}
+        shared: dict[str, str | None] = dict.fromkeys(_SHARED)
+        for name in _SHARED:
+            if (array := getattr(block, name)) is not None:
+                content = (name, array.shape, hashlib.sha256(array).digest())
+                place = known.setdefault(content, f"{block_name}.{name}")
+                arrays.setdefault(place, (block, name))
+                shared[name] = place
+        blocks.append(
+            {
+                "name": block_name,
+                "kind": block.kind,
+                "layer": block.layer + 1,
+                "scale": float(block.scale),
+                "query_tokens": sequences.index(block.query_tokens),
+                "key_tokens": sequences.index(block.key_tokens),
+                "heads": block.query.shape[0],
+                "d_head": block.query.shape[2],
+                "d_value": block.value.shape[2],
+                "d_model": None if block.projection is None else block.projection.shape[2],
+                **shared,
+            }
+        )
+    header = {
+        "model": trace.model,
+        "text": trace.text,
+        "second": trace.second,
+        "target": trace.target,
+        "written": trace.written,
+        "edits": trace.edits,
+        "sequences": [[asdict(token) for token in tokens] for tokens in sequences],
+        "blocks": blocks,
+    }
+    return header, arrays
+
+
+def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
+    """The trace that such a header and arrays, here by their names, describe.
+
+    Raises:
+        InvalidTrace: something is of another type, or no forward pass can have such numbers.
+        Exception: something else in the header is wrong.
+    """
+    sequences = [tuple(Token(**_typed(Token, fields)) for fields in tokens) for tokens in header["sequences"]]
+    if any(token.sentence not in {0, 1} for tokens in sequences for token in tokens):
+        raise trace_io.damaged("a token is in neither of two sentences")
+    blocks = []
+    for fields in header["blocks"]:
+        if fields["kind"] not in get_args(Kind):
+            raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(fields['kind'])}")
+        numbers = {name: arrays[f"{fields['name']}.{name}"] for name in _OWN if name != "scores"}
+        numbers |= {name: arrays[fields[name]] for name in _SHARED if fields[name] is not None}
+        for name, array in numbers.items():
+            if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
+                raise trace_io.damaged(f"{fields['name']}.{name} is of another type")
+        blocks.append(
+            Block(
+                kind=fields["kind"],
+                layer=fields["layer"] - 1,
+                query_tokens=sequences[fields["query_tokens"]],
+                key_tokens=sequences[fields["key_tokens"]],
+                scale=fields["scale"],
+                **numbers,
+            )
+        )
+    edits = tuple(header["edits"])
+    if not all(isinstance(edit, str) for edit in edits):
+        raise trace_io.damaged("an edit is no text")
+    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks))
+
+
+def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
+    """Those fields of a record that are a text, a number, a bool or None, if each is of the right type."""
+    found = {}
+    for name, hint in get_type_hints(record).items():
+        if (types := set(get_args(hint) or [hint])) <= {str, int, bool, NoneType}:
+            if type(fields[name]) not in types:  # exactly: True is no number here
+                raise trace_io.damaged(f"{name} is {reprlib.repr(fields[name])}, not of type {hint}")
+            found[name] = fields[name]
+    return found
 
 
 def _sizes(block: Block) -> str:

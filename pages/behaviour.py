@@ -1,12 +1,9 @@
 """What does each head do, on one sentence and on many?"""
 
-from attnviz.app import frame
-from attnviz.app.heads import choosing
-from attnviz.app.heads.behaviour import choices, sections, shapes, texts
+from attnviz.app.heads.behaviour import choices, sections, texts
 from attnviz.app.heads.tool import tool
 
-frame.require()
-with tool("behaviour", (*choosing.HERE, *texts.PARAMETERS, *choices.PARAMETERS, *shapes.PARAMETERS)):
+with tool("behaviour"):
     source = texts.choose()
     text, entry, place = texts.sentence_and_model(source)
     if not source:

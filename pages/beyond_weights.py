@@ -2,12 +2,10 @@
 
 import streamlit as st
 
-from attnviz.app import frame
 from attnviz.app.heads.beyond_weights import by_layer, choices, comparison, explained, numbers
 from attnviz.app.heads.tool import tool
 
-frame.require()
-with tool("beyond_weights", choices.PARAMETERS):
+with tool("beyond_weights"):
     chosen = choices.choose()
     picture = st.container()
     left, right = st.columns(2)

@@ -1,14 +1,12 @@
 """What happens inside a block? One token's vector, from station to station and from layer to layer."""
 
-from attnviz.app import frame
+from attnviz.app.learn import choosing
 from attnviz.app.learn.block import sections
 from attnviz.app.learn.lesson import lesson
-from attnviz.app.learn.sentence import sentence
 
-frame.require()
-with lesson("block", sections.PARAMETERS) as places:
+with lesson("block") as places:
     with places.controls:
-        text = sentence()
+        text = choosing.sentence()
     with places.picture:
         chosen = sections.choose(text)
         sections.picture(chosen)

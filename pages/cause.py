@@ -1,11 +1,9 @@
 """Is the picture the cause? One arrow is dragged elsewhere, and the model translates again."""
 
-from attnviz.app import frame
 from attnviz.app.learn.cause import choices, sections, tried
 from attnviz.app.learn.lesson import lesson
 
-frame.require()
-with lesson("cause", choices.PARAMETERS) as places:
+with lesson("cause") as places:
     with places.controls:
         sentence, model, beside = choices.choose_sentence()
     with places.text:

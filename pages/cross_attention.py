@@ -1,12 +1,10 @@
 """How does one sequence read another? Two texts of the visitor's, and who reads what in them."""
 
-from attnviz.app import frame
 from attnviz.app.learn.cross_attention import sections
 from attnviz.app.learn.cross_attention.trained import trained
 from attnviz.app.learn.lesson import lesson
 
-frame.require()
-with lesson("cross_attention", sections.PARAMETERS) as places:
+with lesson("cross_attention") as places:
     with places.controls:
         texts = sections.choose_texts()
     with places.picture:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import frame, links
+from attnviz.app import frame
 from attnviz.app.explore import (
     all_heads,
     attention,
@@ -11,7 +11,6 @@ from attnviz.app.explore import (
     elsewhere,
     expected,
     linking,
-    model_choice,
     one_head,
     published,
     reading,
@@ -20,61 +19,57 @@ from attnviz.app.explore import (
     tasks,
     why,
 )
+from attnviz.app.page import page
 
-frame.require()
-links.remember(choices.PARAMETERS)
+with page("explore", drop_undrawn=True) as this:
+    chosen = sentences.choose()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        switch = st.container(width="content")
+        sentences.examples(chosen)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        kind = attention.choose(chosen.model)
+        french = st.container()
+    read = reading.read(chosen, kind, switch)
+    with french:
+        attention.draw(read)
+    passage = st.container()
+    this.notices = st.container()
 
-chosen = sentences.choose()
-with st.container(horizontal=True, vertical_alignment="center"):
-    switch = st.container(width="content")
-    sentences.examples(chosen)
-with st.container(horizontal=True, vertical_alignment="center"):
-    kind = attention.choose(chosen.model)
-    french = st.container()
-read = reading.read(chosen, kind, switch)
-with french:
-    attention.draw(read)
-passage = st.container()
-notices = st.container()
+    with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
+        narrow, wide = st.columns([5, 7], gap="medium")
+    overview, linking_card = (narrow.container(border=True) for _ in range(2))
+    picture = wide.container(border=True)
+    arithmetic = st.container(border=True)
 
-with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
-    narrow, wide = st.columns([5, 7], gap="medium")
-overview, linking_card = (narrow.container(border=True) for _ in range(2))
-picture = wide.container(border=True)
-arithmetic = st.container(border=True)
+    with picture:
+        view, style, card = choices.choose_view(read)
+    with overview:
+        heads, atlas = all_heads.choose(view, chosen.example)
+    with linking_card:
+        tokens = linking.choose(view, heads, chosen.example)
 
-with picture:
-    view, style, card = choices.choose_view(read)
-with overview:
-    heads, atlas = all_heads.choose(view, chosen.example)
-with linking_card:
-    tokens = linking.choose(view, heads, chosen.example)
-
-sent = published.send(view, heads)
-with atlas:
-    all_heads.draw(view, heads, tokens, sent)
-card.title.subheader(heads.title, anchor=False)
-with card.body:
-    one_head.draw(view, heads, tokens, style, sent)
-with card.foot:
-    elsewhere.draw(view, heads, tokens)
-    saving.draw(view, heads, tokens.pair.query if tokens.pair else None)
-with linking_card:
-    linking.draw(read, view, heads, tokens)
-with arithmetic:
-    why.draw(view, heads, tokens)
-with wide:
-    if expected.fits(view.model):
-        with st.container(border=True):
-            expected.draw(view, tokens)
-    if tasks.fit(view):
-        with st.container(border=True):
-            tasks.draw(view)
-with passage:
-    if continuation.fits(read):
-        continuation.draw(view, tokens)
-with notices:
-    attention.warn(read)
-    links.draw(choices.parameters())
-    model_choice.offer_asked(choices.parameters())
-choices.drop_unused()
+    sent = published.send(view, heads)
+    with atlas:
+        all_heads.draw(view, heads, tokens, sent)
+    card.title.subheader(heads.title, anchor=False)
+    with card.body:
+        one_head.draw(view, heads, tokens, style, sent)
+    with card.foot:
+        elsewhere.draw(view, heads, tokens)
+        saving.draw(view, heads, tokens.pair.query if tokens.pair else None)
+    with linking_card:
+        linking.draw(read, view, heads, tokens)
+    with arithmetic:
+        why.draw(view, heads, tokens)
+    with wide:
+        if expected.fits(view.model):
+            with st.container(border=True):
+                expected.draw(view, tokens)
+        if tasks.fit(view):
+            with st.container(border=True):
+                tasks.draw(view)
+    with passage:
+        if continuation.fits(read):
+            continuation.draw(view, tokens)
+    with this.notices:
+        attention.warn(read)

@@ -2,16 +2,13 @@
 
 import streamlit as st
 
-from attnviz.app import frame, links
 from attnviz.app.heads import contents
+from attnviz.app.page import page
 
-frame.require()
-links.remember()
-st.title("Heads at work", anchor=False)
-links.draw({})
-st.markdown(
-    "One picture of one head is an anecdote. Two of these tools watch all heads on many sentences; the "
-    "others take one sentence further: what changes with a word, what moves without a head, and what "
-    "else than weights there is to ask. Every figure is computed from the model while you look."
-)
-contents.draw()
+with page("heads", "Heads at work"):
+    st.markdown(
+        "One picture of one head is an anecdote. Two of these tools watch all heads on many sentences; the "
+        "others take one sentence further: what changes with a word, what moves without a head, and what "
+        "else than weights there is to ask. Every figure is computed from the model while you look."
+    )
+    contents.draw()

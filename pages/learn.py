@@ -2,23 +2,20 @@
 
 import streamlit as st
 
-from attnviz.app import frame, links
 from attnviz.app.learn.contents import about_attention, about_the_translator
+from attnviz.app.page import page
 
-frame.require()
-links.remember()
-st.title("Learn", anchor=False)
-st.header("Attention in eight questions", anchor=False)
-st.markdown(
-    "Each page answers one question: a minute to understand, ten to play with. The sentence is yours, "
-    "and every number is computed while you look, with the vectors of a real BERT. Read them in order, "
-    "or begin where you are curious."
-)
-about_attention()
-st.header("A whole transformer in four", anchor=False)
-st.markdown(
-    "A small translator from English into French, written from scratch and trained for these pages: see "
-    "how it decides whether *it* is *il* or *elle*, and put that to the test."
-)
-about_the_translator()
-links.draw({})
+with page("learn", "Learn"):
+    st.header("Attention in eight questions", anchor=False)
+    st.markdown(
+        "Each page answers one question: a minute to understand, ten to play with. The sentence is yours, "
+        "and every number is computed while you look, with the vectors of a real BERT. Read them in order, "
+        "or begin where you are curious."
+    )
+    about_attention()
+    st.header("A whole transformer in four", anchor=False)
+    st.markdown(
+        "A small translator from English into French, written from scratch and trained for these pages: see "
+        "how it decides whether *it* is *il* or *elle*, and put that to the test."
+    )
+    about_the_translator()

@@ -1,11 +1,9 @@
 """Why attention, and not memory? Stretch a sentence, and see who loses it."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.long_distances import sections
 
-frame.require()
-with lesson("long_distances", sections.PARAMETERS) as places:
+with lesson("long_distances") as places:
     with places.more:
         found = sections.measured()
         sections.measures(found)

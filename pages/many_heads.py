@@ -1,11 +1,9 @@
 """Why many heads? Each adds its own share to the output, and together they cost no more than one."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.many_heads import sections
 
-frame.require()
-with lesson("many_heads", sections.PARAMETERS) as places:
+with lesson("many_heads") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:

@@ -1,13 +1,9 @@
 """Who may look at whom? A mask decides: here you draw it, and see those of your model."""
 
-from attnviz.app import frame
-from attnviz.app.learn import in_your_model
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.masks import own_masks, reach, sections
 
-frame.require()
-parameters = [*sections.PARAMETERS, *reach.PARAMETERS]
-with lesson("masks", parameters) as places:
+with lesson("masks") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:
@@ -19,7 +15,6 @@ with lesson("masks", parameters) as places:
     with places.more:
         reach.draw(chosen.text)
         own_masks.draw(chosen.text)
-        parameters += in_your_model.parameters()
     with places.code:
         sections.code()
     with places.limits:

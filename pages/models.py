@@ -2,19 +2,13 @@
 
 import streamlit as st
 
-from attnviz.app import frame, links
 from attnviz.app.models import families, here, own, running
+from attnviz.app.page import page
 from attnviz.models import allowed
 
-frame.require()
-links.remember()
-with st.container(width=1000):
-    st.title("Models", anchor=False)
-    notices = st.container()
+with st.container(width=1000), page("models", "Models"):
     if allowed.may_open():
         own.choose()
     here.draw()
     families.draw()
     running.draw()
-    with notices:
-        links.draw(links.given(own.PARAMETERS if allowed.may_open() else ()))

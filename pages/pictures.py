@@ -2,35 +2,31 @@
 
 import streamlit as st
 
-from attnviz.app import frame, links
+from attnviz.app import frame
+from attnviz.app.page import page
 from attnviz.app.pictures import choosing, looking, saving
 
-frame.require()
-links.remember()
-st.title("Pictures", anchor=False)
-st.markdown(
-    "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a text; "
-    "[CLS] stands for the whole picture. Click a patch to see where it looks."
-)
-chosen = choosing.choose()
-notices = st.container()
-with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
-    narrow, wide = st.columns([5, 7], gap="medium")
-with narrow.container(border=True):
-    overview = st.container()
-    # Drawn even while there is no picture: the choices would be forgotten, and the address would not know.
-    layer, head = choosing.choose_head(chosen)
-    query = choosing.choose_patch(chosen)
-given = links.given(choosing.PARAMETERS)
-with notices:
-    links.draw(given)
-    seen = choosing.see(chosen)
-if seen is None:
-    st.stop()
-with overview:
-    st.header(f"All {chosen.entry.layers * chosen.entry.heads} heads at a glance", anchor=False)
-    pixels = looking.all_heads(seen, layer, head, query)
-with wide.container(border=True):
-    st.header(f"Layer {layer} · Head {head}", anchor=False)
-    looking.one_head(seen, pixels, layer, head, query)
-    saving.draw(seen.trace, given, chosen.own)
+with page("pictures", "Pictures") as this:
+    st.markdown(
+        "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a "
+        "text; [CLS] stands for the whole picture. Click a patch to see where it looks."
+    )
+    chosen = choosing.choose()
+    this.notices, problems = st.container(), st.container()
+    with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
+        narrow, wide = st.columns([5, 7], gap="medium")
+    with narrow.container(border=True):
+        overview = st.container()
+        # Drawn even while there is no picture: else the choices, and the address, would forget them.
+        layer, head = choosing.choose_head(chosen)
+        query = choosing.choose_patch(chosen)
+    with problems:
+        seen = choosing.see(chosen)
+    if seen is not None:
+        with overview:
+            st.header(f"All {chosen.entry.layers * chosen.entry.heads} heads at a glance", anchor=False)
+            pixels = looking.all_heads(seen, layer, head, query)
+        with wide.container(border=True):
+            st.header(f"Layer {layer} · Head {head}", anchor=False)
+            looking.one_head(seen, pixels, layer, head, query)
+            saving.draw(seen.trace, chosen.own)

@@ -1,11 +1,9 @@
 """Where do a head's queries and keys meet?"""
 
-from attnviz.app import frame
 from attnviz.app.heads.plane import sections
 from attnviz.app.heads.tool import tool
 
-frame.require()
-with tool("plane", sections.PARAMETERS):
+with tool("plane"):
     chosen = sections.choose()
     found = sections.find(chosen)
     sections.picture(chosen, found)

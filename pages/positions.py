@@ -1,13 +1,9 @@
 """How does attention know the order? Shuffle the words; then four ways to tell it, and your model's own."""
 
-from attnviz.app import frame
-from attnviz.app.learn import in_your_model
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.positions import own_positions, position_kinds, sections
 
-frame.require()
-parameters = [*sections.PARAMETERS, *position_kinds.PARAMETERS]
-with lesson("positions", parameters) as places:
+with lesson("positions") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:
@@ -19,7 +15,6 @@ with lesson("positions", parameters) as places:
     with places.more:
         position_kinds.draw(chosen.text, chosen.word)
         own_positions.draw(chosen.text)
-        parameters += in_your_model.parameters()
     with places.code:
         sections.code()
     with places.limits:

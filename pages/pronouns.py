@@ -1,11 +1,9 @@
 """Which head resolves the pronoun, and which one knows the grammar?"""
 
-from attnviz.app import frame
 from attnviz.app.heads.pronouns import choices, grammar_part, pronoun_part
 from attnviz.app.heads.tool import tool
 
-frame.require()
-with tool("pronouns", choices.PARAMETERS):
+with tool("pronouns"):
     chosen = choices.choose()
     if chosen.part == choices.PRONOUNS:
         pronoun_part.draw(chosen)

@@ -1,11 +1,9 @@
 """What are query, key and value? Six steps for one token, each with its real matrices."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.query_key_value import sections
 
-frame.require()
-with lesson("query_key_value", sections.PARAMETERS) as places:
+with lesson("query_key_value") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:

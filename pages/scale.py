@@ -1,11 +1,9 @@
 """Why are the scores divided by √d? Random numbers show it, and a real head."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.scale import sections
 
-frame.require()
-with lesson("scale", sections.PARAMETERS) as places:
+with lesson("scale") as places:
     learning, real = places.more.container(), places.more.container()
     with real:
         head = sections.choose()

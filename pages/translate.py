@@ -1,11 +1,9 @@
 """How does a transformer translate? English in, French out, and which word read which on the way."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.translate import encoder_decoder, every_head, sections, translating
 
-frame.require()
-with lesson("translate", translating.PARAMETERS) as places:
+with lesson("translate") as places:
     with places.controls:
         chosen = translating.choose()
     with places.question:

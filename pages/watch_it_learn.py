@@ -1,11 +1,9 @@
 """Where do the weights come from? From a training, to be watched step by step, and to be run here."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.watch_it_learn import sections, train_it_live
 
-frame.require()
-with lesson("watch_it_learn", (*sections.PARAMETERS, *train_it_live.PARAMETERS)) as places:
+with lesson("watch_it_learn") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:

@@ -1,11 +1,9 @@
 """What is attention? A weighted average of the sentence: choose how it is weighed, and see the sum."""
 
-from attnviz.app import frame
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.weighted_average import sections
 
-frame.require()
-with lesson("weighted_average", sections.PARAMETERS) as places:
+with lesson("weighted_average") as places:
     with places.controls:
         chosen = sections.choose()
     with places.question:

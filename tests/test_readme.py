@@ -1,7 +1,6 @@
 """The README keeps its word."""
 
 import doctest
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from attnviz.capture import given
 from attnviz.export.report.contents import MOST_WEIGHTS
 from attnviz.models import catalogue, config
 from attnviz.readable import MOST_CHARACTERS
-from tests.test_architecture import STEPS
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -33,20 +31,3 @@ def test_the_limits_are_those_that_are_kept() -> None:
     assert f"{MOST_WEIGHTS:,} weights" in limits
     for heads, whose in ((minilm.layers * minilm.heads, "with the bundled model"), (12 * 12, "with GPT-2")):
         assert f"{int((MOST_WEIGHTS / heads) ** 0.5)} {whose}" in limits.replace("tokens ", "")
-
-
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_the_arrows_are_those_that_are_kept(name: str) -> None:
-    [chain] = re.findall(r"`(app → [^`]+)`", (ROOT / name).read_text("utf-8"))
-    rows = [row.split(" | ") for row in " ".join(chain.split()).split(" → ")]
-    steps = [{STEPS[part] for part in row} for row in rows]
-    assert steps == [{step} for step in range(len(rows) - 1, -1, -1)]
-    assert {part for row in rows for part in row} == STEPS.keys() - {"attnviz", "__main__"}
-
-
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_every_part_is_told(name: str) -> None:
-    text = (ROOT / name).read_text("utf-8")
-    for part in STEPS.keys() - {"attnviz", "__main__", "app", "pages"}:
-        there = f"{part}/" if (ROOT / "attnviz" / part).is_dir() else f"{part}.py"
-        assert re.search(rf"[ /]{there}[ `]", text), part

@@ -1,16 +1,15 @@
 import math
 from dataclasses import FrozenInstanceError, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Block, Floats, Token, Trace, attend, head_name
+from attnviz.trace import Block, Floats, Token, Trace, head_name
+from tests.formula import attention
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
 
@@ -42,100 +41,43 @@ def block(seed: int = 0, **changes: Any) -> Block:
         "bias": normal(random, HEADS, QUERIES, KEYS),
         "projection": normal(random, HEADS, D_VALUE, D_MODEL),
     }
+    made["weights"] = attention(*(made[name] for name in ("query", "key", "mask", "scale", "bias")))[1]
     return Block(**(made | changes))
 
 
-def test_numbers_worked_by_hand() -> None:
+def test_the_tests_formula_worked_by_hand() -> None:
     # query·key = [[2, 0], [0, 4]]; × ½ = [[1, 0], [0, 2]]; e = exp(1)
-    two = np.array([[[2, 0], [0, 4]]], dtype=np.float32)
-    one = np.array([[[1, 0], [0, 1]]], dtype=np.float32)
-    hand = block(
-        query_tokens=tokens(2),
-        key_tokens=tokens(2),
-        query=two,
-        key=one,
-        value=np.array([[[1, 0, 0], [0, 10, 100]]]),
-        mask=np.ones((2, 2), dtype=np.bool_),
-        scale=0.5,
-        bias=None,
-        projection=None,
-    )
-    e = math.e
-    np.testing.assert_allclose(hand.scores, [[[1, 0], [0, 2]]])
-    np.testing.assert_allclose(
-        hand.weights, [[[e / (e + 1), 1 / (e + 1)], [1 / (1 + e**2), e**2 / (1 + e**2)]]], rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        hand.output,
-        [[[e / (e + 1), 10 / (e + 1), 100 / (e + 1)], [1 / (1 + e**2), 10 / (1 + e**-2), 100 / (1 + e**-2)]]],
-        rtol=1e-6,
-    )
-    biased = replace(hand, bias=np.array([[[0, 1], [2, 0]]]))
-    np.testing.assert_allclose(biased.scores, [[[1, 1], [2, 2]]])
-    np.testing.assert_allclose(biased.weights, [[[0.5, 0.5], [0.5, 0.5]]])
-    masked = replace(biased, mask=np.array([[True, False], [True, True]]))
-    np.testing.assert_allclose(masked.scores, biased.scores)
-    np.testing.assert_allclose(masked.weights, [[[1.0, 0.0], [0.5, 0.5]]])
+    query = np.array([[[2, 0], [0, 4]]], dtype=np.float32)
+    key = np.array([[[1, 0], [0, 1]]], dtype=np.float32)
+    everywhere, e = np.ones((2, 2), dtype=np.bool_), math.e
+    scores, weights = attention(query, key, everywhere, 0.5)
+    np.testing.assert_allclose(scores, [[[1, 0], [0, 2]]])
+    expected = [[[e / (e + 1), 1 / (e + 1)], [1 / (1 + e**2), e**2 / (1 + e**2)]]]
+    np.testing.assert_allclose(weights, expected, rtol=1e-6)
+    bias = np.array([[[0, 1], [2, 0]]], dtype=np.float32)
+    scores, weights = attention(query, key, everywhere, 0.5, bias)
+    np.testing.assert_allclose(scores, [[[1, 1], [2, 2]]])
+    np.testing.assert_allclose(weights, [[[0.5, 0.5], [0.5, 0.5]]])
+    _, weights = attention(query, key, np.array([[True, False], [True, True]]), 0.5, bias)
+    np.testing.assert_allclose(weights, [[[1.0, 0.0], [0.5, 0.5]]])
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 30))
-def test_weights_are_a_masked_softmax(seed: int, scale: float) -> None:
+def test_scores_and_output_follow_from_the_stored_arrays(seed: int, scale: float) -> None:
     made = block(seed, scale=scale)
-    assert made.scores.shape == made.weights.shape == (HEADS, QUERIES, KEYS)
-    assert made.output.shape == (HEADS, QUERIES, D_VALUE)
-    np.testing.assert_allclose(made.weights.sum(axis=-1), 1, atol=1e-6)
-    assert (made.weights >= 0).all()
-    assert not made.weights[:, ~made.mask].any()
-    for head in range(HEADS):
-        for query in range(QUERIES):
-            row = np.array([float(made.query[head, query] @ key) * scale for key in made.key[head]])
-            assert made.bias is not None
-            row += made.bias[head, query]
-            np.testing.assert_allclose(made.scores[head, query], row, rtol=1e-4, atol=1e-4)
-            shares = np.where(made.mask[query], np.exp(row - row[made.mask[query]].max()), 0)
-            np.testing.assert_allclose(made.weights[head, query], shares / shares.sum(), atol=1e-4)
-            read = sum(w * v for w, v in zip(made.weights[head, query], made.value[head], strict=True))
-            np.testing.assert_allclose(made.output[head, query], read, atol=1e-5)
-
-
-@given(st.integers(0, 2**32 - 1), st.permutations(range(KEYS)))
-def test_attention_reads_a_set(seed: int, order: list[int]) -> None:
-    made = block(seed)
     assert made.bias is not None
-    shuffled = replace(
-        made,
-        key=made.key[:, order],
-        value=made.value[:, order],
-        mask=made.mask[:, order],
-        bias=made.bias[..., order],
-    )
-    np.testing.assert_allclose(shuffled.weights, made.weights[..., order], atol=1e-6)
-    np.testing.assert_allclose(shuffled.output, made.output, atol=1e-5)
+    for head, query in np.ndindex(HEADS, QUERIES):
+        row = np.array([float(made.query[head, query] @ key) * scale for key in made.key[head]])
+        row += made.bias[head, query]
+        np.testing.assert_allclose(made.scores[head, query], row, rtol=1e-4, atol=1e-4)
+        read = sum(w * v for w, v in zip(made.weights[head, query], made.value[head], strict=True))
+        np.testing.assert_allclose(made.output[head, query], read, atol=1e-5)
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(-50, 50))
-def test_a_constant_added_to_a_row_changes_no_weight(seed: int, constant: float) -> None:
-    made = block(seed)
-    assert made.bias is not None
-    np.testing.assert_allclose(replace(made, bias=made.bias + constant).weights, made.weights, atol=1e-4)
-
-
-def test_scores_too_large_for_exp_still_give_weights() -> None:
-    made = block(scale=1e6)
-    np.testing.assert_allclose(made.weights.sum(axis=-1), 1)
-
-
-def test_the_models_own_function_computes_scores_and_weights() -> None:
-    asked: list[tuple[Any, ...]] = []
-
-    def own(query: Floats, key: Floats, mask: NDArray[np.bool_], scale: float, bias: Floats | None) -> Any:
-        asked.append((query, key, mask, scale, bias))
-        return attend(query, key, mask, 2 * scale, bias)
-
-    made = block(attend=own)
-    assert np.array_equal(made.weights, block(scale=0.6).weights)
-    assert np.array_equal(made.scores, block(scale=0.6).scores)
-    assert asked == [(made.query, made.key, made.mask, made.scale, made.bias)] * 2
+def test_weights_are_the_given_ones_whatever_the_softmax_would_be() -> None:
+    edited = np.zeros((HEADS, QUERIES, KEYS), dtype=np.float32)
+    edited[0, 1, 2] = 1 + 1e-6  # one that was moved onto another one
+    assert np.array_equal(block(weights=edited).weights, edited)
 
 
 @pytest.mark.parametrize(
@@ -197,6 +139,10 @@ def test_an_array_that_is_read_only_already_is_shared() -> None:
         ("projection", np.zeros((HEADS, D_VALUE)), "projection has 2 dimensions"),
         ("query", np.full((HEADS, QUERIES, D_HEAD), np.nan), "query holds numbers that are not finite"),
         ("bias", np.full((HEADS, QUERIES, KEYS), -np.inf), "bias holds numbers that are not finite"),
+        ("weights", np.zeros((HEADS, KEYS, QUERIES)), "weights has shape"),
+        ("weights", np.full((HEADS, QUERIES, KEYS), np.nan), "weights holds numbers that are not finite"),
+        ("weights", np.full((HEADS, QUERIES, KEYS), 1.001), "not from 0 to 1"),
+        ("weights", np.full((HEADS, QUERIES, KEYS), -1e-9), "not from 0 to 1"),
         ("scale", float("nan"), "scale is nan"),
         ("scale", float("inf"), "scale is inf"),
     ],
@@ -224,6 +170,7 @@ def trace() -> Trace:
         key_tokens=tokens(QUERIES),
         key=normal(np.random.default_rng(1), HEADS, QUERIES, D_HEAD),
         value=normal(np.random.default_rng(2), HEADS, QUERIES, D_VALUE),
+        weights=np.full((HEADS, QUERIES, QUERIES), 1 / QUERIES),
         mask=np.ones((QUERIES, QUERIES), dtype=np.bool_),
         bias=None,
     )
@@ -275,13 +222,6 @@ def test_a_trace_and_a_block_are_told_in_one_line() -> None:
 def test_a_model_cannot_have_written_less_than_nothing() -> None:
     with pytest.raises(InvalidTrace, match="written -1 tokens"):
         Trace(model="m", text="t", blocks=(block(1),), written=-1)
-
-
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
-    trace().save(tmp_path / "a.npz")
-    again = Trace.load(tmp_path / "a.npz")
-    assert np.array_equal(again.stack("cross"), trace().stack("cross"))
-    assert (again.model, again.text, again.target) == ("m", "t", "u")
 
 
 def test_one_layer_cannot_be_there_twice() -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from attnviz.analysis.shown import Shown, left_share, merged_weights, shown_weights
-from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Mask
 
 
@@ -105,9 +104,6 @@ def why(
         keys: which keys are shown; None means the same as `queries` (self-attention).
         query_piece: of a merged query, the piece whose vector to take, from 0.
         key_piece: of a merged key, the piece whose vector to take, from 0.
-
-    Raises:
-        AttnvizError: the model does more to its scores than scale them and add a bias.
     """
     keys = queries if keys is None else keys
     from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions
@@ -118,13 +114,6 @@ def why(
     bias = None if block.bias is None else float(block.bias[head, i, j])
     score_row, mask_row = block.scores[head, i], block.mask[i]
     score = float(score_row[j])
-    expected = dot_product * block.scale + (bias or 0.0)
-    size = float(np.abs(products).sum(dtype=np.float64)) * abs(block.scale) + abs(bias or 0.0)
-    if abs(score - expected) > 1e-5 * max(size, 1.0):
-        raise AttnvizError(
-            "This model does more to its scores than multiply them by a scale and add a bias, "
-            "so this weight cannot be taken apart here."
-        )
     weights = block.weights[head]
     merged = merged_weights(weights, queries, keys)
     return Why(

@@ -150,7 +150,7 @@ def _bytes_of(read: Trace) -> int:
     arrays = (
         array
         for block in read.blocks
-        for array in (block.query, block.key, block.value, block.mask, block.bias)
+        for array in (block.query, block.key, block.value, block.weights, block.mask, block.bias)
         if array is not None
     )
     return sum(array.nbytes for array in arrays)

@@ -1,52 +1,265 @@
-"""Controls whose value stands in the link, and which no link can leave without one."""
+"""The controls that several pages have: a sentence, a model, a head, a token, buttons that open things."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-Option = TypeVar("Option", bound=str)
+from attnviz.analysis.shown import Group
+from attnviz.app import caches, markdown
+from attnviz.app.models.known import usable
+from attnviz.app.state import choices, link, memory
+from attnviz.app.state.choice import Number, Text, Token, option
+from attnviz.models import allowed
+from attnviz.models.catalogue import Entry
 
+Item = TypeVar("Item")
 
-def one_of(
-    label: str, options: Sequence[Option], default: Option, key: str, place: DeltaGenerator | None = None
-) -> Option:
-    """Draw a choice of exactly one option; a link that leaves it empty gets the default."""
-    if st.session_state.get(key, default) is None:
-        st.session_state[key] = default
-    chosen = (place or st).segmented_control(
-        label,
-        options,
-        default=default,
-        key=key,
-        bind="query-params",
-        required=True,
-        label_visibility="collapsed",
-    )
-    if chosen is None:
-        st.rerun()
-    return chosen
+PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
+"""A token of which one might ask, the first of these first."""
+
+ONE_CHANGED = "the same sentence with one word changed"
+"""What stands in an empty box for a second sentence."""
+
+_LONGEST_ASKED = 200  # characters of a model's name in a link that a button repeats
+_WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
 
-def choose_token(key: str, label: str, options: Sequence[str], default: str, sentences: object) -> str:
-    """Draw the choice of one token; it keeps its place when the same sentences are shown in another way.
+# Sentences
+
+
+def sentence(
+    label: str, opening: str, box: Text = choices.TEXT, changed: Callable[[], None] | None = None
+) -> str:
+    """Draw the box for a sentence; return what stands in it.
+
+    What the visitor emptied stays empty.
 
     Args:
-        key: the parameter's name.
-        label: what the choice is called.
-        options: "11 it": number and token, in order.
-        default: one of the options.
-        sentences: while this stays the same, a token that changed its name is found again by its number.
+        label: what the box is called.
+        opening: what stands in the box where neither the visitor nor a link said anything.
+        box: the choice.
+        changed: called when the visitor has typed something else.
     """
-    memory, before = f"{key} was chosen in", f"{key} began at"
-    chosen = st.session_state.get(key)
-    if memory in st.session_state and chosen not in options:
-        number = str(chosen).split(" ", 1)[0] if st.session_state[memory] == sentences else None
-        same_place = [option for option in options if option.split(" ", 1)[0] == number]
-        st.session_state[key] = same_place[0] if same_place else default
-    elif key in st.session_state and st.session_state.get(before, default) != default:
-        # The browser left the old default out of the link, and must now write what is chosen into it.
-        st.session_state[key] = chosen
-    st.session_state[memory], st.session_state[before] = sentences, default
-    return st.selectbox(label, options, options.index(default), key=key, bind="query-params")
+    if left_empty(box):
+        # Not as the widget's default: a default is left out of the link, and a sentence never should be.
+        box.set(opening)
+
+    def typed() -> None:
+        edited(box)
+        if changed:
+            changed()
+
+    text = box.draw(label, on_change=typed)
+    if left_empty(box):
+        st.rerun()
+    return text
+
+
+def left_empty(*boxes: Text) -> bool:
+    """True where nobody said anything for these boxes: not the visitor, by emptying them, and not a link.
+
+    So it is at the page's own address, and when the Back button has returned there.
+    """
+    named = not boxes[0].stands and any(link.named(box) for box in boxes)
+    emptied = link.page() or True
+    return not any(box.get("") for box in boxes) and not named and memory.get(_emptied(*boxes)) != emptied
+
+
+def edited(*boxes: Text) -> None:
+    """Remember whether the visitor emptied these boxes: to be called when one was changed."""
+    empty = not any(box.get("") for box in boxes)
+    memory.put(_emptied(*boxes), (link.page() or True) if empty else None)
+
+
+def _emptied(*boxes: Text) -> str:
+    return f"the page on which {boxes[0].name} was emptied"
+
+
+# Models
+
+
+def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
+    """Draw the choice of a model, and the way to the visitor's own; return its name.
+
+    Args:
+        entries: the models that this page can show; not empty.
+        offer_own: whether to draw the way to the page on models.
+    """
+    described = {entry.name: markdown.plain(entry.description) for entry in entries}
+    told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
+    name = choices.MODEL.select("Model", list(described), help=told)
+    if offer_own and allowed.may_open():
+        st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
+    return name
+
+
+def reading_model() -> Entry:
+    """Draw the choice of a model that reads texts; stop the page where this server has none.
+
+    Raises:
+        AttnvizError: the model's files have gone, say.
+    """
+    entries = [entry for entry in usable() if not entry.sees]
+    if not entries:
+        st.error("No model on this server can read texts at the moment.", icon=":material/block:")
+        st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
+        st.stop()
+    return caches.entry(model(entries))
+
+
+def offer_asked_model() -> None:
+    """Draw a way to the model that a link asked for and that does not read here.
+
+    A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
+    """
+    name = " ".join(" ".join(link.asked(choices.MODEL)).split())
+    if not name or link.given().get(choices.MODEL.name) in (None, [name]):
+        return
+    if any(entry.name == name and entry.sees for entry in usable()):
+        st.page_link(
+            "pages/pictures.py",
+            label=f"{markdown.code(name)} sees pictures, and reads no text. Show it a picture …",
+            icon=":material/image:",
+            query_params={choices.MODEL.name: name},
+        )
+    elif allowed.may_open() and name not in allowed.names() and len(name) <= _LONGEST_ASKED:
+        st.page_link(
+            "pages/models.py",
+            label=f"Open {markdown.code(name)} on this server …",
+            icon=":material/memory:",
+            query_params={choices.OWN_NAME.name: name},
+        )
+    else:
+        st.page_link("pages/models.py", label="See which models there are …", icon=":material/deployed_code:")
+
+
+# Heads
+
+
+def head(
+    layers: int,
+    heads: int,
+    opening: tuple[int, int],
+    boxes: tuple[Number, Number] = (choices.LAYER, choices.HEAD),
+    labels: tuple[str, str] = ("Layer", "Head"),
+    changed: Callable[[], None] | None = None,
+) -> tuple[int, int]:
+    """Draw the choice of a layer and a head; return both, from 0.
+
+    Args:
+        layers, heads: how many there are.
+        opening: which is open at first, and in place of one of another model; from 1.
+        boxes: the choices of the layer and of the head.
+        labels: what they are called.
+        changed: called when the visitor has chosen another.
+    """
+    memory.keep_picked()
+    numbers = []
+    for column, box, label, most, first in zip(
+        st.columns(2, wrap=False), boxes, labels, (layers, heads), opening, strict=True
+    ):
+        with column:
+            numbers.append(box.draw(label, most, first, on_change=changed))
+    return numbers[0] - 1, numbers[1] - 1
+
+
+def open_head(layer: int, head: int) -> None:
+    """Choose a head (from 0), from a picture or a button."""
+    memory.pick({choices.LAYER.name: layer + 1, choices.HEAD.name: head + 1})
+
+
+# Tokens
+
+
+def token(
+    groups: Sequence[Group], of: object, label: str, choice: Token = choices.QUERY, begin: int | None = None
+) -> int:
+    """Draw the choice of one token, "10 it"; return its place among the groups, from 0.
+
+    A word that occurs twice has two entries, told apart by their numbers. While the text stays the same, the
+    choice follows the word: to another model's tokenizer, the word may have another number.
+
+    Args:
+        groups: the tokens.
+        of: what they are tokens of.
+        label: what the choice is called.
+        choice: the choice; `QUERY` means the same on Explore.
+        begin: the place that is chosen first; None: that of a pronoun, or else the middle.
+    """
+    options = [option(group) for group in groups]
+    chosen_in = f"{choice.name}: the text and the token"
+    text, chosen = memory.get(chosen_in, (None, None))
+    if chosen is not None and text == of and chosen not in groups and choice.get("") == option(chosen):
+        followed = same_word(groups, chosen)
+        if followed is not None:
+            choice.pick(groups[followed])
+    first = _pronoun(groups) if begin is None else begin
+    place = options.index(choice.draw(label, options, options[first], of))
+    memory.put(chosen_in, (of, groups[place]))
+    return place
+
+
+def place_of(word: str, groups: Sequence[Group]) -> int:
+    """The place of a word (its first, if there are several), as tokenizers spell it; else the middle."""
+    words = [group.label.strip(_WORD_MARKS) for group in groups]
+    return words.index(word) if word in words else len(groups) // 2
+
+
+def same_word(groups: Sequence[Group], wanted: Group) -> int | None:
+    """The place of the word that was another tokenizer's; None where it is not.
+
+    It is the token of the same characters, whole or in part, that is spelled the same, whole or in part:
+    "barked" where there was "##ed". Else, of all that are called the same, that with the nearest number.
+    """
+    word, (start, end) = _spelled(wanted), wanted.characters
+    for place, group in enumerate(groups):
+        begins, ends = group.characters
+        overlaps = max(begins, start) < min(ends, end)
+        if overlaps and (_spelled(group) in word or word in _spelled(group)):
+            return place
+    same = [place for place, group in enumerate(groups) if _spelled(group) == word]
+    return min(same, key=lambda place: abs(groups[place].number - wanted.number), default=None)
+
+
+def _pronoun(groups: Sequence[Group]) -> int:
+    words = [_spelled(group) for group in groups]
+    return next((words.index(pronoun) for pronoun in PRONOUNS if pronoun in words), len(groups) // 2)
+
+
+def _spelled(group: Group) -> str:
+    """The token's word without the signs and the capitals in which tokenizers differ."""
+    return group.label.strip(_WORD_MARKS).removeprefix("##").casefold()
+
+
+# Buttons
+
+
+def buttons(
+    label: str,
+    offered: Mapping[str, Item],
+    key: str,
+    clicked: Callable[[Item], None],
+    pressed: str | None = None,
+    **look: str,
+) -> None:
+    """Draw a row of buttons of which each opens something.
+
+    Args:
+        label: what the row is called.
+        offered: what each button opens, by what stands on it.
+        key: Streamlit's key of the row; it is in no link.
+        clicked: called with what was clicked, unless it was open already.
+        pressed: the button whose thing is open; None for none.
+        look: for `st.pills`.
+    """
+    memory.put(key, pressed if pressed in offered else None)
+
+    def click() -> None:
+        name = memory.get(key)
+        if name is not None:
+            clicked(offered[name])
+
+    st.pills(label, list(offered), key=key, on_change=click, **look)  # type: ignore[call-overload]

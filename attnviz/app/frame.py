@@ -10,6 +10,7 @@ from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.pictures import seeing
+from attnviz.app.state import memory
 from attnviz.errors import WrongSetting
 from attnviz.models import allowed, limits
 
@@ -84,7 +85,7 @@ def navigation() -> StreamlitPage:
     """Draw the menu and return the page that the visitor asked for; only app.py calls this."""
     _check_settings()
     page = st.navigation(pages(), position="top")
-    st.session_state[_FRAMED] = True
+    memory.put(_FRAMED, True)
     st.html(_STYLE + cards.STYLE + _marked(page))
     send_code()
     return page
@@ -100,12 +101,12 @@ def _marked(page: StreamlitPage) -> str:
 
 
 def require() -> None:
-    """Run app.py first if it has not run in this session; every page begins with this call.
+    """Run app.py first if it has not run in this session; every page begins so.
 
     Streamlit runs a file of a folder called `pages` on its own, without app.py, when its address is the
     very first that a new server is asked for. Naming the real pages and running again mends it.
     """
-    if not st.session_state.get(_FRAMED):
+    if not memory.get(_FRAMED):
         configure()
         st.navigation(pages(), position="hidden")
         st.rerun()

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from attnviz.capture import own_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.checks import Place, compare, run
 from attnviz.capture.intervening import intervening
-from attnviz.capture.recorder import Record, attend, recording
+from attnviz.capture.recorder import Record, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.edit import Edits
-from attnviz.interventions.edited import edited_attend
-from attnviz.trace import Block, Floats, Kind, Mask, Token
-from attnviz.trace import attend as attend_as_stated
+from attnviz.interventions.editing import edit_weights
+from attnviz.trace import Block, Kind, Mask, Token
 
 
 def blocks(
@@ -55,68 +54,33 @@ def blocks(
         "decoder": (target or source, target or source),
         "cross": (target, source),
     }
-    for record, place in zip(records, places, strict=True):
-        if record.weights is not None:
-            compare(record, record.weights, f"{type(network).__name__}, {place.kind} layer {place.layer + 1}")
+    own = own_attention.has(network.config.model_type)
     masks = _Masks()
-    return tuple(
-        Block(
-            kind=place.kind,
-            layer=place.layer,
-            query_tokens=sides[place.kind][0],
-            key_tokens=sides[place.kind][1],
-            query=owned(record.query[0]),
-            key=owned(record.key[0]),
-            value=owned(record.value[0]),
-            mask=masks.of(record),
-            scale=record.scale,
-            bias=None if record.bias is None else owned(record.bias[0]),
-            projection=place.projection,
-            attend=edited_attend(
-                attend_like_eager if record.weights is None else Kept(owned(record.weights[0])),
-                edits,
-                place.kind,
-                place.layer,
-            ),
+    found = []
+    for place in places:
+        record = records.pop(0)  # so that what was copied does not stay in memory
+        weights = record.weights
+        if own:
+            compare(record, weights, f"{type(network).__name__}, {place.kind} layer {place.layer + 1}")
+            here = [edit for edit in edits if (edit.kind, edit.layer) == (place.kind, place.layer)]
+            weights = edit_weights(weights, [here])  # only its output was changed while it ran
+        found.append(
+            Block(
+                kind=place.kind,
+                layer=place.layer,
+                query_tokens=sides[place.kind][0],
+                key_tokens=sides[place.kind][1],
+                query=owned(record.query[0]),
+                key=owned(record.key[0]),
+                value=owned(record.value[0]),
+                weights=owned(weights[0]),
+                mask=masks.of(record),
+                scale=record.scale,
+                bias=None if record.bias is None else owned(record.bias[0]),
+                projection=place.projection,
+            )
         )
-        for record, place in zip(records, places, strict=True)
-    )
-
-
-def attend_like_eager(
-    query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """(scores, weights) of one block by the function that the model itself used; see `recorder.attend`."""
-    added = None
-    if not mask.all():
-        forbidden = torch.tensor(~mask)
-        added = torch.zeros(forbidden.shape).masked_fill(forbidden, torch.finfo(torch.float32).min)
-    scores, weights = attend(
-        _as_in_the_model(query),
-        _as_in_the_model(key),
-        added,
-        scale,
-        None if bias is None else torch.tensor(bias)[None],
-    )
-    return scores[0].numpy(), weights[0].numpy()
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """(scores, weights) of a block whose model computes attention in a way of its own.
-
-    Attributes:
-        weights: [head, query, key], as the model returned them.
-    """
-
-    weights: Floats
-
-    def __call__(
-        self, query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        """As `attnviz.trace.attend`, which gives the scores; the weights are the kept ones."""
-        scores, _ = attend_as_stated(query, key, mask, scale, bias)
-        return scores, self.weights
+    return tuple(found)
 
 
 class _Masks:
@@ -144,11 +108,3 @@ def _allowed(record: Record, shape: tuple[int, int]) -> Mask:
             "Its weights would be wrong, so they are not shown."
         )
     return owned(~forbids[0, 0].expand(shape))
-
-
-def _as_in_the_model(array: Floats) -> Tensor:
-    """[1, head, token, d_head], laid out in memory as the model's layers leave it: token before head.
-
-    A matrix product of the same numbers in another layout may be summed in another order, to other bits.
-    """
-    return torch.tensor(array.transpose(1, 0, 2)).transpose(0, 1)[None]

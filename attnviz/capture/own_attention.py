@@ -151,6 +151,7 @@ def _gptj(module: Any, given: Given, weights: Tensor) -> Record:
         value=given["value"],
         mask=given["attention_mask"],
         scale=module.head_dim**-0.5,
+        bias=None,
         weights=weights,
     )
 
@@ -166,6 +167,7 @@ def _gpt_neo(module: Any, given: Given, weights: Tensor) -> Record:
         value=given["value"],
         mask=mask,
         scale=1.0,
+        bias=None,
         weights=weights,
     )
 

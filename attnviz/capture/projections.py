@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.recorder import Record, attend
+from attnviz.capture.recorder import Record
 from attnviz.trace import Floats
 
 _TOLERANCE = 1e-5
@@ -65,10 +65,7 @@ def slices(mixer: nn.Module, heads: int) -> Floats:
 
 
 def _mixer(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Module | None:
-    weights = record.weights
-    if weights is None:
-        _, weights = attend(record.query, record.key, record.mask, record.scale, record.bias)
-    together = (weights @ record.value).transpose(1, 2).flatten(2)  # [1, token, head · d_head]
+    together = (record.weights @ record.value).transpose(1, 2).flatten(2)  # [1, token, head · d_head]
     for layer, given in calls:
         if given.shape == together.shape and torch.allclose(given, together, atol=_TOLERANCE, rtol=0):
             return layer

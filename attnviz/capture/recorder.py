@@ -42,8 +42,7 @@ class Record(NamedTuple):
         mask: [batch, 1, query, key], added to the scores, or None.
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key], added to the scaled scores, or None.
-        weights: [batch, head, query, key] as the module itself returned them; None where `attend` computes
-            the same to the bit.
+        weights: [batch, head, query, key], with which the module went on.
     """
 
     module: nn.Module
@@ -52,8 +51,8 @@ class Record(NamedTuple):
     value: Tensor
     mask: Tensor | None
     scale: float
-    bias: Tensor | None = None
-    weights: Tensor | None = None
+    bias: Tensor | None
+    weights: Tensor
 
 
 # A context variable, because one model serves many threads: each call sees its own list.
@@ -171,7 +170,7 @@ def _recorded_attention(
     _, weights = attend(query, key, attention_mask, scale, bias)
     weights = changed(module, weights, attention_mask)
     _watch(Seen(module, weights, attention_mask))
-    keep(Record(module, query, key, value, attention_mask, scale, bias))
+    keep(Record(module, query, key, value, attention_mask, scale, bias, weights))
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), weights
 
 

@@ -14,11 +14,9 @@ from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction
 from attnviz.interventions.edit import Edits, refuse_misfits
-from attnviz.interventions.edited import edited_attend
 from attnviz.interventions.editing import attention_at, edited, places
 from attnviz.models.text import Reader
-from attnviz.trace import Block, Floats, Mask, Token, Trace
-from attnviz.transformer.attention import attention_weights
+from attnviz.trace import Block, Token, Trace
 from attnviz.transformer.bert import Bert
 
 
@@ -71,10 +69,10 @@ class ScratchModel:
                     query=owned(layer.attention.query),
                     key=owned(layer.attention.key),
                     value=owned(layer.attention.value),
+                    weights=owned(layer.attention.attention.weights),
                     mask=everywhere,
                     scale=layer.attention.query.shape[-1] ** -0.5,
                     projection=projection,
-                    attend=edited_attend(attend_like_ours, edits, "encoder", number),
                 )
                 for number, (layer, projection) in enumerate(
                     zip(steps.layers, self._projections, strict=True)
@@ -120,18 +118,3 @@ class ScratchModel:
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.reader.readable(number) for number in ids)
-
-
-def attend_like_ours(
-    query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """(scores, weights) of one block by the function that the model itself used.
-
-    Raises:
-        ValueError: a bias was given; our BERT adds none.
-    """
-    if bias is not None:
-        raise ValueError("Our BERT adds no bias to its scores.")
-    allowed = None if mask.all() else torch.tensor(mask)
-    steps = attention_weights(torch.tensor(query), torch.tensor(key), allowed, scale)
-    return steps.scores.numpy(), steps.weights.numpy()

@@ -16,12 +16,12 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.checks import run
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.loading import Model
-from attnviz.capture.recorder import Record, attend, recording
+from attnviz.capture.recorder import Record, recording
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Floats
-from attnviz.transformer.encoder import EncoderLayer, EncoderLayerSteps
+from attnviz.transformer.layers import EncoderLayer, EncoderLayerSteps
 
 TOLERANCE = 1e-5
 """How far what is put together from the parts may be from the model's own, absolutely and relatively."""
@@ -125,10 +125,7 @@ def _found(network: PreTrainedModel, ids: Tensor) -> tuple[Surroundings, ...]:
 
 def _around(record: Record, calls: Sequence[_Call], start: int, where: str) -> tuple[Surroundings, int]:
     """The surroundings of one attention, and where in `calls` its successors begin."""
-    weights = record.weights
-    if weights is None:
-        _, weights = attend(record.query, record.key, record.mask, record.scale, record.bias)
-    together = (weights @ record.value)[0].transpose(0, 1).flatten(1)  # [token, head · d_head]
+    together = (record.weights @ record.value)[0].transpose(0, 1).flatten(1)  # [token, head · d_head]
     mixing = next((at for at in range(start, len(calls)) if _same(calls[at].given, together)), None)
     if mixing is None:
         raise ModelNotSupported(f"The W_O of {where} was not found. {_SO}")

@@ -10,9 +10,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction
-from attnviz.capture.scratch import attend_like_ours
 from attnviz.interventions.edit import Edits
-from attnviz.interventions.edited import edited_attend
 from attnviz.interventions.editing import attention_at, places
 from attnviz.trace import Block, Floats, Kind, Token, Trace
 from attnviz.trained.translator import reading
@@ -114,11 +112,11 @@ class TranslatorModel:
 
         blocks: list[Block] = []
         for number, encoder_layer in enumerate(steps.encoder.layers):
-            blocks.append(self._block("encoder", number, encoder_layer.attention, source, source, edits))
+            blocks.append(self._block("encoder", number, encoder_layer.attention, source, source))
         for number, decoder_layer in enumerate(steps.decoder.layers):
             attention, cross = decoder_layer.attention, decoder_layer.cross_attention
-            blocks.append(self._block("decoder", number, attention, following, following, edits))
-            blocks.append(self._block("cross", number, cross, following, source, edits))
+            blocks.append(self._block("decoder", number, attention, following, following))
+            blocks.append(self._block("cross", number, cross, following, source))
         return Trace(
             model=self.name,
             text=asked.text,
@@ -145,7 +143,6 @@ class TranslatorModel:
         steps: MultiHeadSteps,
         queries: tuple[Token, ...],
         keys: tuple[Token, ...],
-        edits: Edits,
     ) -> Block:
         mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))
         return Block(
@@ -156,10 +153,10 @@ class TranslatorModel:
             query=owned(steps.query),
             key=owned(steps.key),
             value=owned(steps.value),
+            weights=owned(steps.attention.weights),
             mask=owned(mask),
             scale=steps.query.shape[-1] ** -0.5,
             projection=self._projections[kind, layer],
-            attend=edited_attend(attend_like_ours, edits, kind, layer),
         )
 
 

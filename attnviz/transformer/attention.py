@@ -5,59 +5,26 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnviz.errors import InvalidTrace
+from attnviz.errors import InvalidMask
 from attnviz.transformer.masks import refuse_blind_rows
 
 
-class WeightSteps(NamedTuple):
-    """From queries and keys to weights.
+class AttentionSteps(NamedTuple):
+    """From queries, keys and values to what each query read.
 
     Attributes:
         dot_products: query · key.
         scores: the dot products × scale.
         masked: the scores, −∞ where the mask forbids to look.
         weights: their softmax; every row sums to 1, forbidden cells are exactly 0.
+        output: each query's average of the values, by its weights.
     """
-
-    dot_products: Float[Tensor, "*head query key"]
-    scores: Float[Tensor, "*head query key"]
-    masked: Float[Tensor, "*head query key"]
-    weights: Float[Tensor, "*head query key"]
-
-
-class AttentionSteps(NamedTuple):
-    """`WeightSteps`, and the output: what each query read."""
 
     dot_products: Float[Tensor, "*head query key"]
     scores: Float[Tensor, "*head query key"]
     masked: Float[Tensor, "*head query key"]
     weights: Float[Tensor, "*head query key"]
     output: Float[Tensor, "*head query d_value"]
-
-
-def attention_weights(
-    query: Float[Tensor, "*head query d_head"],
-    key: Float[Tensor, "*head key d_head"],
-    mask: Bool[Tensor, "*#head query key"] | None = None,
-    scale: float | None = None,
-) -> WeightSteps:
-    """softmax(Q Kᵀ / √d_head): who looks at whom, and how much.
-
-    Args:
-        query: what each token asks for.
-        key: what each token offers to be found by.
-        mask: True where a query may look; None: everywhere.
-        scale: what the dot products are multiplied by; None: 1 / √d_head.
-
-    Raises:
-        InvalidTrace: the mask has another size than the scores, or lets a query look nowhere.
-    """
-    if scale is None:
-        scale = query.shape[-1] ** -0.5
-    dot_products = query @ key.transpose(-2, -1)
-    scores = dot_products * scale
-    masked = scores if mask is None else _forbid(scores, mask)
-    return WeightSteps(dot_products, scores, masked, masked.softmax(dim=-1))
 
 
 def scaled_dot_product_attention(
@@ -77,10 +44,15 @@ def scaled_dot_product_attention(
         scale: what the dot products are multiplied by; None: 1 / √d_head.
 
     Raises:
-        InvalidTrace: as `attention_weights`.
+        InvalidMask: the mask has another size than the scores, or lets a query look nowhere.
     """
-    steps = attention_weights(query, key, mask, scale)
-    return AttentionSteps(*steps, output=steps.weights @ value)
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    dot_products = query @ key.transpose(-2, -1)
+    scores = dot_products * scale
+    masked = scores if mask is None else _forbid(scores, mask)
+    weights = masked.softmax(dim=-1)
+    return AttentionSteps(dot_products, scores, masked, weights, weights @ value)
 
 
 def _forbid(
@@ -89,7 +61,7 @@ def _forbid(
     """−∞ where the mask is False, because exp(−∞) = 0."""
     # Without this, a mask of one row would be stretched over all queries and nobody would notice.
     if mask.shape[-2:] != scores.shape[-2:]:
-        raise InvalidTrace(
+        raise InvalidMask(
             f"The mask is {mask.shape[-2]} × {mask.shape[-1]}, "
             f"but there are {scores.shape[-2]} queries and {scores.shape[-1]} keys."
         )

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnviz.errors import EmptyText
-from attnviz.transformer.encoder import Encoder, EncoderLayer, EncoderLayerSteps
+from attnviz.transformer.layers import Encoder, EncoderLayer, EncoderLayerSteps
 from attnviz.transformer.positions import LearnedPositions
 from attnviz.transformer.published import BertConfig, in_our_words, read_config, read_tensors
 
@@ -110,7 +110,7 @@ class Bert(nn.Module):
         Raises:
             EmptyText: there are no tokens.
             TextTooLong: there are more tokens than learned positions.
-            InvalidTrace: the mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
         """
         if not len(token_ids):
             raise EmptyText("There is no token to read. Type at least one word.")

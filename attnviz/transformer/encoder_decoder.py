@@ -5,8 +5,14 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnviz.transformer.decoder import Decoder, DecoderLayer, DecoderSteps
-from attnviz.transformer.encoder import Encoder, EncoderLayer, EncoderSteps
+from attnviz.transformer.layers import (
+    Decoder,
+    DecoderLayer,
+    DecoderSteps,
+    Encoder,
+    EncoderLayer,
+    EncoderSteps,
+)
 from attnviz.transformer.positions import sinusoidal
 
 
@@ -111,7 +117,7 @@ class EncoderDecoder(nn.Module):
             cross_mask: where the target may look in the source; None: everywhere.
 
         Raises:
-            InvalidTrace: a mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: a mask has the wrong size, or lets a token look nowhere.
         """
         source = self.source_embedding(source_ids)
         encoder = self.encoder(source.output, source_mask)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from attnviz.errors import InvalidTrace
+from attnviz.errors import InvalidMask
 
 
 def no_mask(queries: int, keys: int) -> Bool[Tensor, "{queries} {keys}"]:
@@ -23,7 +23,7 @@ def padding_mask(real: Bool[Tensor, "*batch key"], queries: int) -> Bool[Tensor,
     """Nobody looks at padding: `real` is False where a key only fills up a shorter sentence.
 
     Raises:
-        InvalidTrace: every key of a sentence is padding.
+        InvalidMask: every key of a sentence is padding.
     """
     mask = real.unsqueeze(-2).expand(*real.shape[:-1], queries, real.shape[-1])
     refuse_blind_rows(mask)
@@ -40,7 +40,7 @@ def window_mask(tokens: int, before: int, after: int) -> Bool[Tensor, "{tokens} 
     """Query i sees keys i − before to i + after (Beltagy et al. 2020).
 
     Raises:
-        InvalidTrace: the window lies wholly beside the sentence for some query.
+        InvalidMask: the window lies wholly beside the sentence for some query.
     """
     position = torch.arange(tokens)
     distance = position.unsqueeze(0) - position.unsqueeze(1)
@@ -56,14 +56,14 @@ def explicit_mask(cells: Sequence[Sequence[bool]] | Tensor) -> Bool[Tensor, "que
         cells: [query][key]; lists or a boolean tensor.
 
     Raises:
-        InvalidTrace: not a rectangle of booleans, or a row that looks nowhere.
+        InvalidMask: not a rectangle of booleans, or a row that looks nowhere.
     """
     try:
         mask = cells.clone() if isinstance(cells, Tensor) else torch.tensor(cells)
     except (TypeError, ValueError) as error:
-        raise InvalidTrace("The mask's rows must be equally long and hold only True and False.") from error
+        raise InvalidMask("The mask's rows must be equally long and hold only True and False.") from error
     if mask.dtype != torch.bool or mask.ndim != 2:
-        raise InvalidTrace("The mask must be one matrix, [query, key], that holds only True and False.")
+        raise InvalidMask("The mask must be one matrix, [query, key], that holds only True and False.")
     refuse_blind_rows(mask)
     return mask
 
@@ -72,11 +72,11 @@ def refuse_blind_rows(mask: Bool[Tensor, "*batch query key"]) -> None:
     """A softmax over nothing has no value, so every query must be able to look somewhere.
 
     Raises:
-        InvalidTrace: names the first query that looks nowhere, counted from 1.
+        InvalidMask: names the first query that looks nowhere, counted from 1.
     """
     blind = (~mask.any(dim=-1)).nonzero()
     if len(blind):
-        raise InvalidTrace(
+        raise InvalidMask(
             f"The mask lets token {int(blind[0, -1]) + 1} look nowhere: a softmax over nothing has no value. "
             "Leave at least one cell open in every row."
         )

@@ -59,7 +59,7 @@ class MultiHeadAttention(nn.Module):
         """Tokens of `queries_from` look at tokens of `keys_from`; the same tensor twice is self-attention.
 
         Raises:
-            InvalidTrace: the mask has the wrong size, or lets a query look nowhere.
+            InvalidMask: the mask has the wrong size, or lets a query look nowhere.
         """
         query = split_heads(self.to_query(queries_from), self.n_heads)
         key = split_heads(self.to_key(keys_from), self.n_heads)
@@ -84,7 +84,7 @@ def split_heads(
 ) -> Float[Tensor, "*batch {n_heads} token d_head"]:
     """Cut each token's vector into one piece a head.
 
-    The pieces are laid out afresh in memory: a copy of them then multiplies to the very same bits.
+    The pieces are laid out in memory one after the other, as traces and files keep them.
     """
     pieces = tokens.reshape(*tokens.shape[:-1], n_heads, -1)
     return pieces.transpose(-3, -2).contiguous()

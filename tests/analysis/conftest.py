@@ -5,6 +5,7 @@ import pytest
 
 import attnviz
 from attnviz.trace import Block, Floats, Token, Trace
+from tests.formula import attending
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
@@ -52,7 +53,7 @@ def make_block() -> Callable[..., Block]:
         def draw(*shape: int) -> Floats:
             return random.standard_normal(shape, dtype=np.float32)
 
-        return Block(
+        return attending(
             kind="encoder",
             layer=0,
             query_tokens=tokens,

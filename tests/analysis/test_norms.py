@@ -52,6 +52,7 @@ def test_two_heads_that_cancel_hand_nothing_over() -> None:
         query=value,
         key=value,
         value=value,
+        weights=value,
         mask=np.ones((1, 1), dtype=np.bool_),
         scale=1.0,
         projection=np.array([[[3, 4]], [[-3, -4]]], dtype=np.float32),

@@ -1,18 +1,11 @@
 import numpy as np
 
 from attnviz.analysis.strongest import Strongest, strongest
-from attnviz.trace import Block, Floats, Kind, Mask, Token
+from attnviz.trace import Block, Floats, Kind, Token
 
 
 def block(kind: Kind, layer: int, weights: Floats, special: tuple[int, ...] = ()) -> Block:
     """A block with these weights, whatever its queries and keys are."""
-
-    def own(
-        query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None
-    ) -> tuple[Floats, Floats]:
-        del query, key, mask, scale, bias
-        return np.zeros_like(weights), weights
-
     heads, queries, keys = weights.shape
 
     def tokens(count: int) -> tuple[Token, ...]:
@@ -26,9 +19,9 @@ def block(kind: Kind, layer: int, weights: Floats, special: tuple[int, ...] = ()
         query=np.zeros((heads, queries, 1), np.float32),
         key=np.zeros((heads, keys, 1), np.float32),
         value=np.zeros((heads, keys, 1), np.float32),
+        weights=weights,
         mask=np.ones((queries, keys), np.bool_),
         scale=1.0,
-        attend=own,
     )
 
 

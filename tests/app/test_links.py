@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app.controls import ONE_CHANGED
 from attnviz.app.examples import OPENING
-from attnviz.app.explore.sentences import ONE_CHANGED
 from attnviz.experiments import pairs
 from tests.app.conftest import VisitPage
 from tests.app.shown import clean

@@ -68,7 +68,7 @@ def test_six_steps_by_keyboard_on_a_fresh_server_end_at_the_models_output(
     for number in range(2, 7):
         page.keyboard.press("ArrowRight")
         step(page, number)
-    expect(page).to_have_url(re.compile("step=6"))
+    expect(page).to_have_url(re.compile("step_of_six=6"))
     wait_idle(page)
     read = forward(OPENING.text)
     for part, expected in (
@@ -88,7 +88,7 @@ def test_six_steps_by_keyboard_on_a_fresh_server_end_at_the_models_output(
     page.locator('.walk [data-move="-1"]').focus()
     page.keyboard.press("ArrowLeft")
     step(page, 5)
-    expect(page).to_have_url(re.compile("step=5"))
+    expect(page).to_have_url(re.compile("step_of_six=5"))
     wait_idle(page)
 
 

@@ -21,7 +21,8 @@ from attnviz.capture.gradients import Gradients, gradients
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.stack import Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
-from attnviz.transformer import attention
+from attnviz.transformer import multi_head
+from attnviz.transformer.attention import AttentionSteps
 from tests.capture.tiny import SENTENCE
 
 Folder = Callable[[str], Path]
@@ -61,18 +62,19 @@ def test_slopes_at_words_are_finite_differences(exact: Stack) -> None:
 
 
 def test_slopes_at_weights_are_finite_differences(exact: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, step, compute = 2, 1e-5, attention.attention_weights
+    place, step, compute = 2, 1e-5, multi_head.scaled_dot_product_attention
     weights = torch.stack([layer[0] for layer in exact.run(exact.words[None]).weights])
     layers, heads, tokens, _ = weights.shape
     nudge = torch.zeros_like(weights)
     ran: list[int] = []
 
-    def nudged(*given: Any) -> attention.WeightSteps:
-        steps = compute(*given)
+    def nudged(query: Tensor, key: Tensor, value: Tensor, *more: Any) -> AttentionSteps:
+        steps = compute(query, key, value, *more)
         ran.append(1)
-        return steps._replace(weights=steps.weights + nudge[len(ran) - 1])
+        weights = steps.weights + nudge[len(ran) - 1]
+        return steps._replace(weights=weights, output=weights @ value)
 
-    monkeypatch.setattr(attention, "attention_weights", nudged)
+    monkeypatch.setattr(multi_head, "scaled_dot_product_attention", nudged)
     sums = torch.zeros(tokens, dtype=torch.float64)
     for cell in np.ndindex(layers, heads, tokens, tokens):
         outputs = []

@@ -11,8 +11,8 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.loading import Model
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Trace
-from attnviz.trace import attend as numpy_attend
 from tests.capture.sentences import sentence
+from tests.formula import attention
 
 LENGTHS = (3, 4, 5, 7, 11, 16, 17, 31, 32, 33, 64, 97, 128, 200, 256, 300, 512)
 
@@ -52,7 +52,7 @@ def test_weights_equal_eagers_to_the_bit_on_any_number_of_threads(
 
 def test_the_stated_formula_gives_the_same_weights(minilm: Model) -> None:
     for block in minilm.trace(sentence(23)).blocks:
-        _, weights = numpy_attend(block.query, block.key, block.mask, block.scale)
+        _, weights = attention(block.query, block.key, block.mask, block.scale)
         np.testing.assert_allclose(weights, block.weights, atol=1e-6, rtol=0)
         assert block.scale == 32**-0.5
 
@@ -105,10 +105,8 @@ def arrays(trace: Trace) -> list[tuple[str, Floats]]:
 
 def test_nothing_in_a_trace_can_be_written_to(minilm: Model) -> None:
     trace = minilm.trace("a dog")
-    assert {name for name, _ in arrays(trace)} == {"query", "key", "value", "mask", "projection"}
-    derived = [
-        (name, getattr(block, name)) for block in trace.blocks for name in ("scores", "weights", "output")
-    ]
+    assert {name for name, _ in arrays(trace)} == {"query", "key", "value", "weights", "mask", "projection"}
+    derived = [(name, getattr(block, name)) for block in trace.blocks for name in ("scores", "output")]
     for name, array in [*arrays(trace), *derived, ("stack", trace.stack("encoder"))]:
         assert not array.flags.writeable, name
         with pytest.raises(ValueError, match="read-only"):

@@ -19,14 +19,13 @@ from transformers import (
 
 from attnviz.capture import own_attention
 from attnviz.capture.checks import Place
-from attnviz.capture.forward import attend_like_eager, blocks
+from attnviz.capture.forward import blocks
 from attnviz.capture.network import open_network
 from attnviz.capture.projections import linear_layers, mixers, slices
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
 from attnviz.capture.roles import roles
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
-from attnviz.trace import attend as stated_attend
 
 IDS = torch.tensor([[35, 33, 11, 12, 17, 13, 23]])
 TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in IDS[0].tolist())
@@ -171,18 +170,6 @@ def test_recordings_within_each_other_do_not_mix(folder_of: Folder) -> None:
         run(network, IDS[:, :2])
     assert [record.query.shape[2] for record in inner] == [7, 7]
     assert [record.query.shape[2] for record in outer] == [2, 2]
-
-
-def test_a_mask_and_a_bias_work_as_in_the_stated_formula() -> None:
-    random = np.random.default_rng(5)
-    query, key = (random.normal(size=(3, 5, 7)).astype(np.float32) for _ in range(2))
-    bias = random.normal(size=(3, 5, 5)).astype(np.float32)
-    mask = random.random((5, 5)) < 0.5
-    mask[:, 2] = True
-    found, stated = attend_like_eager(query, key, mask, 0.3, bias), stated_attend(query, key, mask, 0.3, bias)
-    for one, other in zip(found, stated, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-    assert not found[1][:, ~mask].any()
 
 
 def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: Folder) -> None:

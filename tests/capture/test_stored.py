@@ -6,6 +6,7 @@ import pytest
 
 from attnviz.capture import stored
 from attnviz.capture.loading import Model
+from attnviz.trace import Trace
 
 # Another processor adds up float32 numbers in another order: 1.2e-6 was seen after six layers.
 ANOTHER_PROCESSOR = 1e-5
@@ -60,10 +61,8 @@ def test_the_command_writes_the_same_traces(tmp_path_factory: pytest.TempPathFac
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored, "FOLDER", folder / "new")
         stored.store()
-    from attnviz import trace_io
-
     for text, name in stored.FILES.items():
-        again, kept = trace_io.read(folder / "new" / name), stored.find("minilm", text)
+        again, kept = Trace.load(folder / "new" / name), stored.find("minilm", text)
         assert kept is not None
         np.testing.assert_allclose(
             again.stack("encoder"), kept.stack("encoder"), atol=ANOTHER_PROCESSOR, rtol=0

@@ -27,10 +27,6 @@ def trace_of(text: str, layers: Sequence[Floats], kind: Kind = "encoder", mask: 
     blocks = []
     for layer, weights in enumerate(layers):
         nothing = np.zeros((len(weights), len(tokens), 2), dtype=np.float32)
-
-        def attend(*_given: object, weights: Floats = weights) -> tuple[Floats, Floats]:
-            return weights, weights
-
         blocks.append(
             Block(
                 kind=kind,
@@ -40,9 +36,9 @@ def trace_of(text: str, layers: Sequence[Floats], kind: Kind = "encoder", mask: 
                 query=nothing,
                 key=nothing,
                 value=nothing,
+                weights=weights,
                 mask=np.ones((len(tokens), len(tokens)), dtype=np.bool_) if mask is None else mask,
                 scale=1.0,
-                attend=attend,
             )
         )
     return Trace(model="by hand", text=text, blocks=tuple(blocks))

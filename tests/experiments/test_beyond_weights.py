@@ -19,7 +19,7 @@ from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import MEASURES, Found, agreements, measured, rows
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Floats, Kind
-from attnviz.transformer.encoder import EncoderLayer
+from attnviz.transformer.layers import EncoderLayer
 from tests.capture.tiny import SENTENCE, tiny
 
 ENGLISH = "The dog did not cross the road as it was too tired."

@@ -14,6 +14,7 @@ from attnviz.analysis.table import numbered
 from attnviz.errors import InvalidTrace
 from attnviz.export import tables
 from attnviz.trace import Block, Kind, Token, Trace
+from tests.formula import attending
 
 HEADS, ENCODED, DECODED, D_HEAD = 2, 5, 3, 7
 
@@ -21,7 +22,7 @@ HEADS, ENCODED, DECODED, D_HEAD = 2, 5, 3, 7
 def block(kind: Kind, layer: int, queries: tuple[Token, ...], keys: tuple[Token, ...]) -> Block:
     random = np.random.default_rng([layer, len(queries), len(keys)])
     shape = (len(queries), len(keys))
-    return Block(
+    return attending(
         kind=kind,
         layer=layer,
         query_tokens=queries,

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from attnviz.capture import loading
+from attnviz.capture import loading, own_attention
 from attnviz.capture.checks import TOLERANCE
-from attnviz.capture.forward import attend_like_eager
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.network import in_silence
 from attnviz.capture.pictures import SeeingModel
@@ -85,7 +84,7 @@ def told(folder: Path) -> str:
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
         "to the bit" if off == 0 else f"up to {off:.0e}",
         "; ".join(ways),
-        "; ".join(notes(trace.blocks)) or "–",
+        "; ".join(notes(trace.blocks, own_attention.has(folder.name))) or "–",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -96,8 +95,8 @@ def looks_at_near_tokens_only(block: Block) -> bool:
     return not bool(block.mask[usual].all())
 
 
-def notes(blocks: tuple[Block, ...]) -> Iterator[str]:
-    """What is seen in a family's blocks besides plain attention."""
+def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
+    """What is seen in a family's blocks besides plain attention; `own`: computed in a way of its own."""
     if any(block.bias is not None for block in blocks):
         yield "the bias is part of the scores, and a picture of its own"
     near = sum(looks_at_near_tokens_only(block) for block in blocks)
@@ -107,7 +106,7 @@ def notes(blocks: tuple[Block, ...]) -> Iterator[str]:
         yield "several heads share a key and a value"
     if any(block.scale == 1 for block in blocks):
         yield "q·k is taken as it is, without a scale"
-    if all(block.attend is not attend_like_eager for block in blocks):
+    if own:
         yield "an attention of its own: the weights are those it returns, the steps are read beside them"
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from attnviz.errors import InvalidTrace
+from attnviz.errors import InvalidMask
 from attnviz.transformer.masks import (
     causal_mask,
     explicit_mask,
@@ -65,7 +65,7 @@ def test_a_window_that_never_looks_ahead_is_causal(tokens: int) -> None:
 
 
 def test_a_window_beside_the_sentence_is_refused() -> None:
-    with pytest.raises(InvalidTrace, match="token 3 look nowhere"):
+    with pytest.raises(InvalidMask, match="token 3 look nowhere"):
         window_mask(3, before=-1, after=1)
 
 
@@ -75,7 +75,7 @@ def test_masks_can_be_combined() -> None:
 
 
 def test_padding_alone_is_refused() -> None:
-    with pytest.raises(InvalidTrace, match="look nowhere"):
+    with pytest.raises(InvalidMask, match="look nowhere"):
         padding_mask(torch.tensor([[True, False], [False, False]]), queries=2)
 
 
@@ -91,7 +91,7 @@ def test_a_drawn_mask_is_a_copy() -> None:
 
 
 def test_a_drawn_row_that_looks_nowhere_is_refused() -> None:
-    with pytest.raises(InvalidTrace, match=r"token 2 look nowhere.*Leave at least one cell open"):
+    with pytest.raises(InvalidMask, match=r"token 2 look nowhere.*Leave at least one cell open"):
         explicit_mask([[True, False], [False, False]])
 
 
@@ -108,5 +108,5 @@ def test_a_drawn_row_that_looks_nowhere_is_refused() -> None:
     ids=["numbers", "three axes", "ragged", "one row", "lists of numbers"],
 )
 def test_what_is_no_matrix_of_true_and_false_is_refused(cells: Tensor) -> None:
-    with pytest.raises(InvalidTrace, match="True and False"):
+    with pytest.raises(InvalidMask, match="True and False"):
         explicit_mask(cells)

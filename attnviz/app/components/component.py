@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from attnviz.app.state import memory
 from attnviz.widgets import code
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def heard(listener: Callable[[int], None] | None, key: str, trigger: str, name: 
 
 def said(key: str, trigger: str) -> Any:
     """What came with a widget's trigger; None where the widget went from the page while it was on its way."""
-    return st.session_state.get(key, {}).get(trigger)
+    return memory.said(key, trigger)
 
 
 def modules() -> list[str]:

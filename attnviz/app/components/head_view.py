@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import streamlit as st
-
 from attnviz.app.components.component import component
+from attnviz.app.state import memory
 from attnviz.widgets import code
 from attnviz.widgets.tokens import ShownToken
 
@@ -65,7 +64,7 @@ def head_view(
     # A message repeats what was chosen just before and is not answered yet ("also"): it comes together
     # with older values of Streamlit's own controls, which would undo that choice.
     def picked() -> None:
-        pick = st.session_state[name].get("pick")
+        pick = memory.said(name, "pick")
         if not pick:
             return
         if on_heads and (also := pick.get("also")):
@@ -74,7 +73,7 @@ def head_view(
             on_pick(pick["query"], pick["key"])
 
     def chosen() -> None:
-        chosen = st.session_state[name].get("heads")
+        chosen = memory.said(name, "heads")
         if not chosen:
             return
         if on_pick and (also := chosen.get("also")):

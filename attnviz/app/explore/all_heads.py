@@ -16,6 +16,7 @@ from attnviz.app.explore import linking
 from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import Sent
+from attnviz.app.state.choices import FIND, SORT
 from attnviz.trace import head_name
 
 _NAMED = 3  # heads that the sentence about a sorted atlas names
@@ -26,18 +27,13 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     layers, heads = caches.values(view).shape[:2]
     st.subheader(f"All {layers * heads} heads at a glance", anchor=False)
     names = [behaviour.name for behaviour in _behaviours(view)]
-    if st.session_state.get("find") not in [*names, None]:
-        # Another kind of attention may not have what was looked for.
-        st.session_state["find"] = None
-    if names:
-        found = st.pills("Find heads that look at …", names, key="find", bind="query-params")
-        if found:
-            st.toggle(
-                f"Sort by “{found}”",
-                key="sort",
-                bind="query-params",
-                help="The head with the highest score comes first, row by row; each bears its name.",
-            )
+    if not names:
+        FIND.forget()  # what was looked for in another kind of attention
+    elif found := FIND.perhaps("Find heads that look at …", names):
+        SORT.toggle(
+            f"Sort by “{found}”",
+            help="The head with the highest score comes first, row by row; each bears its name.",
+        )
     place = st.container()
     return choose_heads(view, lambda: linking.clearest(view, example)), place
 
@@ -52,7 +48,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
     if behaviour is not None:
         dimmed = np.flatnonzero(~behaviour.found.ravel()).tolist()
         facts = _with_scores(view, facts, behaviour)
-        if st.session_state.get("sort"):
+        if SORT.on:
             order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
         _explain(view, behaviour, order)
     atlas(
@@ -73,7 +69,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
 def _wanted(view: View) -> Behaviour | None:
     """What the visitor looks for; None for nothing."""
     for behaviour in _behaviours(view):
-        if behaviour.name == st.session_state.get("find"):
+        if behaviour.name == FIND.get(None):
             return behaviour
     return None
 

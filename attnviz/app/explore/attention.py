@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app import caches, markdown
-from attnviz.app.controls import one_of
 from attnviz.app.explore.reading import Reading
 from attnviz.app.learn.english import outside_note
+from attnviz.app.state.choices import KIND
 from attnviz.trace import Kind
 from attnviz.trained.translator.reading import outside
 
@@ -28,13 +28,13 @@ def choose(model: str) -> Kind:
     kinds = caches.entry(model).kinds
     if len(kinds) == 1:
         return kinds[0]
-    return one_of("Attention", kinds, kinds[0], "kind")
+    return KIND.segments("Attention", kinds)
 
 
 def open_kind(model: str, kind: Kind) -> None:
     """Choose a kind, from a button."""
     if len(caches.entry(model).kinds) > 1:
-        st.session_state["kind"] = kind
+        KIND.set(kind)
 
 
 def of(model: str, kind: Kind) -> str:

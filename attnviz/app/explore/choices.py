@@ -10,51 +10,35 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
-from attnviz.app import caches, links, markdown
+from attnviz.app import caches, markdown
 from attnviz.app.about import reading_a_picture
-from attnviz.app.caches import BETWEEN, EVERYWHERE, WEIGHTS, View
-from attnviz.app.controls import one_of
+from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.examples import introduction
 from attnviz.app.explore.reading import Reading
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import (
+    ALSO,
+    BETWEEN,
+    HEAD,
+    HIDE,
+    LAYER,
+    MERGE,
+    MODEL,
+    OTHER,
+    PER_HEAD,
+    QUERY,
+    STAGE,
+    TEXT,
+    VIEW,
+)
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
-PARAMETERS = (
-    *(
-        "text",
-        "second",
-        "other",
-        "target",
-        "model",
-        "write",
-        "temperature",
-        "top_k",
-        "top_p",
-        "seed",
-        "kind",
-        "show",
-    ),
-    *(
-        "between",
-        "layer",
-        "head",
-        "also",
-        "query",
-        "key",
-        "view",
-        "stage",
-        "scale",
-        "hide",
-        "merge",
-        "find",
-        "sort",
-    ),
-)
 _WHOSE = "whose heads were chosen"
-_FOUND_IN_THE_TEXT = ("text", "model", "layer", "head", "query")
+_FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 
 @dataclass(frozen=True)
@@ -105,35 +89,29 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
         title = st.empty()
         # Some models have no special tokens at all, and some texts no others.
         can_hide = bool(special) and not caches.only_special(tokens)
-        hide = can_hide and st.toggle(
+        hide = can_hide and HIDE.toggle(
             "Hide special tokens",
-            key="hide",
-            bind="query-params",
             help=f"Leaves out {' and '.join(map(markdown.plain, special))} and rescales what is left of each "
             "row to 100 %.",
         )
-        merge = st.toggle(
+        merge = MERGE.toggle(
             "Merge pieces",
-            key="merge",
-            bind="query-params",
             help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
             "from a word the mean (Clark et al. 2019).",
         )
     with st.container(horizontal=True, vertical_alignment="center"):
-        style = one_of("Picture", STYLES, STYLES[0], "view")
-        stage = one_of("Stage", _stages(read), WEIGHTS, "stage")
+        style = VIEW.segments("Picture", STYLES)
+        stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
         between = EVERYWHERE
         if read.given.second is not None:
-            between = one_of("Whose tokens look → at whose", list(BETWEEN), EVERYWHERE, "between")
+            between = BETWEEN.segments("Whose tokens look → at whose", list(caches.BETWEEN), EVERYWHERE)
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
     with foot:
         with st.popover("Help"):
             reading_a_picture()
-        per_head = st.toggle(
+        per_head = PER_HEAD.toggle(
             "Scale colours per head",
-            key="scale",
-            bind="query-params",
             help="Off: a colour means the same number in every head. "
             "On: each head's largest number has the strongest colour.",
         )
@@ -153,11 +131,8 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
 
 
 def _stages(read: Reading) -> list[str]:
-    """The stages that this attention has; one that is not chosen for another model must not stay chosen."""
-    names = [stage.name for stage in stages(_telling(read.trace.of_kind(read.kind)))]
-    if st.session_state.get("stage", WEIGHTS) not in names:
-        st.session_state["stage"] = WEIGHTS
-    return names
+    """The stages that this attention has."""
+    return [stage.name for stage in stages(_telling(read.trace.of_kind(read.kind)))]
 
 
 def _telling(blocks: Sequence[Block]) -> Block:
@@ -194,7 +169,7 @@ def _word_by_word(model: str, first: Given, second: Given) -> None:
             "pages/compare.py",
             label="Compare them word by word …",
             icon=":material/compare_arrows:",
-            query_params={"model": model, "text": first.text, "other": second.text},
+            query_params={MODEL.name: model, TEXT.name: first.text, OTHER.name: second.text},
         )
 
 
@@ -207,57 +182,39 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """
     layers, heads = caches.values(view).shape[:2]
     known = introduction(view.model).head
-    # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
-    # whoever opens the link gets this head, whatever text it was found in.
-    begin: tuple[int, int] | tuple[None, None] = (None, None)
-    if known is not None:
-        begin = (min(known[0], layers), min(known[1], heads))
-    for key, first in zip(("layer", "head"), begin, strict=True):
-        if st.session_state.get(key, 1) is None:
-            st.session_state[key] = first or 1  # the visitor or a link left it empty
-    chosen = [st.session_state.get(key, 1) for key in ("layer", "head")]
+    begin = (1, 1) if known is None else (min(known[0], layers), min(known[1], heads))
     # Heads of another model mean nothing here; what a link asks for does.
     whose = view.model if known is None else known
-    moved = st.session_state.get(_WHOSE, whose) != whose
-    unasked = _WHOSE not in st.session_state and not (links.asked("layer") or links.asked("head"))
-    st.session_state[_WHOSE] = whose
+    moved = memory.get(_WHOSE, whose) != whose
+    unasked = not memory.has(_WHOSE) and not (link.asked(LAYER) or link.asked(HEAD))
+    memory.put(_WHOSE, whose)
     if known is None and (moved or unasked):
         opening = clearest()
         open_heads(opening[0], [opening[1]])
-    elif moved or chosen[0] > layers or chosen[1] > heads:
-        open_heads(begin[0] or 1, [begin[1] or 1])
-    if "also" in st.session_state:
-        st.session_state["also"] = [head for head in st.session_state["also"] if head <= heads]
+    elif moved or (LAYER.get(1) or 1) > layers or (HEAD.get(1) or 1) > heads:
+        open_heads(begin[0], [begin[1]])
+    if ALSO.stands:
+        ALSO.set([head for head in ALSO.get([]) if head <= heads])
+    # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
+    # whoever opens the link gets this head, whatever text it was found in.
+    found = known is None
     layer_column, head_column, also_column = st.columns([1, 1, 1.2])
     with layer_column:
-        layer = st.number_input("Layer", 1, layers, begin[0], key="layer", bind="query-params")
+        layer = LAYER.draw("Layer", layers, begin[0], left_out=not found)
     with head_column:
-        head = st.number_input("Head", 1, heads, begin[1], key="head", bind="query-params")
+        head = HEAD.draw("Head", heads, begin[1], left_out=not found)
     with also_column:
-        also = st.multiselect(
-            "Also show heads", list(range(1, heads + 1)), key="also", bind="query-params", placeholder="none"
-        )
-    if layer is None or head is None:
-        st.rerun()
+        also = ALSO.draw("Also show heads", list(range(1, heads + 1)), placeholder="none")
     return Heads(layer, head, tuple(h for h in also if h != head))
 
 
 def open_heads(layer: int, heads: Sequence[int]) -> None:
     """Open these heads of a layer (from 1), from a picture or a button; the first one is worked out."""
-    st.session_state["layer"], st.session_state["head"] = layer, heads[0]
-    st.session_state["also"] = list(heads[1:])
+    LAYER.set(layer)
+    HEAD.set(heads[0])
+    ALSO.set(list(heads[1:]))
 
 
-def always_named(model: str) -> tuple[str, ...]:
+def always_named(model: str) -> list[str]:
     """What a link names even where nobody chose it: all that the page found for a model that nobody knows."""
-    return _FOUND_IN_THE_TEXT if introduction(model).head is None else ()
-
-
-def drop_unused() -> None:
-    """Take out of the address what it names and nothing on the page shows."""
-    links.drop_unused(PARAMETERS)
-
-
-def parameters() -> dict[str, list[str]]:
-    """Every parameter that a link can hold, with its value now, as a link writes it."""
-    return links.given(PARAMETERS)
+    return [choice.name for choice in _FOUND_IN_THE_TEXT] if introduction(model).head is None else []

@@ -13,6 +13,7 @@ from attnviz.app.explore import attention, expected
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.reading import Reading
+from attnviz.app.state.choices import QUERY
 from attnviz.trace import Token, Trace
 
 
@@ -48,7 +49,7 @@ def draw(view: View, tokens: Tokens) -> None:
             attention.open_kind(view.model, "cross")
         place = places[at]
         if place is not None:
-            st.session_state["query"] = f"{shown.groups[place].number} {shown.groups[place].label}"
+            QUERY.pick(shown.groups[place])
 
     chosen = places.index(here) if here in places and here is not None else None
     passage(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import links
 from attnviz.app.caches import View
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.heads.contents import TOOLS
+from attnviz.app.state import link
+from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
 from attnviz.capture.given import Given
 
 _ASKED = {
@@ -23,16 +24,16 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the links; the tools read one text alone."""
     if view.given != Given(view.given.text):
         return
-    along = {
-        "model": view.model,
-        "text": view.given.text,
-        "layer": str(heads.layer),
-        "head": str(heads.head),
-        **{key: value for key, [value] in links.given(["kind"]).items()},
-    }
+    along = [
+        (MODEL.name, view.model),
+        (TEXT.name, view.given.text),
+        (LAYER.name, str(heads.layer)),
+        (HEAD.name, str(heads.head)),
+        *link.along(KIND),
+    ]
     # Where pieces are merged, a word is no token that the tools know.
     if tokens.pair and not view.merge and view.changed is None:
-        along["query"] = tokens.queries[tokens.pair.query]
+        along.append((QUERY.name, tokens.queries[tokens.pair.query]))
     with st.popover("More about this head"):
         for tool in TOOLS:
             if tool.name in _ASKED:

@@ -12,6 +12,7 @@ from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.components.candidates import Expected, candidates
 from attnviz.app.explore.linking import Tokens
+from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.predictions import Candidate, Prediction
 from attnviz.errors import AttnvizError
@@ -120,8 +121,8 @@ def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
 
 def _put(text: str, second: bool, masked: str) -> None:
     """Put a text with a masked word into the box that the sentence stands in."""
-    box = "text" if second is False and st.session_state["text"] == text else "other"
-    st.session_state[box] = masked
+    box = TEXT if second is False and TEXT.get("") == text else OTHER
+    box.set(masked)
 
 
 def _in_words(prediction: Prediction, mark: str) -> str:

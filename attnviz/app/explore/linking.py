@@ -13,10 +13,12 @@ from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.caches import SENTENCES, View
-from attnviz.app.controls import choose_token
+from attnviz.app.controls import buttons
 from attnviz.app.examples import Example, introduction
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.reading import Reading
+from attnviz.app.state.choice import option
+from attnviz.app.state.choices import KEY, QUERY, TEXT
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats, head_name
 
@@ -59,12 +61,12 @@ class Tokens:
 
     def choose(self, query: int | None, key: int | None) -> None:
         """Make another choice, from a picture; None stands for every query, or for the strongest key."""
-        st.session_state["query"] = EVERY if query is None else self.queries[query]
-        st.session_state["key"] = STRONGEST if key is None else self.keys[key]
+        QUERY.set(EVERY if query is None else self.queries[query])
+        KEY.set(STRONGEST if key is None else self.keys[key])
 
     def choose_key(self, key: int) -> None:
         """Keep the query and choose another key."""
-        st.session_state["key"] = self.keys[key]
+        KEY.set(self.keys[key])
 
     def name(self, pair: Pair) -> str:
         """The two tokens as Markdown that shows them as typed."""
@@ -92,19 +94,19 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     """Draw the choice of two tokens."""
     st.subheader("Which head links two tokens?", anchor=False)
     groups = caches.groups(view)
-    queries, keys = (tuple(f"{group.number} {group.label}" for group in side) for side in groups)
+    queries, keys = (tuple(option(group) for group in side) for side in groups)
     begin = queries[_begin(view, groups[0], example)]
     # Whose tokens are chosen from: a number means another token in another text, or to another tokenizer.
     first = introduction(view.model)
-    typed = st.session_state["text"], view.given.second, view.given.target
+    typed = TEXT.get(""), view.given.second, view.given.target
     source = (*typed, view.model if first.head is None else first)
     query_column, key_column = st.columns(2)
     with query_column:
         of = (*source, view.kind == "encoder")
-        query = choose_token("query", "Query (looks)", (EVERY, *queries), begin, of)
+        query = QUERY.draw("Query (looks)", (EVERY, *queries), begin, of)
     with key_column:
         of = (*source, view.kind != "decoder")
-        key = choose_token("key", "Key (is looked at)", (STRONGEST, *keys), STRONGEST, of)
+        key = KEY.draw("Key (is looked at)", (STRONGEST, *keys), STRONGEST, of)
     if query == EVERY:
         return Tokens(queries, keys, None)
     row = caches.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
@@ -135,16 +137,8 @@ def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
         )
     else:
         st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
-    st.session_state["ranking"] = None
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
-    st.pills(
-        "Open a head",
-        list(names),
-        key="ranking",
-        on_change=_open,
-        args=(names,),
-        label_visibility="collapsed",
-    )
+    buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     if moved := _who_moves_most(read, view, query, key):
         st.markdown(f":small[{moved}]")
     if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
@@ -224,11 +218,9 @@ def _name(link: Link | LinkChange) -> str:
     return head_name(link.layer, link.head)
 
 
-def _open(names: dict[str, str]) -> None:
-    picked = st.session_state["ranking"]
-    if picked:
-        layer, head = names[picked].split("-")
-        open_heads(int(layer), [int(head)])
+def _open(name: str) -> None:
+    layer, head = name.split("-")
+    open_heads(int(layer), [int(head)])
 
 
 def _begin(view: View, groups: Sequence[Group], example: Example | None) -> int:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, links, markdown
-from attnviz.app.controls import one_of
+from attnviz.app import caches, markdown
 from attnviz.app.explore.sentences import Sentences
+from attnviz.app.page import stop
+from attnviz.app.state.choices import SHOW
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.trace import Kind, Trace
@@ -50,18 +51,13 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
     try:
         first = caches.trace(model, given)
     except AttnvizError as error:
-        links.forget()
-        st.error(markdown.plain(str(error)), icon=":material/edit:")
-        st.stop()
+        stop(error)
     second = _second(model, other)
     if other is None or second is None:
         return Reading(model, kind, given, first)
     labels = words_that_differ(given.text, other.text)
-    options = [*labels, CHANGE]
-    if st.session_state.get("show", CHANGE) not in options:
-        # The words of other sentences: the link must not keep them.
-        st.session_state["show"] = labels[0]
-    shown = one_of("Show", options, labels[0], "show", switch)
+    with switch:
+        shown = SHOW.segments("Show", [*labels, CHANGE])
     pair = (given, other)
     if shown == labels[1]:
         return Reading(model, kind, other, second, pair=pair)

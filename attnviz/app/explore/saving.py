@@ -7,15 +7,14 @@ from dataclasses import replace
 
 import streamlit as st
 
-from attnviz import trace_io
 from attnviz.analysis.table import head_table
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
-from attnviz.app.components.copy_link import copy_link
 from attnviz.app.explore import attention
-from attnviz.app.explore.choices import Heads, always_named, parameters
+from attnviz.app.explore.choices import Heads, always_named
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.one_head import explanation, file_name
+from attnviz.app.page import draw_copy_link
 from attnviz.capture.given import Writing
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
@@ -23,7 +22,7 @@ from attnviz.trace import Trace
 
 def draw(view: View, heads: Heads, query: int | None) -> None:
     """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
-    copy_link("link", parameters(), always=always_named(view.model))
+    draw_copy_link(always_named(view.model))
     with st.popover("Save"):
         st.download_button(
             f"CSV of head {heads.name}",
@@ -99,7 +98,7 @@ def _in_words(how: Writing) -> str:
 def npz_of(view: View) -> bytes:
     """The whole forward pass over the sentence on show."""
     file = io.BytesIO()
-    trace_io.write(caches.trace(view.model, view.given), file)
+    caches.trace(view.model, view.given).save(file)
     return file.getvalue()
 
 

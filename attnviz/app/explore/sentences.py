@@ -1,24 +1,25 @@
 """What is read: a text, a second one, how the model writes on, and the model that reads them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches, links, markdown
+from attnviz.app.controls import ONE_CHANGED, buttons, edited, left_empty, reading_model
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.explore import writing
-from attnviz.app.explore.model_choice import choose_model
+from attnviz.app.page import stop
+from attnviz.app.state import memory
+from attnviz.app.state.choice import Text
+from attnviz.app.state.choices import OTHER, SECOND_BOX, TARGET, TEXT
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 
 COMPARE = "Compare with"
 TOGETHER = "Read together with"
 DECODER = "The decoder reads"
 
-ONE_CHANGED = "the same sentence with one word changed"
-"""What stands in an empty box for a second sentence."""
-
-_EMPTIED = "the visitor emptied both boxes"
 _TYPED = "the visitor typed the second text"
 _PLACEHOLDERS = {
     COMPARE: ONE_CHANGED,
@@ -48,24 +49,19 @@ def choose() -> Sentences:
     """Draw the texts, the model and how it writes on; return the choice."""
     sentence, comparison, beside = st.columns([5, 5, 2])
     with beside:
-        model = choose_model()
-    try:
-        entry = caches.entry(model)
-    except AttnvizError as error:  # its folder has gone, say
-        links.forget()
-        st.error(markdown.plain(str(error)))
-        st.stop()
-    if _left_without_a_sentence(st.session_state.get("text", ""), st.session_state.get("other", "")):
-        opening = examples_of(model, together=False)[0]
+        try:
+            entry = reading_model()
+        except AttnvizError as error:  # its folder has gone, say
+            stop(error)
+    model = entry.name
+    if left_empty(TEXT, OTHER):
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
-        st.session_state["text"], st.session_state["other"] = opening.text, opening.other
+        _show(examples_of(model, together=False)[0])
     with sentence:
-        text = st.text_input(
-            "Sentence", key="text", bind="query-params", on_change=_edited, args=(model, "text")
-        )
+        text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
     with comparison:
-        role, other = _second_box(model)
-    if _left_without_a_sentence(text, other):
+        role, box, other = _second_box(entry)
+    if left_empty(TEXT, box):
         st.rerun()
     second = other if other.strip() else None
     target = second if role == DECODER else None
@@ -78,125 +74,109 @@ def choose() -> Sentences:
 def examples(chosen: Sentences) -> None:
     """Draw the examples as buttons, and what to look for in the open one."""
     current = chosen.example
-    offered = examples_of(chosen.model, together=_role() == TOGETHER)
-    st.session_state["example"] = current.name if current else None
-    st.pills(
-        "Examples",
-        [example.name for example in offered],
-        key="example",
-        on_change=_open_example,
-        args=(offered,),
-        label_visibility="collapsed",
-        width="content",
-    )
+    offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
+    pressed = current.name if current else None
+    buttons("Examples", offered, "example", _open, pressed, label_visibility="collapsed", width="content")
     if current:
         st.markdown(f":small[{current.remark}]", width="stretch")
 
 
 def compare() -> None:
     """Let the second box be a sentence to compare with, from a button; every model can do that."""
-    if "second" in st.session_state:
-        st.session_state["second"] = COMPARE
+    if SECOND_BOX.stands:
+        SECOND_BOX.set(COMPARE)
 
 
-def _roles(model: str) -> list[str]:
+def _roles(entry: Entry) -> Sequence[str]:
     """What the second box can be for this model."""
-    entry = caches.entry(model)
     both_texts = "cross" in entry.kinds and entry.engine == "transformers"
     return [COMPARE, *([TOGETHER] if entry.pairs else []), *([DECODER] if both_texts else [])]
 
 
 def _role() -> str:
-    return str(st.session_state.get("second", COMPARE))
+    return str(SECOND_BOX.get(COMPARE))
 
 
-def _second_box(model: str) -> tuple[str, str]:
-    """Draw the second box, and above it what it is for, where a model leaves a choice; return both."""
-    roles = _roles(model)
+def _second_box(entry: Entry) -> tuple[str, Text, str]:
+    """Draw the second box, and above it what it is for, where a model leaves a choice.
+
+    Returns:
+        What the box is for, its choice, and what stands in it.
+    """
+    roles = _roles(entry)
     if len(roles) == 1:
-        st.session_state.pop("second", None)  # the choice that another model left
+        SECOND_BOX.forget()  # the choice that another model left
     with st.container(gap="xxsmall"):
         if len(roles) > 1:
-            if st.session_state.get("second", COMPARE) not in roles:
-                st.session_state["second"] = COMPARE
-            st.radio(
+            SECOND_BOX.radio(
                 "What the second box is for",
                 roles,
-                key="second",
-                bind="query-params",
                 horizontal=True,
                 label_visibility="collapsed",
                 on_change=_change_role,
-                args=(model,),
+                args=(entry.name,),
             )
         role = _role()
-        # What the decoder reads is another text than what the first is compared with: each has its own key,
+        # What the decoder reads is another text than what the first is compared with: each has its own box,
         # and waits while the other one is on show.
-        box, waiting = ("target", "other") if role == DECODER else ("other", "target")
-        st.session_state.pop(waiting, None)
-        if box not in st.session_state and _kept(box):
-            st.session_state[box] = _kept(box)
-        text = st.text_input(
+        box, waiting = (TARGET, OTHER) if role == DECODER else (OTHER, TARGET)
+        waiting.forget()
+        if not box.stands and _last_in(box):
+            box.set(_last_in(box))
+        text = box.draw(
             f"{role} (optional)",
-            key=box,
-            bind="query-params",
             on_change=_edited,
-            args=(model, box),
+            args=(entry.name, box),
             placeholder=_PLACEHOLDERS[role],
             label_visibility="collapsed" if len(roles) > 1 else "visible",
         )
-        st.session_state[_memory(box)] = text
-    return role, text
+        memory.put(_memory(box), text)
+    return role, box, text
 
 
-def _memory(box: str) -> str:
-    return f"what stood in {box}"
+def _memory(box: Text) -> str:
+    return f"what stood in {box.name}"
 
 
-def _kept(box: str) -> str:
+def _last_in(box: Text) -> str:
     """What stands in a box, or stood there when it was on show last."""
-    return str(st.session_state.get(box, st.session_state.get(_memory(box), "")))
+    return box.get(str(memory.get(_memory(box), "")))
 
 
 def _change_role(model: str) -> None:
     """Open an example of the new kind if one of the other kind was open; what a visitor typed stays."""
     together = _role() == TOGETHER
-    if _role() == DECODER or not example_of(model, st.session_state["text"], _kept("other"), not together):
-        return
-    first = examples_of(model, together)[0]
-    st.session_state["text"], st.session_state["other"] = first.text, first.other
-    st.session_state[_TYPED] = False
+    if _role() != DECODER and example_of(model, TEXT.get(""), _last_in(OTHER), not together):
+        _show(examples_of(model, together)[0])
 
 
-def _open_example(offered: tuple[Example, ...]) -> None:
-    for example in offered:
-        if example.name == st.session_state["example"]:
-            st.session_state["text"] = example.text
-            if _role() != DECODER:
-                st.session_state["other"] = example.other
-                st.session_state[_TYPED] = False
+def _open(example: Example) -> None:
+    if _role() == DECODER:
+        TEXT.set(example.text)
+    else:
+        _show(example)
 
 
-def _edited(model: str, box: str) -> None:
+def _show(example: Example) -> None:
+    TEXT.set(example.text)
+    OTHER.set(example.other)
+    memory.put(_TYPED, False)
+
+
+def _edited(model: str, box: Text) -> None:
     """Write both texts into the link; drop an example's second one if the first is no longer like it.
 
     What the visitor typed stays.
     """
-    second = "target" if _role() == DECODER else "other"
-    text, other = st.session_state["text"], st.session_state[second]
-    if box == "other":
-        st.session_state[_TYPED] = True
+    second = TARGET if _role() == DECODER else OTHER
+    text, other = TEXT.get(""), second.get("")
+    if box == OTHER:
+        memory.put(_TYPED, True)
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
-    typed = st.session_state.get(_TYPED, False)
+    typed = memory.get(_TYPED, False)
     if _role() == COMPARE and from_example and not typed and len(text.split()) != len(other.split()):
         other = ""
-    st.session_state["text"], st.session_state[second] = text, other
-    st.session_state[_EMPTIED] = not text and not other
-
-
-def _left_without_a_sentence(text: str, other: str) -> bool:
-    """True where the address names no sentence: at "/", and when the Back button has returned there."""
-    first_visit = "text" not in st.session_state
-    named = first_visit and (links.named("text") or links.named("other"))
-    return not text and not other and not named and not st.session_state.get(_EMPTIED)
+    TEXT.set(text)
+    second.set(other)
+    edited(TEXT, second)

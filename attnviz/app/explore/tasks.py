@@ -13,6 +13,8 @@ from attnviz.app.caches import View
 from attnviz.app.examples import Example, example_named, introduction
 from attnviz.app.explore import attention, sentences
 from attnviz.app.explore.choices import open_heads
+from attnviz.app.state import memory
+from attnviz.app.state.choices import FIND, OTHER, SHOW, STAGE, TEXT
 from attnviz.capture.given import Given
 from attnviz.trace import Kind
 
@@ -79,17 +81,19 @@ def _follows(model: str) -> tuple[int, int]:
 
 
 def _look_back(model: str, layer: int, head: int) -> None:
-    st.session_state["find"] = _BACK
+    FIND.set(_BACK)
     attention.open_kind(model, _KIND)
     open_heads(layer, [head])
 
 
 def _open(task: Task, model: str) -> None:
-    if st.session_state[f"guess {task.word}"]:
+    if memory.get(f"guess {task.word}"):
         example, (layer, head) = task.example(model), _follows(model)
         sentences.compare()
-        chosen = {"text": example.text, "other": example.other, "show": task.word}
-        st.session_state.update(chosen | {"stage": caches.WEIGHTS})
+        TEXT.set(example.text)
+        OTHER.set(example.other)
+        SHOW.set(task.word)
+        STAGE.set(caches.WEIGHTS)
         attention.open_kind(model, _KIND)
         open_heads(layer, [head])
 

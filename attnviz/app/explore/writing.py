@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.capture.given import LEAST_TEMPERATURE, MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN, Writing
+from attnviz.app.state.choices import SEED, TEMPERATURE, TOP_K, TOP_P, WRITE
+from attnviz.capture.given import LEAST_TEMPERATURE, MOST_WRITTEN, Writing
 from attnviz.models.catalogue import Entry
 
 
@@ -22,16 +23,7 @@ def choose(entry: Entry, typed: bool) -> Writing | None:
         tokens = MOST_WRITTEN
         if continues:
             st.markdown("**Write on**", width="content")
-            tokens = st.number_input(
-                "Tokens to write",
-                0,
-                MOST_WRITTEN,
-                0,
-                key="write",
-                bind="query-params",
-                label_visibility="collapsed",
-                width=150,
-            )
+            tokens = WRITE.draw("Tokens to write", label_visibility="collapsed", width=150)
             st.markdown(f"tokens, at most {MOST_WRITTEN}", width="content")
         with st.popover("How it chooses"):
             temperature, top_k, top_p, seed = _how()
@@ -43,45 +35,16 @@ def choose(entry: Entry, typed: bool) -> Writing | None:
 
 
 def _how() -> tuple[float, int, float, int]:
-    temperature = st.number_input(
+    temperature = TEMPERATURE.draw(
         "Temperature",
-        0.0,
-        MOST_TEMPERATURE,
-        0.0,
-        0.1,
-        key="temperature",
-        bind="query-params",
         help="What the scores are divided by before the softmax. 0: always the likeliest token. "
         "1: by the model's own probabilities. Larger: bolder.",
     )
     if not temperature:
         st.markdown(":small[The model always takes the likeliest token. Nothing is drawn by chance.]")
-    top_k = st.number_input(
-        "Top k",
-        0,
-        1000,
-        0,
-        key="top_k",
-        bind="query-params",
-        help="Only so many of the likeliest tokens can be drawn. 0: all.",
-    )
-    top_p = st.number_input(
+    top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
+    top_p = TOP_P.draw(
         "Top p",
-        0.01,
-        1.0,
-        1.0,
-        0.05,
-        key="top_p",
-        bind="query-params",
         help="Only the likeliest tokens that together have this probability can be drawn. 1: all.",
     )
-    seed = st.number_input(
-        "Seed",
-        0,
-        MOST_SEED,
-        0,
-        key="seed",
-        bind="query-params",
-        help="The same seed draws the same tokens again.",
-    )
-    return temperature, top_k, top_p, seed
+    return temperature, top_k, top_p, SEED.draw("Seed", help="The same seed draws the same tokens again.")

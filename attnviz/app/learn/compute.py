@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from attnviz.capture import loading
 from attnviz.capture.scratch import ScratchModel
 from attnviz.models import catalogue
-from attnviz.trace import Token
+from attnviz.trace import Array, Token
 from attnviz.transformer.bert import Bert, BertSteps
 
 MODEL = catalogue.FROM_SCRATCH
@@ -40,6 +40,12 @@ def token_ids(tokens: tuple[Token, ...]) -> Int[Tensor, " token"]:
     return torch.tensor([token.id for token in tokens])
 
 
+def read_only(array: Array) -> Array:
+    """The same array, which nobody can write into any more: all visitors share it."""
+    array.setflags(write=False)
+    return array
+
+
 def parameters(module: nn.Module) -> int:
     """How many numbers a module has learned or will learn; shared ones count once."""
     return sum(parameter.numel() for parameter in module.parameters())
@@ -54,7 +60,7 @@ def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-        InvalidTrace: the mask has the wrong size, or lets a token look nowhere.
+        InvalidMask: the mask has the wrong size, or lets a token look nowhere.
     """
     model = bert()  # loaded outside of inference mode, or its parameters could not be used out of it
     with torch.inference_mode():

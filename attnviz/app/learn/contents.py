@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from attnviz.app import cards
 from attnviz.app.cards import Card
+from attnviz.app.state.choice import Choice
+from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, STAGE, TEXT, VIEW
 from attnviz.models.catalogue import TRANSLATOR
 
 
@@ -19,7 +22,7 @@ class Lesson:
         summary: what one does there, in a sentence.
         explore: what to open on Explore to see the same idea at work, as parameters of a link.
         explore_label: what that link says.
-        sentence: the key of its sentence; the translator knows few words, so its pages have their own.
+        sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
     """
 
     name: str
@@ -28,10 +31,10 @@ class Lesson:
     summary: str
     explore: tuple[tuple[str, str], ...]
     explore_label: str
-    sentence: str = "text"
+    sentence: Choice[Any] = TEXT
 
 
-_TRANSLATOR = (("model", TRANSLATOR), ("kind", "cross"))
+_TRANSLATOR = ((MODEL.name, TRANSLATOR), (KIND.name, "cross"))
 
 LESSONS = (
     Lesson(
@@ -47,7 +50,7 @@ LESSONS = (
         "Why divide by √d",
         "Why are the scores divided by √d?",
         "Draw thousands of random vectors, and watch the softmax freeze without the root.",
-        (("stage", "scaled"), ("view", "Matrix")),
+        ((STAGE.name, "scaled"), (VIEW.name, "Matrix")),
         "See the scaled scores of a head",
     ),
     Lesson(
@@ -63,7 +66,7 @@ LESSONS = (
         "Many heads",
         "Why many heads?",
         "Split, attend, join: what each head adds to the output, and what it costs.",
-        (("find", "previous"),),
+        ((FIND.name, "previous"),),
         "Find the heads that look one word back",
     ),
     Lesson(
@@ -71,7 +74,7 @@ LESSONS = (
         "Masks",
         "Who may look at whom?",
         "Draw a mask cell by cell; the real model is run again under it.",
-        (("view", "Matrix"),),
+        ((VIEW.name, "Matrix"),),
         "See the model without a mask",
     ),
     Lesson(
@@ -79,7 +82,7 @@ LESSONS = (
         "Positions",
         "How does attention know the order?",
         "Shuffle the words, with and without positions; four ways to tell a model where a word stands.",
-        (("find", "previous"),),
+        ((FIND.name, "previous"),),
         "Find the heads that use positions",
     ),
     Lesson(
@@ -105,7 +108,7 @@ LESSONS = (
         "English in, French out, word by word; *it* becomes *il* or *elle* by what it refers to.",
         _TRANSLATOR,
         "See every head of the translator",
-        sentence="english",
+        sentence=ENGLISH,
     ),
     Lesson(
         "cause",
@@ -114,7 +117,7 @@ LESSONS = (
         "Drag the arrow from *dog* to *road*, or silence a head, and see what becomes of the translation.",
         _TRANSLATOR,
         "See every head of the translator",
-        sentence="english",
+        sentence=ENGLISH,
     ),
     Lesson(
         "watch_it_learn",
@@ -123,7 +126,7 @@ LESSONS = (
         "Slide through a training from random numbers to French, or train a translator yourself.",
         _TRANSLATOR,
         "See the trained heads",
-        sentence="probe",
+        sentence=PROBE,
     ),
     Lesson(
         "long_distances",
@@ -132,7 +135,7 @@ LESSONS = (
         "Stretch a sentence until a network without attention can no longer hold it.",
         _TRANSLATOR,
         "See every head of the translator",
-        sentence="english",
+        sentence=ENGLISH,
     ),
 )
 """In reading order."""
@@ -140,12 +143,12 @@ LESSONS = (
 
 def about_attention() -> None:
     """Draw the lessons about attention itself, in order, each with the question that it answers."""
-    _draw([lesson for lesson in LESSONS if lesson.sentence == "text"])
+    _draw([lesson for lesson in LESSONS if lesson.sentence == TEXT])
 
 
 def about_the_translator() -> None:
     """Draw the lessons about a whole transformer, likewise."""
-    _draw([lesson for lesson in LESSONS if lesson.sentence != "text"])
+    _draw([lesson for lesson in LESSONS if lesson.sentence != TEXT])
 
 
 def _draw(lessons: Sequence[Lesson]) -> None:

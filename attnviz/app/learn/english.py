@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import links
+from attnviz.app.controls import buttons
+from attnviz.app.learn.choosing import sentence
 from attnviz.app.learn.known_words import known_words
-from attnviz.app.learn.sentence import sentence
+from attnviz.app.state import link
+from attnviz.app.state.choices import ENGLISH, TRANSLATOR
 from attnviz.models import catalogue
 
 OPENING = "The dog did not cross the road as it was too tired."
@@ -28,17 +30,17 @@ def english() -> str:
     Stops the page with a kind word and the words that it knows, and keeps what was typed, where a word is
     not in the vocabulary.
     """
-    st.session_state["english_example"] = _example()
-    # The pills come first, so that an error about the typed words stands right below the box.
-    st.pills("Examples", list(EXAMPLES), key="english_example", on_change=_open_example)
-    return sentence("English sentence", "english", OPENING, catalogue.TRANSLATOR, known_words)
+    # The examples come first, so that an error about the typed words stands right below the box.
+    pressed = next((name for name, text in EXAMPLES.items() if text == typed()), None)
+    buttons("Examples", EXAMPLES, "english_example", ENGLISH.set, pressed)
+    return sentence("English sentence", ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
 
 
 def choose_variant() -> str:
     """Draw the choice of a trained translator, and what that one was told; return its catalogue name."""
     # By their titles, and not shown as such: a link holds what is shown, and must be what is chosen.
     titles = {catalogue.entry(name).title: name for name in VARIANTS}
-    name = titles[st.selectbox("Translator", list(titles), key="translator", bind="query-params")]
+    name = titles[TRANSLATOR.select("Translator", list(titles))]
     st.markdown(f":small[{catalogue.entry(name).description}]")
     return name
 
@@ -58,16 +60,4 @@ def outside_note(outside: str | None) -> None:
 
 def typed() -> str:
     """What stands in the box for the English sentence, or will when it is drawn: known words or not."""
-    # Before the box is drawn for the first time, only the link knows what will stand in it.
-    linked = links.asked("english") if "english" not in st.session_state else []
-    return st.session_state.get("english") or next(iter(linked), "") or OPENING
-
-
-def _example() -> str | None:
-    return next((name for name, text in EXAMPLES.items() if text == typed()), None)
-
-
-def _open_example() -> None:
-    chosen = st.session_state["english_example"]
-    if chosen:
-        st.session_state["english"] = EXAMPLES[chosen]
+    return link.said(ENGLISH) or OPENING

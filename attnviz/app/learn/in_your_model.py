@@ -8,21 +8,17 @@ from contextlib import contextmanager
 import streamlit as st
 
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, markdown
-from attnviz.app.controls import choose_token, one_of
+from attnviz.app import caches, controls, markdown
 from attnviz.app.models.known import usable
+from attnviz.app.state.choice import Token
+from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_HEAD, OWN_KEY, OWN_KIND, OWN_LAYER, OWN_QUERY
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Kind, Trace
 
-_INSIDE = ("model", "own_kind", "own_part", "own_layer", "own_head", "own_query", "own_key", "own_pair")
-
 KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 """What a visitor calls each kind of attention."""
-
-_WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
 
 @contextmanager
@@ -36,26 +32,13 @@ def in_your_model(told: str) -> Iterator[Entry | None]:
     """
     st.header("In your model", anchor=False)
     st.markdown(told)
-    section = st.expander(
-        "Choose a model and look into it",
-        icon=":material/manage_search:",
-        key="in_your_model",
-        bind="query-params",
-    )
+    section = IN_YOUR_MODEL.expander("Choose a model and look into it", icon=":material/manage_search:")
     with section:
         entry = _choose_model() if section.open else None
         try:
             yield entry
         except AttnvizError as error:
             st.warning(markdown.plain(str(error)), icon=":material/edit:")
-
-
-def parameters() -> tuple[str, ...]:
-    """What a link can hold of the section: while it is closed, only that; else the choices in it too.
-
-    Another page's model, which the visitor has chosen there, is not a choice of this page before.
-    """
-    return ("in_your_model", *(_INSIDE if st.session_state.get("in_your_model") else ()))
 
 
 def read(entry: Entry, text: str) -> Trace:
@@ -72,7 +55,7 @@ def choose_kind(kinds: Sequence[Kind]) -> Kind:
     if len(kinds) == 1:
         return kinds[0]
     names = {KINDS[kind]: kind for kind in kinds}
-    return names[one_of("Attention", list(names), next(iter(names)), "own_kind")]
+    return names[OWN_KIND.segments("Attention", list(names))]
 
 
 def choose_head(blocks: Sequence[Block]) -> tuple[Block, int]:
@@ -80,10 +63,10 @@ def choose_head(blocks: Sequence[Block]) -> tuple[Block, int]:
     layer_column, head_column = st.columns(2)
     with layer_column:
         numbers = [str(block.layer + 1) for block in blocks]
-        layer = _kept("Layer of this model", "own_layer", numbers)
+        layer = OWN_LAYER.select("Layer of this model", numbers)
     with head_column:
         heads = [str(head + 1) for head in range(len(blocks[0].query))]
-        head = _kept("Head of this model", "own_head", heads)
+        head = OWN_HEAD.select("Head of this model", heads)
     return blocks[numbers.index(layer)], heads.index(head)
 
 
@@ -93,9 +76,9 @@ def choose_pair(block: Block, trace: Trace) -> tuple[int, int]:
     sentence = trace.model, trace.text
     query_column, key_column = st.columns(2)
     with query_column:
-        query = _token("own_query", "Token that looks (query)", queries, "it", sentence)
+        query = _token(OWN_QUERY, "Token that looks (query)", queries, "it", sentence)
     with key_column:
-        key = _token("own_key", "Token that is looked at (key)", keys, "dog", sentence)
+        key = _token(OWN_KEY, "Token that is looked at (key)", keys, "dog", sentence)
     return query, key
 
 
@@ -119,25 +102,11 @@ def _choose_model() -> Entry | None:
     if not known:
         st.warning("No model on this server can be used at the moment.", icon=":material/block:")
         return None
-    if st.session_state.get("model") not in (*known, None):
-        st.session_state["model"] = next(iter(known))  # its files have gone since
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Model", list(known), key="model", bind="query-params")
-        if allowed.may_open():
-            st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
+        name = controls.model(list(known.values()))
     st.markdown(f":small[{markdown.plain(known[name].description)}]")
     return known[name]
 
 
-def _kept(label: str, key: str, options: Sequence[str]) -> str:
-    """A choice that falls back to the first option where another model was chosen since."""
-    if st.session_state.get(key, options[0]) not in options:
-        st.session_state[key] = options[0]
-    return str(st.selectbox(label, options, key=key, bind="query-params"))
-
-
-def _token(key: str, label: str, groups: Sequence[Group], word: str, sentence: object) -> int:
-    options = [f"{group.number} {group.label}" for group in groups]
-    named = [place for place, group in enumerate(groups) if group.label.strip(_WORD_MARKS) == word]
-    begin = named[0] if named else len(groups) // 2
-    return options.index(choose_token(key, label, options, options[begin], sentence))
+def _token(choice: Token, label: str, groups: Sequence[Group], word: str, sentence: object) -> int:
+    return controls.token(groups, sentence, label, choice, controls.place_of(word, groups))

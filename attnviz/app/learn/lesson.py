@@ -12,10 +12,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import links, markdown
-from attnviz.app.components.copy_link import copy_link
+from attnviz.app import markdown
 from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.app.learn.words import words
+from attnviz.app.page import page
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEACHER, TEXT
 
 _ROOT = Path(__file__).parents[3]
 
@@ -66,39 +68,25 @@ class Places:
 
 
 @contextmanager
-def lesson(name: str, parameters: Sequence[str]) -> Iterator[Places]:
+def lesson(name: str) -> Iterator[Places]:
     """Draw the frame of a page around its sections.
 
     Args:
         name: of the lesson.
-        parameters: the keys of the page's widgets that a link can hold; a page may still add to them while
-            it is drawn.
     """
-    links.remember()
-    st.html(_STYLE)
     number = [lesson.name for lesson in LESSONS].index(name)
-    this = LESSONS[number]
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(f"{number + 1} · {this.question}", anchor=False, width="content")
-        with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            place = f"{number + 1} of {len(LESSONS)}"
-            st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
-            teacher = st.toggle(
-                "Teacher's view",
-                key="teacher",
-                bind="query-params",
-                help="For a projector: only the picture and its sentence, in larger type.",
-            )
-            words()
-            link = st.container(width="content")
-    notices = st.container()
-    places = _teachers_places() if teacher else _places()
-    yield places
-    given = links.given(["teacher", *parameters])
-    with link:
-        copy_link("link", given)
-    with notices:
-        links.draw(given)
+
+    def beside() -> None:
+        place = f"{number + 1} of {len(LESSONS)}"
+        st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
+        TEACHER.toggle(
+            "Teacher's view", help="For a projector: only the picture and its sentence, in larger type."
+        )
+        words()
+
+    with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
+        st.html(_STYLE)
+        yield _teachers_places() if TEACHER.on else _places()
     _way_on(number)
 
 
@@ -122,8 +110,8 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str, ke
         because: what the numbers are, in Markdown.
         key: Streamlit's key of the choice. It is not in the link: a link must not give the answer away.
     """
-    if st.session_state.get(key) not in (None, *options):  # a guess about another sentence
-        st.session_state[key] = None
+    if memory.get(key) not in (None, *options):  # a guess about another sentence
+        memory.put(key, None)
     with st.container(border=True, key="guess"):
         st.header(":violet[Guess first]", anchor=False)
         guessed = st.pills(question, options, key=key, format_func=markdown.plain)
@@ -225,7 +213,6 @@ def _way_on(number: int) -> None:
 
 def _shared(this: Lesson) -> list[tuple[str, str]]:
     """The choices that Explore has too: what the visitor chose here is open there."""
-    if this.sentence != "text":  # another model's layers, heads and words
-        return [("text", value) for value in links.given([this.sentence]).get(this.sentence, [])]
-    shared = links.given(["text", "layer", "head", "query"])
-    return [(name, value) for name, values in shared.items() for value in values]
+    if this.sentence != TEXT:  # another model's layers, heads and words
+        return [(TEXT.name, text) for _, text in link.along(this.sentence)]
+    return link.along(TEXT, LAYER, HEAD, QUERY)

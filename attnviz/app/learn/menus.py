@@ -9,6 +9,8 @@ from itertools import chain
 
 import streamlit as st
 
+from attnviz.app.state import memory
+from attnviz.app.state.choices import ENGLISH
 from attnviz.trained.translator import menu
 from attnviz.trained.translator.lexicon import VERB
 
@@ -70,7 +72,7 @@ def menus(text: str) -> None:
         )
     labels = ("The …", "did not …", "the …", "as it was too …")
     for key, label, offered, value in zip(_KEYS, labels, options, values, strict=True):
-        st.session_state[key] = value
+        memory.put(key, value)
         st.selectbox(
             label,
             offered,
@@ -88,7 +90,7 @@ def other_reading(text: str) -> None:
     now = choices_of(text)
     if now is None:
         return
-    st.session_state[_READING] = now.predicate
+    memory.put(_READING, now.predicate)
     st.segmented_control(
         "The sentence ends with",
         now.readings,
@@ -108,11 +110,11 @@ def _said(verb: str) -> str:
 
 
 def _write() -> None:
-    subject, *asked = (st.session_state[key] for key in _KEYS)
+    subject, *asked = (memory.get(key) for key in _KEYS)
     verb = _kept(asked[0], menu.verbs(subject))
     object_ = _kept(asked[1], menu.objects(subject, verb))
     predicate = _kept(asked[2], tuple(chain(*menu.predicates(subject, verb, object_))))
-    st.session_state["english"] = Choices(subject, verb, object_, predicate).text
+    ENGLISH.set(Choices(subject, verb, object_, predicate).text)
 
 
 def _kept(asked: str | None, offered: Sequence[str]) -> str:
@@ -121,4 +123,4 @@ def _kept(asked: str | None, offered: Sequence[str]) -> str:
 
 
 def _read_otherwise(now: Choices) -> None:
-    st.session_state["english"] = Choices(now.subject, now.verb, now.object, st.session_state[_READING]).text
+    ENGLISH.set(Choices(now.subject, now.verb, now.object, memory.get(_READING)).text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attnviz.app.state.choices import MODEL
 from attnviz.models.catalogue import Entry
 
 
@@ -15,5 +16,5 @@ def explore_with(entry: Entry) -> None:
         label="Explore with it",
         icon=":material/arrow_forward:",
         icon_position="right",
-        query_params={"model": entry.name},
+        query_params={MODEL.name: entry.name},
     )

@@ -10,12 +10,12 @@ from attnviz.app import markdown, opening
 from attnviz.app.models import facts
 from attnviz.app.models.exploring import explore_with
 from attnviz.app.opening import Opening
+from attnviz.app.state import memory
+from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
-
-PARAMETERS = ("own",)
 
 _LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
 _MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
@@ -51,18 +51,16 @@ def choose() -> None:
         st.form("a look at a model", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        typed = st.text_input(
+        typed = OWN_NAME.draw(
             "Folder or Hugging Face id",
-            key="own",
-            bind="query-params",
             max_chars=_MOST_SENT,
             placeholder="openai-community/gpt2",
             width=560,
         ).strip()
         if st.form_submit_button("Look", icon=":material/search:"):
             with st.spinner("Looking at the model …"):
-                st.session_state[_SEEN] = _look(typed)
-    seen: Seen | None = st.session_state.get(_SEEN)
+                memory.put(_SEEN, _look(typed))
+    seen: Seen | None = memory.get(_SEEN)
     if seen and seen.name == typed:
         _tell(seen)
 
@@ -104,17 +102,17 @@ def _tell(seen: Seen) -> None:
 
 def _opening_of(name: str) -> Opening | None:
     """The opening of this model that the visitor started last."""
-    mine: Opening | None = st.session_state.get(_MINE)
+    mine: Opening | None = memory.get(_MINE)
     return mine if mine and mine.name == name else None
 
 
 def _open(entry: Entry) -> None:
-    st.session_state[_MINE] = opening.SERVER.start(entry.name)
+    memory.put(_MINE, opening.SERVER.start(entry.name))
 
 
 def _stop(opened: Opening) -> None:
     # Whoever presses twice must not stop it for another visitor.
-    if st.session_state.pop(_MINE, None) is opened:
+    if memory.forget(_MINE) is opened:
         opened.leave()
 
 

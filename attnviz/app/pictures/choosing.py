@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import links, markdown
-from attnviz.app.controls import one_of
-from attnviz.app.models.known import known
+from attnviz.app import controls, markdown
+from attnviz.app.models.known import usable
+from attnviz.app.page import stop
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES
+from attnviz.app.state import link
+from attnviz.app.state.choices import PATCH, PICTURE
 from attnviz.capture import loading
 from attnviz.capture.patches import FORMATS, grid
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Token, Trace
-
-PARAMETERS = ("model", "picture", "layer", "head", "patch")
 
 OWN = "your own"
 _MOST_MEGABYTES = 10
@@ -28,7 +27,7 @@ _ENDINGS = [kind.lower() for kind in FORMATS]  # Streamlit takes .jpg for .jpeg
 
 
 @dataclass(frozen=True)
-class Chosen:
+class PictureSelection:
     """A model and a picture for it.
 
     Attributes:
@@ -76,7 +75,7 @@ class Seen:
         trace: the forward pass.
     """
 
-    chosen: Chosen
+    chosen: PictureSelection
     file: bytes
     trace: Trace
 
@@ -86,53 +85,46 @@ class Seen:
         return seeing.weights(self.chosen.entry.name, self.trace.text, self.file)
 
 
-def choose() -> Chosen:
+def choose() -> PictureSelection:
     """Draw the choice of model and picture; stop kindly where no model can see."""
     names = seeing.names()
     if not names:
-        links.forget()
+        link.forget()
         _nobody_sees()
-    controls, beside = st.columns([8, 4], gap="medium")
-    with controls:
-        picture = one_of("Picture", [*SAMPLES, OWN], next(iter(SAMPLES)), "picture")
+    pictures, beside = st.columns([8, 4], gap="medium")
+    with pictures:
+        picture = PICTURE.segments("Picture", [*SAMPLES, OWN])
     with beside:
-        name = _choose_model(names)
-    entry, tokens = known(name), _tokens(name)
-    assert isinstance(entry, Entry)  # noqa: S101 - `seeing.names` has left out the others
+        entries = [entry for entry in usable() if entry.name in names]
+        name = controls.model(entries, offer_own=False)
+    entry = next(entry for entry in entries if entry.name == name)
+    tokens = _tokens(name)
     file, called = (seeing.drawn(picture), "") if picture in SAMPLES else (None, "")
     if picture == OWN:
-        with controls:
+        with pictures:
             file, called = _uploaded()
     rows, columns = grid(tokens)
     extras = tuple(token.text for token in tokens if token.special)
-    return Chosen(entry, picture, file, called, rows, columns, extras)
+    return PictureSelection(entry, picture, file, called, rows, columns, extras)
 
 
-def choose_head(chosen: Chosen) -> tuple[int, int]:
+def choose_head(chosen: PictureSelection) -> tuple[int, int]:
     """Draw the choice of layer and head; return both, from 1."""
-    for key, most in (("layer", chosen.entry.layers), ("head", chosen.entry.heads)):
-        if st.session_state.get(key, 1) > most:
-            st.session_state[key] = 1  # of a model that has more
-    with st.container(horizontal=True):
-        layer = st.number_input("Layer", 1, chosen.entry.layers, key="layer", bind="query-params", width=150)
-        head = st.number_input("Head", 1, chosen.entry.heads, key="head", bind="query-params", width=150)
-    return layer, head
+    layer, head = controls.head(chosen.entry.layers, chosen.entry.heads, (1, 1))
+    return layer + 1, head + 1
 
 
-def choose_patch(chosen: Chosen) -> int:
+def choose_patch(chosen: PictureSelection) -> int:
     """Draw the choice of the token that looks, first the patch in the middle; return its number, from 0."""
     tokens = chosen.tokens
     middle = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
-    if st.session_state.get("patch") not in (*tokens, None):
-        st.session_state["patch"] = tokens[middle]  # of a picture with more patches
-    asked = st.selectbox("Patch that looks", tokens, middle, key="patch", bind="query-params", width=320)
-    return tokens.index(asked)
+    return tokens.index(PATCH.select("Patch that looks", tokens, tokens[middle], width=320))
 
 
-def see(chosen: Chosen) -> Seen | None:
+def see(chosen: PictureSelection) -> Seen | None:
     """Let the model look; without a picture that it can see, say what helps, and return None."""
     if chosen.file is None:
-        if links.asked("picture") == [OWN]:
+        if link.asked(PICTURE) == [OWN]:
             st.info(
                 "**The picture is not in the link.** It holds the model, the head and the patch. Upload "
                 "the picture here, and you see what the link shows.",
@@ -148,21 +140,12 @@ def see(chosen: Chosen) -> Seen | None:
     return Seen(chosen, chosen.file, trace)
 
 
-def _choose_model(names: Sequence[str]) -> str:
-    """Draw the choice of one of these models."""
-    if st.session_state.get("model") not in (*names, None):
-        st.session_state["model"] = names[0]  # one that reads texts, from another page
-    return st.selectbox("Model", names, key="model", bind="query-params")
-
-
 def _tokens(model: str) -> tuple[Token, ...]:
     """What a model sees of any picture; stop kindly where its files have gone since."""
     try:
         return loading.tokens(model, "a picture")
     except AttnvizError as error:
-        links.forget()
-        st.error(markdown.plain(str(error)), icon=":material/block:")
-        st.stop()
+        stop(error, ":material/block:")
 
 
 def _uploaded() -> tuple[bytes | None, str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.choosing import Seen
 from attnviz.app.pictures.patches import patches
+from attnviz.app.state.choices import PATCH
 
 _MOST = 3  # tokens named in the sentence
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
@@ -44,7 +45,7 @@ def one_head(seen: Seen, pixels: str, layer: int, head: int, query: int) -> None
     chosen, tokens = seen.chosen, seen.chosen.tokens
 
     def pick(token: int) -> None:
-        st.session_state["patch"] = tokens[token]
+        PATCH.set(tokens[token])
 
     patches(
         "patches",
@@ -80,7 +81,7 @@ def in_words(seen: Seen, layer: int, head: int, query: int) -> str:
 
 
 def _open_head(layer: int, head: int) -> None:
-    st.session_state["layer"], st.session_state["head"] = layer, head
+    controls.open_head(layer - 1, head - 1)
 
 
 def _percent(weight: float) -> str:

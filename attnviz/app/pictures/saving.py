@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 
 import streamlit as st
 
-from attnviz import trace_io
 from attnviz.app import caches
-from attnviz.app.components.copy_link import copy_link
 from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.page import draw_copy_link
+from attnviz.app.state.choices import MODEL
 from attnviz.trace import Trace
 
 
-def draw(trace: Trace, given: Mapping[str, list[str]], own: bool) -> None:
+def draw(trace: Trace, own: bool) -> None:
     """Draw the buttons.
 
     Args:
         trace: of the picture on show.
-        given: what the link says.
         own: whether the picture is the visitor's, which no link can hold.
     """
     with st.container(horizontal=True, vertical_alignment="center"):
-        copy_link("link", given, always=("model",))
+        draw_copy_link([MODEL.name])
         st.download_button(
             "All heads (NPZ)",
             lambda: npz_of(trace),
@@ -43,5 +41,5 @@ def draw(trace: Trace, given: Mapping[str, list[str]], own: bool) -> None:
 def npz_of(trace: Trace) -> bytes:
     """The whole forward pass over a picture."""
     file = io.BytesIO()
-    trace_io.write(trace, file)
+    trace.save(file)
     return file.getvalue()

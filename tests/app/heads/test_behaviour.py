@@ -153,7 +153,7 @@ def test_a_pair_shows_blocks(visit_page: VisitPage) -> None:
         f"{200 / size:.0f} %), a token itself and its two neighbours {100 * beside:.0f} % (even attention: "
         f"{100 * near.mean():.0f} %)."
     ) in told
-    app.text_input(key="pair").set_value("a " * 600).run()
+    app.text_input(key="read_with").set_value("a " * 600).run()
     assert "reads at most 512" in app.error[0].value
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.analysis.rank_correlation import by_chance, rank_correlation
 from attnviz.analysis.shown import Shown
-from attnviz.app.heads.beyond_weights.choices import Chosen
+from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import _finding, _number, work_of
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
@@ -43,9 +43,9 @@ def opened(visit_page: VisitPage, **more: str) -> AppTest:
     return app
 
 
-def chosen() -> Chosen:
+def chosen() -> TokenSelection:
     groups = Shown(loading.tokens("translator", TIRED), TIRED).groups
-    return Chosen(
+    return TokenSelection(
         catalogue.entry("translator"), TIRED, "encoder", 0, 1, groups, IT, special=False, itself=False
     )
 

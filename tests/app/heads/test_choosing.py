@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.analysis.shown import Group, Shown
-from attnviz.app.heads import choosing
-from attnviz.app.heads.choosing import same_word
+from attnviz.app.controls import same_word
 from attnviz.app.heads.pronouns import computing
+from attnviz.app.state import memory
 from attnviz.app.work import Works
 from attnviz.capture import loading
 from attnviz.experiments import pairs
@@ -71,13 +71,13 @@ def test_the_choice_follows_the_word_to_another_model_and_back(
     app = visit_page(
         page, text=DOG, **({"other": DOG.replace("tired", "narrow")} if page == "pronouns" else {})
     )
-    keys = ("query", "first", "second") if page == "pronouns" else ("query",)
+    keys = ("query", "first_meant", "second_meant") if page == "pronouns" else ("query",)
     for model in ("minilm", "translator", "minilm"):
         app.selectbox(key="model").set_value(model).run()
         clean(app)
         special = next(token.special for token in loading.tokens(model, DOG))
-        numbers = {"query": 9 + special, "first": 2 + special, "second": 7 + special}
-        words = {"query": "it", "first": "dog", "second": "road"}
+        numbers = {"query": 9 + special, "first_meant": 2 + special, "second_meant": 7 + special}
+        words = {"query": "it", "first_meant": "dog", "second_meant": "road"}
         assert {key: app.session_state[key] for key in keys} == {
             key: f"{numbers[key]} {words[key]}" for key in keys
         }
@@ -96,10 +96,11 @@ def picking() -> None:
     """A page with a picture of heads that one can pick."""
     import streamlit as st
 
+    from attnviz.app import controls
     from attnviz.app.heads import choosing
     from attnviz.models import catalogue
 
-    st.button("6-12", on_click=choosing.open_head, args=(5, 11))
+    st.button("6-12", on_click=controls.open_head, args=(5, 11))
     st.write(choosing.head(catalogue.entry("minilm"), "encoder"))
 
 
@@ -110,7 +111,7 @@ def test_a_message_from_before_a_pick_does_not_undo_it(monkeypatch: pytest.Monke
     app.button[0].click().run()
     assert [box.value for box in app.number_input] == [6, 12]
     if not stale:
-        monkeypatch.setattr(choosing, "STALE_SECONDS", 0.0)
+        monkeypatch.setattr(memory, "STALE_SECONDS", 0.0)
     for box, value in zip(app.number_input, before, strict=True):
         box.set_value(value)
     app.run()

@@ -11,7 +11,7 @@ import attnviz
 from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Shown
 from attnviz.app import caches
-from attnviz.app.heads.plane.sections import Chosen, _finding, find
+from attnviz.app.heads.plane.sections import HeadSelection, _finding, find
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.models import allowed, catalogue
@@ -110,7 +110,7 @@ def test_of_every_query_it_is_said_whether_the_plane_misleads(
 def test_a_query_that_looks_at_hidden_tokens_only_has_no_largest_weight() -> None:
     groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
     entry, given = catalogue.entry("minilm"), Given(TIRED)
-    chosen = Chosen(entry, given, "encoder", 3, 1, "distances", False, groups, groups, IT)
+    chosen = HeadSelection(entry, given, "encoder", 3, 1, "distances", False, groups, groups, IT)
     found = find(chosen)
     told = _finding(chosen, replace(found, allowed=np.zeros_like(found.allowed)))
     assert told.startswith("`it` looks at hidden tokens only. The plane keeps **")

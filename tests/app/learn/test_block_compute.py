@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.app.learn.block.compute import Station, Walk, journey, walk, walk_through
-from attnviz.transformer.encoder import EncoderLayer
+from attnviz.transformer.layers import EncoderLayer
 from tests.app.learn.block_reference import blocks, cosine
 
 TEXT = "The dog did not cross the road as it was too tired."

@@ -6,7 +6,8 @@ import pytest
 from attnviz.analysis.sentence import percent
 from attnviz.app.learn.english import NARROW, OPENING
 from attnviz.app.learn.long_distances.compute import stretch
-from attnviz.app.learn.long_distances.sections import NETWORK, OPENING_CLAUSES, scientific
+from attnviz.app.learn.long_distances.sections import NETWORK, scientific
+from attnviz.app.state.choices import CLAUSES
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.lengthening import MOST
@@ -14,7 +15,7 @@ from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import charts, clean, sent, words
 
 
-@pytest.mark.parametrize(("english", "clauses"), [(OPENING, OPENING_CLAUSES), (NARROW, 3)])
+@pytest.mark.parametrize(("english", "clauses"), [(OPENING, CLAUSES.default), (NARROW, 3)])
 def test_the_picture_is_told_in_words(visit_lesson: VisitLesson, english: str, clauses: int) -> None:
     app = visit_lesson("long_distances", english=english, clauses=str(clauses))
     clean(app)

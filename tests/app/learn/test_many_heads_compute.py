@@ -17,7 +17,7 @@ from attnviz.app.learn.compute import token_ids, tokens
 from attnviz.app.learn.many_heads import compute
 from attnviz.app.learn.many_heads.compute import HeadShares, at_token, cut, habits, head_shares
 from attnviz.models import catalogue
-from attnviz.transformer.encoder import EncoderLayer
+from attnviz.transformer.layers import EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention
 from attnviz.transformer.published import BertConfig
 from tests import reference_bert

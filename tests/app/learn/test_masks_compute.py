@@ -13,7 +13,7 @@ from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
+from attnviz.errors import AttnvizError, InvalidMask, ModelNotSupported
 from attnviz.trace import Mask
 from tests.reference_bert import forward
 
@@ -65,7 +65,7 @@ def test_a_mask_as_text_is_read_back_as_it_was(mask: Mask) -> None:
 @given(mask=square_masks, tokens=st.integers(1, 40))
 def test_a_mask_for_another_sentence_is_refused(mask: Mask, tokens: int) -> None:
     if tokens != len(mask):
-        with pytest.raises(InvalidTrace, match=rf"drawn for {len(mask)} tokens.*has {tokens}"):
+        with pytest.raises(InvalidMask, match=rf"drawn for {len(mask)} tokens.*has {tokens}"):
             masks.read(masks.written(mask), tokens)
 
 
@@ -73,7 +73,7 @@ def test_a_mask_for_another_sentence_is_refused(mask: Mask, tokens: int) -> None
     "text", ["", "rubbish", "8-c", "8-c-e-f", "8-c-g", "8-c-e0", "8-c-1", "8-c-²", "<b>-c-e", "8--c"]
 )
 def test_rubbish_is_no_mask(text: str) -> None:
-    with pytest.raises(InvalidTrace, match="drawn"):
+    with pytest.raises(InvalidMask, match="drawn"):
         masks.read(text, 3)
 
 
@@ -81,7 +81,7 @@ def test_rubbish_is_no_mask(text: str) -> None:
 def test_any_text_is_a_mask_or_refused_with_a_sentence(text: str, tokens: int) -> None:
     try:
         mask = masks.read(text, tokens)
-    except InvalidTrace:
+    except InvalidMask:
         return
     assert mask.shape == (tokens, tokens)
     assert set(masks.written(mask)) <= set("0123456789abcdef-")

@@ -41,13 +41,13 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers(visit_lesson: VisitLesson)
 
 
 def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson(PAGE, step="5", layer="1", head="12", query="3 dog")
+    app = visit_lesson(PAGE, step_of_six="5", layer="1", head="12", query="3 dog")
     clean(app)
     assert not app.warning
     message = sent(app, "walk")
     assert message["step"] == 5
     assert message["tokens"][message["query"]]["label"] == "dog"
-    app.segmented_control(key="step").set_value("4").run()
+    app.segmented_control(key="step_of_six").set_value("4").run()
     assert sent(app, "walk")["step"] == 4
     table = sent(app, "weights_table")
     np.testing.assert_allclose(table["weights"], walk(OPENING.text, 0, 11, 2).model_weights)

@@ -9,13 +9,13 @@ from attnviz.app.examples import OPENING
 def page() -> None:
     import streamlit as st
 
-    from attnviz.app import links
-    from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+    from attnviz.app.learn import choosing
+    from attnviz.app.state import link
 
-    links.remember()
-    text = sentence()
-    layer, head = choose_head()
-    place = choose_word("query", "Query (looks)", text)
+    link.arrive("masks")
+    text = choosing.sentence()
+    layer, head = choosing.head()
+    place = choosing.token(text, "Query (looks)")
     st.text(f"{layer} {head} {place}")
 
 

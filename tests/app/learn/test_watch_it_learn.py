@@ -218,11 +218,11 @@ def test_a_film_moves_the_slider_to_its_end(
     app = visit_lesson(PAGE, step=str(steps[-2]))
     press(app, "Play")
     assert "Pause" in labels(app)
-    assert app.select_slider(key="step").value == steps[-2]
+    assert app.select_slider(key="training_step").value == steps[-2]
     monkeypatch.setattr(playing, "_EVERY_SECONDS", 0)  # the next picture is due at once
     app.run()
     clean(app)
-    assert app.select_slider(key="step").value == steps[-1]
+    assert app.select_slider(key="training_step").value == steps[-1]
     assert "Play" in labels(app)
     press(app, "Play")
-    assert app.select_slider(key="step").value == steps[-1]
+    assert app.select_slider(key="training_step").value == steps[-1]

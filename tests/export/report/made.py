@@ -3,6 +3,7 @@
 import numpy as np
 
 from attnviz.trace import Block, Kind, Mask, Token, Trace
+from tests.formula import attending
 
 LAYERS, HEADS, D_HEAD = 2, 3, 5
 TEXT = "the dog saw the cat"  # with [CLS] and [SEP] seven tokens
@@ -44,7 +45,7 @@ def block(
         query[..., 0] = sink * D_HEAD**0.5 * np.linspace(0, 1, len(queries)) ** 3
         key[..., 0] = [token.special for token in keys]
     everywhere = np.ones((len(queries), len(keys)), np.bool_)
-    return Block(
+    return attending(
         kind=kind,
         layer=layer,
         query_tokens=queries,

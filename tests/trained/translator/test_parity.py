@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from attnviz.trained.translator import grammar
 from attnviz.trained.translator.translator import Translator, source_of, target_of
 from attnviz.trained.translator.variants import VARIANTS, Variant
-from attnviz.transformer.decoder import DecoderLayer
-from attnviz.transformer.encoder import EncoderLayer
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
+from attnviz.transformer.layers import DecoderLayer, EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention
 
 

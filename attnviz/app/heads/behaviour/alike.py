@@ -11,7 +11,7 @@ from attnviz.analysis.tally import RULES, Rule
 from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.behaviour import opening
-from attnviz.app.heads.behaviour.choices import Chosen
+from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings, written
 from attnviz.app.heads.behaviour.words import in_short
 from attnviz.cli.columns import plural
@@ -29,7 +29,7 @@ _NAMED = "Where heads are crowded, only those with room have their name beside t
 _SAID = 2  # rules for each group
 
 
-def draw(findings: Findings, chosen: Chosen) -> None:
+def draw(findings: Findings, chosen: HeadSelection) -> None:
     """Draw the plane with its groups, and behind a click how it is computed and how much it keeps."""
     st.header("Which heads look at the same words?", anchor=False)
     alike, names = findings.alike, findings.names

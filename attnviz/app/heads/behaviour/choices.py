@@ -8,17 +8,16 @@ import streamlit as st
 
 from attnviz.analysis.tally import NAMES, RULES, Rule
 from attnviz.app.heads import choosing
+from attnviz.app.state.choices import RULE
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, head_name
-
-PARAMETERS = ("rule",)
 
 # On a phone, three rows of rules would push the picture off the screen: there is one, which scrolls.
 _STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }</style>'
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the pictures show.
 
     Attributes:
@@ -41,16 +40,12 @@ def first_kind(entry: Entry) -> Kind:
     return entry.kinds[0]
 
 
-def choose(entry: Entry) -> Chosen:
+def choose(entry: Entry) -> HeadSelection:
     """Draw the choices."""
     st.html(_STYLE)
     left, right = st.columns([9, 4], vertical_alignment="bottom")
     with left:
-        if st.session_state.get("rule", NAMES[0]) is None:  # a link that leaves it empty
-            st.session_state["rule"] = NAMES[0]
-        name = st.pills(
-            "Colour the heads by …", NAMES, default=NAMES[0], key="rule", bind="query-params", required=True
-        )
+        name = RULE.pills("Colour the heads by …", NAMES)
     with right:
         layer, head = choosing.head(entry, first_kind(entry))
-    return Chosen(RULES[NAMES.index(name)], layer, head)
+    return HeadSelection(RULES[NAMES.index(name)], layer, head)

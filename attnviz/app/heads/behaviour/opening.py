@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.app.heads import choosing
-from attnviz.app.heads.behaviour.choices import Chosen
+from attnviz.app import controls
+from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings
 
 _MOST = 60  # buttons; all heads are in the table
 
 
-def offer(key: str, heads: Sequence[int], findings: Findings, chosen: Chosen) -> None:
+def offer(key: str, heads: Sequence[int], findings: Findings, chosen: HeadSelection) -> None:
     """Draw a button that opens the head, or one behind which there are all of them.
 
     Args:
@@ -33,17 +33,11 @@ def offer(key: str, heads: Sequence[int], findings: Findings, chosen: Chosen) ->
         )
         return
     with st.popover(f"Open one of the {len(heads):,}"):
-        names = {findings.names[head]: head for head in heads[:_MOST]}
-        st.session_state[key] = chosen.name if chosen.name in names else None
-        st.pills("Heads", list(names), key=key, on_change=_open_picked, args=(key, findings, names))
+        offered = {findings.names[head]: head for head in heads[:_MOST]}
+        controls.buttons("Heads", offered, key, lambda head: _open(findings, head), chosen.name)
         if len(heads) > _MOST:
             st.markdown(f":small[And {len(heads) - _MOST:,} more, which the table of all heads has.]")
 
 
-def _open_picked(key: str, findings: Findings, names: Mapping[str, int]) -> None:
-    if picked := st.session_state[key]:  # nothing, where the open one was clicked
-        _open(findings, names[picked])
-
-
 def _open(findings: Findings, head: int) -> None:
-    choosing.open_head(*divmod(head, findings.tally.shape[1]))
+    controls.open_head(*divmod(head, findings.tally.shape[1]))

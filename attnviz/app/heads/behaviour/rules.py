@@ -6,14 +6,15 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.tally import RULES, Figures, Rule
-from attnviz.app import caches, links, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads import choosing
-from attnviz.app.heads.behaviour.choices import Chosen, first_kind
+from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
 from attnviz.app.heads.behaviour.words import does, in_full, in_short
+from attnviz.app.state import link
+from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
 from attnviz.capture.given import Given
 from attnviz.cli.columns import plural
 from attnviz.trace import head_name
@@ -46,7 +47,7 @@ def _anecdote(findings: Findings) -> str:
     return f" One sentence is an anecdote: {remedy}."
 
 
-def draw(findings: Findings, chosen: Chosen) -> None:
+def draw(findings: Findings, chosen: HeadSelection) -> None:
     """Draw the map, coloured by one rule, and beside it what is known of one head."""
     left, right = st.columns([7, 5], gap="large")
     with left:
@@ -55,7 +56,7 @@ def draw(findings: Findings, chosen: Chosen) -> None:
         _details(findings, chosen)
 
 
-def _map(findings: Findings, chosen: Chosen) -> None:
+def _map(findings: Findings, chosen: HeadSelection) -> None:
     rule, figures = chosen.rule, findings.tally.of(chosen.rule.name)
     entry = caches.entry(findings.model)
     whose = f"{first_kind(entry)} heads" if len(entry.kinds) > 1 else "heads"
@@ -72,7 +73,7 @@ def _map(findings: Findings, chosen: Chosen) -> None:
         low=(0.0, written(rule, 0.0)),
         high=(top, written(rule, top)),
         selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: choosing.open_head(layer - 1, head - 1),
+        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
     st.markdown(_compared(figures))
     with st.expander("How this is counted", icon=":material/calculate:"):
@@ -155,7 +156,7 @@ def _compared(figures: Figures) -> str:
     return f"{said} {twice} of {plural(heads, 'head')} {reach} twice the even share."
 
 
-def _details(findings: Findings, chosen: Chosen) -> None:
+def _details(findings: Findings, chosen: HeadSelection) -> None:
     layer, head = chosen.layer, chosen.head
     st.header(f"All rules of head {chosen.name}", anchor=False)
     rows = []
@@ -189,12 +190,11 @@ def _details(findings: Findings, chosen: Chosen) -> None:
         caption=f"{bars}Solid mark: this head’s mean. Even, and dashed: a head that shares its attention "
         "evenly, on the same sentences.",
     )
-    along = [(key, value) for key, values in links.given(["model", "text"]).items() for value in values]
-    along += [("layer", str(layer + 1)), ("head", str(head + 1))]
+    along = [*link.along(MODEL, TEXT), (LAYER.name, str(layer + 1)), (HEAD.name, str(head + 1))]
     edit = f"{first_kind(caches.entry(findings.model))} {chosen.name}"
     with st.container(horizontal=True):
         for page, label, icon, query in (
             ("explore", f"Open {chosen.name} in Explore", ":material/grid_view:", along),
-            ("intervene", "Silence it", ":material/volume_off:", [*along, ("edits", edit)]),
+            ("intervene", "Silence it", ":material/volume_off:", [*along, (EDITS.name, edit)]),
         ):
             st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params=query)

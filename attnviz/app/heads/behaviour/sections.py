@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import links, markdown
+from attnviz.app import markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
-from attnviz.app.heads.behaviour.choices import Chosen, first_kind
+from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
 from attnviz.app.heads.behaviour.findings import Findings, of_many, of_sentence
-from attnviz.app.heads.choosing import HERE
 from attnviz.app.heads.working import working
+from attnviz.app.state import link
+from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 from attnviz.app.work import SERVER
 from attnviz.cli.columns import plural
 from attnviz.experiments import behaviour
@@ -30,7 +31,7 @@ def on_sentence(entry: Entry, text: str) -> None:
     _draw(findings, choices.choose(entry))
 
 
-def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
+def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
@@ -40,7 +41,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
 
     def draw(progress: Progress[Found]) -> None:
         # A head that was picked in this part of the page is told to the rest of it, too.
-        now = links.given(HERE)
+        now = link.along(MODEL, TEXT, LAYER, HEAD)
         if drawn.setdefault("link", now) != now:
             st.rerun()
         _skipped(progress.found)
@@ -57,7 +58,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
     working(work, "Reading the sentences", unit, draw, key="behaviour")
 
 
-def _draw(findings: Findings, chosen: Chosen) -> None:
+def _draw(findings: Findings, chosen: HeadSelection) -> None:
     rules.draw(findings, chosen)
     table.draw(findings)
     shapes.draw(findings, chosen)

@@ -9,11 +9,10 @@ from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
 from attnviz.app.heads.behaviour import opening
-from attnviz.app.heads.behaviour.choices import Chosen
+from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
+from attnviz.app.state.choices import READ_WITH
 from attnviz.cli.columns import plural
-
-PARAMETERS = ("pair",)
 
 _WORDS = (
     "much of the attention goes to the same one or two tokens",
@@ -27,7 +26,7 @@ _WORDS = (
 _ONLY_A_PAIR = "blocks are what a pair of sentences shows, and this is read one sentence at a time"
 
 
-def draw(findings: Findings, chosen: Chosen) -> None:
+def draw(findings: Findings, chosen: HeadSelection) -> None:
     """Draw how many heads have each shape, which, and behind a click by what rule.
 
     Raises:
@@ -66,7 +65,7 @@ def draw(findings: Findings, chosen: Chosen) -> None:
         _explain(sums, chosen)
 
 
-def _of_head(sums: ShapeSums, chosen: Chosen) -> str:
+def _of_head(sums: ShapeSums, chosen: HeadSelection) -> str:
     """What the open head gives to columns and to diagonals, as the end of a sentence."""
     here = np.s_[:, chosen.layer, chosen.head]
     columns, near, _ = (sums.given[here] / np.maximum(sums.whole[:, chosen.layer], 1)).tolist()
@@ -78,7 +77,7 @@ def _of_head(sums: ShapeSums, chosen: Chosen) -> str:
     )
 
 
-def _explain(sums: ShapeSums, chosen: Chosen) -> None:
+def _explain(sums: ShapeSums, chosen: HeadSelection) -> None:
     """Write out the rules, what the open head reaches by them, and where they are from."""
     columns, diagonals, blocks = sums.beyond_even[:, chosen.layer, chosen.head]
     in_blocks = "" if np.isnan(blocks) else f", its own sentence {_percent(blocks)}"
@@ -98,10 +97,8 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     entry = caches.entry(findings.model)
     if findings.text is None or not entry.pairs:
         return findings.shapes, findings.where
-    second = st.text_input(
+    second = READ_WITH.draw(
         "A second sentence, read in one go with yours, shows blocks",
-        key="pair",
-        bind="query-params",
         placeholder="It slept by the fire.",
     )
     if not second.strip():

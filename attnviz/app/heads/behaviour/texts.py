@@ -7,9 +7,10 @@ from contextlib import suppress
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import markdown
-from attnviz.app.controls import one_of
+from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
+from attnviz.app.state import memory
+from attnviz.app.state.choices import SOURCE, WATCHED_ON
 from attnviz.cli.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour
@@ -18,8 +19,6 @@ from attnviz.models.catalogue import Entry
 
 SENTENCE, MANY = "Your sentence", "Many sentences"
 BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
-
-PARAMETERS = ("on", "source")
 
 MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
@@ -36,8 +35,8 @@ _NOT_IN_THE_LINK = (
 def choose() -> str:
     """Draw the choice between one sentence and many; return where those come from, "" for one sentence."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        many = one_of("What the heads are watched on", (SENTENCE, MANY), SENTENCE, "on") == MANY
-        return one_of("Sentences", (BUNDLED, PASTED, UPLOADED), BUNDLED, "source") if many else ""
+        many = WATCHED_ON.segments("What the heads are watched on", (SENTENCE, MANY)) == MANY
+        return SOURCE.segments("Sentences", (BUNDLED, PASTED, UPLOADED)) if many else ""
 
 
 def sentence_and_model(source: str) -> tuple[str, Entry, DeltaGenerator]:
@@ -50,7 +49,7 @@ def sentence_and_model(source: str) -> tuple[str, Entry, DeltaGenerator]:
     """
     beside, narrow = st.columns([5, 2])
     with narrow:
-        entry = choosing.model()
+        entry = controls.reading_model()
     if not source:
         with beside:
             return choosing.sentence(entry), entry, beside
@@ -105,16 +104,13 @@ def _uploaded() -> Corpus | None:
         f"A text file in UTF-8, one sentence a line: up to {MOST_LINES:,}",
         ["txt"],
         max_upload_size=_MOST_MEGABYTES,
-        on_change=_forget,
+        on_change=memory.forget,
+        args=(_KEPT,),
     )
-    if file and _KEPT not in st.session_state:  # once for each file: it is read to its end, and hashed
-        st.session_state[_KEPT] = Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES)
-    kept: Corpus | None = st.session_state.get(_KEPT)
+    if file and not memory.has(_KEPT):  # once for each file: it is read to its end, and hashed
+        memory.put(_KEPT, Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES))
+    kept: Corpus | None = memory.get(_KEPT)
     if kept and not file:  # the box forgets its file when another source, or page, is looked at
         st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
     st.markdown(_NOT_IN_THE_LINK)
     return kept
-
-
-def _forget() -> None:
-    st.session_state.pop(_KEPT, None)

@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import Chance, by_chance
+from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads import choosing
-from attnviz.app.heads.beyond_weights.choices import Chosen
+from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import work_of
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
@@ -31,7 +31,7 @@ _LINES = {
 }
 
 
-def heads(chosen: Chosen) -> None:
+def heads(chosen: TokenSelection) -> None:
     """Draw the agreement of every head, once it is known."""
     with st.container(border=True, height="stretch"):
         st.subheader("Would another head have told more?", anchor=False)
@@ -39,7 +39,7 @@ def heads(chosen: Chosen) -> None:
             _heads(chosen, *known)
 
 
-def layers(chosen: Chosen) -> None:
+def layers(chosen: TokenSelection) -> None:
     """Draw the agreement of every layer, once it is known."""
     with st.container(border=True, height="stretch"):
         st.subheader("Would another layer?", anchor=False)
@@ -48,7 +48,7 @@ def layers(chosen: Chosen) -> None:
             _layers(found, counted)
 
 
-def _known(chosen: Chosen) -> tuple[Found, Mask, Chance] | None:
+def _known(chosen: TokenSelection) -> tuple[Found, Mask, Chance] | None:
     """What was found, which tokens are ranked, and how far chance goes; or a word why nothing is drawn."""
     latest = work_of(chosen).latest
     if latest is None or not (OCCLUSION in latest.found.values or latest.finished):
@@ -64,7 +64,7 @@ def _known(chosen: Chosen) -> tuple[Found, Mask, Chance] | None:
     return None
 
 
-def _heads(chosen: Chosen, found: Found, counted: Mask, chance: Chance) -> None:
+def _heads(chosen: TokenSelection, found: Found, counted: Mask, chance: Chance) -> None:
     heads, count = agreements(found, HEAD_WEIGHTS, counted), int(counted.sum())
     layer, head = np.unravel_index(int(np.nanargmax(heads)), heads.shape)
     far = int(chance.reached(heads).sum())
@@ -87,7 +87,7 @@ def _heads(chosen: Chosen, found: Found, counted: Mask, chance: Chance) -> None:
         high=(1.0, "1"),
         kind="diverging",
         selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: choosing.open_head(layer - 1, head - 1),
+        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
 
 

@@ -10,18 +10,17 @@ import streamlit as st
 from attnviz.analysis.rank_correlation import Chance
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
+from attnviz.app.state.choices import ITSELF, SPECIAL
 from attnviz.capture.given import Given
 from attnviz.experiments.beyond_weights import Found
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Mask, head_name
 
-PARAMETERS = (*choosing.HERE, "measure", "special", "itself")
-
 
 @dataclass(frozen=True)
-class Chosen:
+class TokenSelection:
     """What stands in the controls.
 
     Attributes:
@@ -78,7 +77,7 @@ class Chosen:
         )
 
 
-def choose() -> Chosen:
+def choose() -> TokenSelection:
     """Draw the controls.
 
     Raises:
@@ -89,21 +88,19 @@ def choose() -> Chosen:
     groups, _ = choosing.groups(entry, Given(text), kind)
     beside, numbers = st.columns([2, 3])
     with beside:
-        place = choosing.word(groups, Given(text), "Token to ask about")
+        place = controls.token(groups, Given(text), "Token to ask about")
     with numbers:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True):
-        special = st.toggle("Special tokens", key="special", bind="query-params")
-        itself = st.toggle(
+        special = SPECIAL.toggle("Special tokens")
+        itself = ITSELF.toggle(
             "Rank the token itself",
-            key="itself",
-            bind="query-params",
             help="Without itself a token of course changes most. So it is left out of the ranks, "
             "unless you want it in.",
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
-    return Chosen(entry, text, kind, layer, head, groups, place, special, itself)
+    return TokenSelection(entry, text, kind, layer, head, groups, place, special, itself)
 
 
 def in_words(chance: Chance, count: int) -> str:

@@ -10,11 +10,11 @@ import streamlit as st
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.analysis.sentence import percent
 from attnviz.app import markdown, warm_up
-from attnviz.app.heads import choosing
-from attnviz.app.heads.beyond_weights.choices import Chosen, in_words
+from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.heads.working import working
+from attnviz.app.state.choices import MEASURE, QUERY
 from attnviz.app.work import SERVER, Work
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
@@ -32,7 +32,7 @@ from attnviz.trace import Mask
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: TokenSelection) -> None:
     """Draw the measures as they come in."""
     st.header(f"What does {chosen.token} depend on?", anchor=False)
     working(
@@ -44,7 +44,7 @@ def draw(chosen: Chosen) -> None:
     )
 
 
-def work_of(chosen: Chosen) -> Work[Found]:
+def work_of(chosen: TokenSelection) -> Work[Found]:
     """The computation behind the page; other heads and other choices of what is ranked need no new one."""
     entry, text, kind, place = chosen.entry, chosen.text, chosen.kind, chosen.place
 
@@ -55,7 +55,7 @@ def work_of(chosen: Chosen) -> Work[Found]:
     return SERVER.find(("beyond weights", entry.name, entry.stamp, text, kind, place), steps)
 
 
-def _draw(chosen: Chosen, progress: Progress[Found]) -> None:
+def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:
     found = progress.found
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
@@ -66,7 +66,7 @@ def _draw(chosen: Chosen, progress: Progress[Found]) -> None:
         [_column(chosen, found, counted, place) for place in chosen.shown()],
         title=f"What each measure says of {chosen.groups[chosen.place].label}",
         agreement="ρ with leaving it out",
-        chosen=st.session_state.get("measure", OCCLUSION),
+        chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
         on_token=lambda place: _open_token(chosen, place),
     )
@@ -75,7 +75,7 @@ def _draw(chosen: Chosen, progress: Progress[Found]) -> None:
         st.info(f"**{measure}** is not here. {markdown.plain(reason)}", icon=":material/block:")
 
 
-def _finding(chosen: Chosen, progress: Progress[Found], rows: Sequence[Row], counted: Mask) -> str:
+def _finding(chosen: TokenSelection, progress: Progress[Found], rows: Sequence[Row], counted: Mask) -> str:
     """The picture in words."""
     found = progress.found
     yardstick = next((row for row in rows if row.measure == OCCLUSION), None)
@@ -87,7 +87,7 @@ def _finding(chosen: Chosen, progress: Progress[Found], rows: Sequence[Row], cou
     return f"{_moves_most(chosen, found, yardstick)} {agree}"
 
 
-def _moves_most(chosen: Chosen, found: Found, yardstick: Row) -> str:
+def _moves_most(chosen: TokenSelection, found: Found, yardstick: Row) -> str:
     """What leaving words out does."""
     most = int(np.flatnonzero(yardstick.ranks == yardstick.ranks[yardstick.ranks > 0].min())[0])
     called = chosen.called(most)
@@ -111,7 +111,7 @@ def _moves_most(chosen: Chosen, found: Found, yardstick: Row) -> str:
     )
 
 
-def _agree(chosen: Chosen, rows: Sequence[Row], yardstick: Row, count: int, so_far: str) -> str:
+def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: int, so_far: str) -> str:
     """Which measures order the words as leaving them out does, and whether chance could have done that."""
     others = [row for row in rows if row is not yardstick and not np.isnan(row.agreement)]
     chance = by_chance(count)
@@ -142,7 +142,7 @@ def _agree(chosen: Chosen, rows: Sequence[Row], yardstick: Row, count: int, so_f
     return f"{told} {in_words(chance, count)} One sentence is an anecdote."
 
 
-def _listed(chosen: Chosen, rows: Sequence[Row]) -> str:
+def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     """Measures by name, with their ρ, as Markdown."""
     return ", ".join(
         f"{name_here(row.measure, chosen.head_name)} (ρ = {_signed(row.agreement)})" for row in rows
@@ -165,7 +165,7 @@ def _how_to_read(found: Found, count: int) -> str:
     )
 
 
-def _line(chosen: Chosen, row: Row) -> Line:
+def _line(chosen: TokenSelection, row: Row) -> Line:
     places = list(chosen.shown())
     values = row.values[places]
     return Line(
@@ -178,7 +178,7 @@ def _line(chosen: Chosen, row: Row) -> Line:
     )
 
 
-def _column(chosen: Chosen, found: Found, counted: Mask, place: int) -> Column:
+def _column(chosen: TokenSelection, found: Found, counted: Mask, place: int) -> Column:
     group = chosen.groups[place]
     standing: Standing = "aside"
     if not found.seen[place]:
@@ -207,10 +207,10 @@ def _signed(number: float) -> str:
 
 
 def _open_measure(measure: str) -> None:
-    st.session_state["measure"] = measure
+    MEASURE.set(measure)
     st.rerun()
 
 
-def _open_token(chosen: Chosen, place: int) -> None:
-    st.session_state["query"] = choosing.word_option(chosen.groups[place])
+def _open_token(chosen: TokenSelection, place: int) -> None:
+    QUERY.pick(chosen.groups[place])
     st.rerun()

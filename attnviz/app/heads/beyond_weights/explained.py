@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from attnviz.app.state.choices import MEASURE
 from attnviz.experiments.beyond_weights import (
     FLOW,
     GRADIENT,
@@ -172,7 +173,7 @@ def name_here(measure: str, head: str) -> str:
 def draw() -> None:
     """Draw the choice of a measure, and what is to be said of it."""
     with st.container(border=True, height="stretch"):
-        measure = st.selectbox("What is …", MEASURES, key="measure", bind="query-params")
+        measure = MEASURE.select("What is …", MEASURES)
         explained = EXPLAINED[measure]
         st.html(_STYLE)
         st.markdown(explained.what)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike
 
 from attnviz.app.components.component import component
+from attnviz.app.state import memory
 
 _mount = component("measures", "palette")
 
@@ -82,11 +82,11 @@ def measures(
     """
 
     def picked_measure() -> None:
-        if pick := st.session_state[name].get("measure"):
+        if pick := memory.said(name, "measure"):
             on_measure(str(pick["key"]))
 
     def picked_token() -> None:
-        if pick := st.session_state[name].get("token"):
+        if pick := memory.said(name, "token"):
             on_token(int(pick["place"]))
 
     _mount(

@@ -12,9 +12,10 @@ from attnviz.analysis.shown import visible_text
 from attnviz.analysis.table import numbered
 from attnviz.app import caches
 from attnviz.app.explore.file_names import file_name_of
-from attnviz.app.heads.beyond_weights.choices import Chosen
+from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import work_of
 from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
 
@@ -23,7 +24,7 @@ _POWERS = 1e-6  # a smaller number is written with a power of ten, by JavaScript
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: TokenSelection) -> None:
     """Draw the numbers that are there."""
     with st.container(border=True, height="stretch"):
         st.subheader("The numbers", anchor=False)
@@ -31,7 +32,7 @@ def draw(chosen: Chosen) -> None:
         if latest is None:
             st.markdown("They come in one by one.")
             return
-        table = columns(chosen, latest.found, _beside(st.session_state.get("measure", OCCLUSION)))
+        table = columns(chosen, latest.found, _beside(MEASURE.get(OCCLUSION)))
         st.dataframe(
             table,
             hide_index=True,
@@ -69,7 +70,7 @@ def _told(table: Mapping[str, list[str] | list[float]]) -> str:
 
 
 def columns(
-    chosen: Chosen, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
+    chosen: TokenSelection, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
 ) -> dict[str, list[str] | list[float]]:
     """The tokens, and the values of each measure that is there, by what the column is called."""
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.groups]}
@@ -80,7 +81,7 @@ def columns(
     return table
 
 
-def csv_of(chosen: Chosen, found: Found) -> str:
+def csv_of(chosen: TokenSelection, found: Found) -> str:
     """The table, below lines that say what it is; spreadsheets know by the first character that it is UTF-8.
 
     Numbers have 9 significant digits, enough to give every float32 back exactly. A text stands in quotation

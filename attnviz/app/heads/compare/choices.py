@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, links, markdown
-from attnviz.app.controls import one_of
+from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.explore import attention
-from attnviz.app.explore.sentences import ONE_CHANGED
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare.compared import MEASURES, Compared, How, Read
 from attnviz.app.heads.compare.remarks import remark_on
 from attnviz.app.models.known import usable
+from attnviz.app.state import link, memory
+from attnviz.app.state.choice import Choice
+from attnviz.app.state.choices import (
+    AGAINST,
+    COMPARED,
+    DISTANCE,
+    HEAD,
+    HIDE,
+    LAYER,
+    MODEL,
+    OTHER,
+    RESCALE,
+    ROWS,
+    TEXT,
+)
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError, UnknownWords
@@ -27,16 +41,8 @@ from attnviz.trace import Kind
 
 SENTENCES, MODELS = "Two sentences", "Two models"
 
-PARAMETERS = (
-    *("compare", "model", "against", "text", "other", "kind"),
-    *("layer", "head", "alike", "against_layer", "against_head"),
-    *("query", "hide", "rescale", "distance", "rows", "scale"),
-)
-"""The keys of the page's choices."""
-
 _EDIT = ":material/edit:"
 _BEGAN = "the second model that this page began with"
-_EMPTIED = "the visitor emptied the second sentence"
 _LONGEST_SAID = 60  # characters of what a link asks for
 _NAMED = 4  # unknown words, in a message that is to stay short
 _SAME_WEIGHTS = (
@@ -60,7 +66,7 @@ def choose() -> Compared | None:
         AttnvizError: a model cannot read one of the texts, say.
     """
     with st.container(horizontal=True, vertical_alignment="center"):
-        what = one_of("Compare", (SENTENCES, MODELS), SENTENCES, "compare")
+        what = COMPARED.segments("Compare", (SENTENCES, MODELS))
         beside = st.container(width="content"), st.container(width="content")
     return _two_sentences(*beside) if what == SENTENCES else _two_models(*beside)
 
@@ -69,21 +75,17 @@ def how(compared: Compared) -> tuple[Compared, How]:
     """Draw what is measured, what that means, and of which weights; return what is compared, and how."""
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("How it is measured", icon=":material/straighten:"):
-            name = one_of("Measure", list(MEASURES), next(iter(MEASURES)), "distance")
+            name = DISTANCE.segments("Measure", list(MEASURES))
             st.markdown(_EXPLAINED)
-            over = one_of("Over", (EVERY_WORD, ONE_WORD), EVERY_WORD, "rows")
-        rescale = st.toggle(
+            over = ROWS.segments("Over", (EVERY_WORD, ONE_WORD))
+        rescale = RESCALE.toggle(
             "Rescale to the shared words",
-            key="rescale",
-            bind="query-params",
             help="Leaves out what only one side has, and divides each row by what is left of it. A row of "
             "weights sums to 100 %, so a word more takes its weight from all the others: rescaled, you see "
             "how the others stand to each other.",
         )
-        hide = st.toggle(
+        hide = HIDE.toggle(
             "Hide special tokens",
-            key="hide",
-            bind="query-params",
             help="Leaves out the tokens that the tokenizer added and rescales what is left of each row to "
             "100 %. Heads rest on them: without them, what changes elsewhere weighs more.",
         )
@@ -93,21 +95,20 @@ def how(compared: Compared) -> tuple[Compared, How]:
 def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
     first, second, beside = st.columns([5, 5, 2])
     with beside:
-        entry = choosing.model()
+        entry = controls.reading_model()
     impossible = _impossible(entry)
     offered = [example for example in examples_of(entry.name, together=False) if example.other]
     _begin_with_an_example(offered)
     with second:
-        other = st.text_input(
+        other = OTHER.draw(
             "Second sentence",
-            key="other",
-            bind="query-params",
-            placeholder=ONE_CHANGED,
-            on_change=_edited,
+            placeholder=controls.ONE_CHANGED,
+            on_change=controls.edited,
+            args=(OTHER,),
         )
-    current = example_of(entry.name, _said("text"), _said("other"))
+    current = example_of(entry.name, link.said(TEXT), link.said(OTHER))
     with swap:
-        _offer_swap(_swap)
+        _offer_swap(TEXT, OTHER)
     with pills:
         _examples(offered, current)
     with first:
@@ -131,18 +132,18 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | No
 def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
     sentence, first, second = st.columns([6, 3, 3])
     with first:
-        entry = choosing.model()
+        entry = controls.reading_model()
     with second:
-        against = _against(entry, _said("text"))
+        against = _against(entry, link.said(TEXT))
     impossible = _impossible(entry)
     offered = examples_of(entry.name, together=False)
     if against:
         with swap:
-            _offer_swap(_swap_models)
+            _offer_swap(MODEL, AGAINST)
         offered = tuple(example for example in offered if _can_read(against, example.text)) or offered
     _begin_with_an_example(offered)
     with pills:
-        current = next((example for example in offered if example.text == _said("text")), None)
+        current = next((example for example in offered if example.text == link.said(TEXT)), None)
         _examples(offered, current)
     with sentence:
         text = choosing.sentence(entry)
@@ -162,18 +163,19 @@ def _impossible(entry: Entry) -> list[str]:
 
     Where there is nothing to compare, no widget is drawn that would mend it.
     """
-    most = {"layer": max(entry.layers_of(kind) for kind in entry.kinds), "head": entry.heads}
+    most = {LAYER: max(entry.layers_of(kind) for kind in entry.kinds), HEAD: entry.heads}
     sentences = []
-    for key, last in most.items():
-        said = st.query_params.get(key)
-        if said is None or key in st.session_state:
+    for choice, last in most.items():
+        said = link.in_address(choice)[-1:]
+        if not said or choice.stands:
             continue
         with suppress(ValueError):
-            if float(said) in range(1, last + 1):
+            if float(said[0]) in range(1, last + 1):
                 continue
-        links.drop_unused([key])
-        asked = markdown.code(said[:_LONGEST_SAID])
-        sentences.append(f"The link asks for {key} {asked}, but this model has {key}s 1 to {last}.")
+        link.drop(choice)
+        asked = markdown.code(said[0][:_LONGEST_SAID])
+        name = choice.name
+        sentences.append(f"The link asks for {name} {asked}, but this model has {name}s 1 to {last}.")
     return sentences
 
 
@@ -182,7 +184,7 @@ def _wait(missing: str, impossible: Sequence[str]) -> None:
     st.info(missing, icon=_EDIT)
     if impossible:
         st.warning(" ".join(impossible), icon=":material/link_off:")
-    links.postpone(PARAMETERS)
+    link.postpone()
 
 
 def _against(entry: Entry, text: str) -> Entry | None:
@@ -195,13 +197,11 @@ def _against(entry: Entry, text: str) -> Entry | None:
         return None
     names = [other.name for other in others]
     another = _most_telling(entry, others, text)
-    state = st.session_state
-    said = _said("against")
-    if said not in names or (said != another and said == state.get(_BEGAN)):
-        state["against"] = another
-    state[_BEGAN] = another
-    chosen = st.selectbox("Second model", names, names.index(another), key="against", bind="query-params")
-    return caches.entry(chosen)
+    said = link.said(AGAINST)
+    if said not in names or (said != another and said == memory.get(_BEGAN)):
+        AGAINST.set(another)
+    memory.put(_BEGAN, another)
+    return caches.entry(AGAINST.select("Second model", names, another))
 
 
 def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
@@ -218,9 +218,9 @@ def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
 
 def _offer(against: Entry, example: Example) -> None:
     """Say kindly that the second model cannot read the sentence, and offer an example that both can."""
-    links.forget()
+    link.forget()
     try:
-        loading.tokens(against.name, _said("text"))
+        loading.tokens(against.name, link.said(TEXT))
     except UnknownWords as error:
         words = [markdown.code(word) for word in error.words]
         more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
@@ -256,73 +256,45 @@ def _can_read(entry: Entry, text: str) -> bool:
     return True
 
 
-def _said(key: str) -> str:
-    """What stands in a box, whether or not it has been drawn in this visit."""
-    if key in st.session_state:
-        return str(st.session_state[key])
-    return "".join([*links.asked(key), *st.query_params.get_all(key)][-1:])
-
-
 def _begin_with_an_example(offered: Sequence[Example]) -> None:
     """Fill the boxes about which nobody said anything, with an example."""
-    state = st.session_state
-    if not any(key in state or links.named(key) for key in ("text", "other")):
-        state["text"] = offered[0].text
+    if not any(box.stands or link.named(box) for box in (TEXT, OTHER)):
+        TEXT.set(offered[0].text)
     if partner := _partner(offered):
-        state["other"] = partner
+        OTHER.set(partner)
 
 
 def _partner(offered: Sequence[Example]) -> str:
     """What the first sentence's example compares it with, where nobody said which is the second; else ""."""
-    state = st.session_state
-    named = "other" not in state and links.named("other")
-    if state.get("other") or named or state.get(_EMPTIED):
+    if not controls.left_empty(OTHER):
         return ""
-    said = _said("text")
     pairs = {example.text: example.other for example in offered if example.other}
-    return ({second: first for first, second in pairs.items()} | pairs).get(said, "")
-
-
-def _edited() -> None:
-    st.session_state[_EMPTIED] = not st.session_state["other"]
+    return ({second: first for first, second in pairs.items()} | pairs).get(link.said(TEXT), "")
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:
     """Draw the examples as buttons."""
-    names = [example.name for example in offered]
-    st.session_state["example"] = current.name if current and current.name in names else None
-    st.pills(
-        "Examples",
-        names,
-        key="example",
-        on_change=_open_example,
-        args=(tuple(offered),),
-        label_visibility="collapsed",
-        width="content",
+    names = {example.name: example for example in offered}
+    pressed = current.name if current else None
+    controls.buttons(
+        "Examples", names, "example", _open, pressed, label_visibility="collapsed", width="content"
     )
 
 
-def _offer_swap(swap: Callable[[], None]) -> None:
+def _offer_swap(one: Choice[Any], other: Choice[Any]) -> None:
     """Draw the button that exchanges the two sides."""
-    st.button("Swap the two", on_click=swap, icon=":material/swap_horiz:", type="tertiary")
+    st.button(
+        "Swap the two", on_click=_swap, args=(one, other), icon=":material/swap_horiz:", type="tertiary"
+    )
 
 
-def _open_example(offered: tuple[Example, ...]) -> None:
-    for example in offered:
-        if example.name == st.session_state["example"]:
-            _open(example)
+def _swap(one: Choice[Any], other: Choice[Any]) -> None:
+    before = one.get(None)
+    one.set(other.get(None))
+    other.set(before)
 
 
 def _open(example: Example) -> None:
-    st.session_state["text"], st.session_state["other"] = example.text, example.other
-    _edited()
-
-
-def _swap() -> None:
-    state = st.session_state
-    state["text"], state["other"] = state["other"], state["text"]
-
-
-def _swap_models() -> None:
-    state = st.session_state
-    state["model"], state["against"] = state["against"], state["model"]
+    TEXT.set(example.text)
+    OTHER.set(example.other)
+    controls.edited(OTHER)

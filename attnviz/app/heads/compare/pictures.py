@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import streamlit as st
 
 from attnviz.analysis.aligned import Place
 from attnviz.analysis.picture import HIGHEST, MASKED, ZERO, Levels, sequential
@@ -13,9 +12,9 @@ from attnviz.analysis.shown import Group
 from attnviz.app import caches
 from attnviz.app.components import store
 from attnviz.app.explore.file_names import file_name_of
-from attnviz.app.heads import choosing
 from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
 from attnviz.app.heads.compare.compared import Aligned, Compared
+from attnviz.app.state.choices import QUERY
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -57,11 +56,6 @@ def draw(
         high = 1.0  # what is left by rounding is not to look like a change
     levels = np.stack([*(_weights(side) for side in (first, second)), _signed(difference, high)])
     pixels = store.publish("compared", {"levels": levels, "values": np.stack([first, second, difference])})
-    queries = [choosing.word_option(group) for group in grid.queries]
-
-    def choose(picked: int) -> None:
-        st.session_state["query"] = queries[picked]
-
     aligned_matrices(
         "matrices",
         pixels=pixels,
@@ -77,7 +71,7 @@ def draw(
         note=note,
         caption=_caption(compared),
         filename=_filename(compared),
-        on_pick=choose,
+        on_pick=lambda picked: QUERY.pick(grid.queries[picked]),
     )
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.distance import ranked
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.compared import Compared, How, aligned, away_from, placed, twins
 from attnviz.app.heads.compare.telling import ordinal, row_moves, written
 from attnviz.app.heads.compare.words import choose_word
+from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, head_name
 
@@ -60,11 +61,9 @@ def draw(compared: Compared) -> tuple[Compared, How]:
     with chosen[1]:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Second model**: {codes[1]}", width="content")
-            follows = st.toggle(
+            follows = ALIKE.toggle(
                 "The head most alike",
                 True,
-                key="alike",
-                bind="query-params",
                 help="On: always the head nearest to the first model's. Off: any head that you choose.",
             )
         nearest = ranked(there, largest_first=False)[0]
@@ -115,35 +114,27 @@ def _one_kind(compared: Compared, entries: Sequence[Entry]) -> None:
 
 def _choose_other(entry: Entry, compared: Compared, most_alike: Head | None) -> Head:
     """Draw the choice of the second model's head; it follows what is most alike, if it is to."""
-    layers = entry.layers_of(compared.second.kind)
     if most_alike is not None:
-        st.session_state["against_layer"], st.session_state["against_head"] = (at + 1 for at in most_alike)
-    columns = st.columns(2, wrap=False)
-    numbers = []
-    for column, label, key, most in (
-        (columns[0], "Its layer", "against_layer", layers),
-        (columns[1], "Its head", "against_head", entry.heads),
-    ):
-        if (st.session_state.get(key, 1) or most + 1) > most:  # left empty, or another model's
-            st.session_state[key] = 1
-        with column:
-            numbers.append(
-                int(st.number_input(label, 1, most, 1, key=key, bind="query-params", on_change=_stay))
-            )
-    return numbers[0] - 1, numbers[1] - 1
-
-
-def _stay() -> None:
-    st.session_state["alike"] = False
+        AGAINST_LAYER.set(most_alike[0] + 1)
+        AGAINST_HEAD.set(most_alike[1] + 1)
+    return controls.head(
+        entry.layers_of(compared.second.kind),
+        entry.heads,
+        (1, 1),
+        (AGAINST_LAYER, AGAINST_HEAD),
+        ("Its layer", "Its head"),
+        lambda: ALIKE.set(False),
+    )
 
 
 def _open_first(layer: int, head: int) -> None:
-    choosing.open_head(layer - 1, head - 1)
+    controls.open_head(layer - 1, head - 1)
 
 
 def _open_other(layer: int, head: int) -> None:
-    st.session_state["against_layer"], st.session_state["against_head"] = layer, head
-    st.session_state["alike"] = False
+    AGAINST_LAYER.set(layer)
+    AGAINST_HEAD.set(head)
+    ALIKE.set(False)
 
 
 def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> str:
@@ -197,14 +188,9 @@ def _pairs(compared: Compared, how: How, word: int) -> None:
         twin = divmod(int(nearest[head].argmin()), between.shape[3])
         label = f"{head_name(*head)} ↔ {head_name(*twin)} · {written(float(nearest[head].min()), how)}"
         offered[label] = head, twin
-    st.session_state["pairs alike"] = None
 
-    def open_pair() -> None:
-        if picked := st.session_state["pairs alike"]:
-            one, other = offered[picked]
-            choosing.open_head(*one)
-            _open_other(other[0] + 1, other[1] + 1)
+    def open_pair(pair: tuple[Head, Head]) -> None:
+        controls.open_head(*pair[0])
+        _open_other(pair[1][0] + 1, pair[1][1] + 1)
 
-    st.pills(
-        "Heads with the nearest twins (first ↔ second)", list(offered), key="pairs alike", on_change=open_pair
-    )
+    controls.buttons("Heads with the nearest twins (first ↔ second)", offered, "pairs alike", open_pair)

@@ -10,13 +10,14 @@ import streamlit as st
 from attnviz.analysis.aligned import Overlap
 from attnviz.analysis.distance import ranked
 from attnviz.analysis.sentence import name_of
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.compared import Aligned, Compared, How, aligned, largest, moved, placed
 from attnviz.app.heads.compare.telling import ordinal, row_moves, written
 from attnviz.app.heads.compare.words import choose_word
+from attnviz.app.state.choices import PER_HEAD
 from attnviz.trace import Floats, head_name
 
 _LISTED = 8
@@ -114,29 +115,21 @@ def _map(values: Floats, how: How, head: Head) -> None:
         if how.measure == "total variation"
         else None,
         selected=(head[0] + 1, head[1] + 1),
-        on_pick=lambda layer, number: choosing.open_head(layer - 1, number - 1),
+        on_pick=lambda layer, number: controls.open_head(layer - 1, number - 1),
     )
 
 
 def _list(values: Floats, order: Sequence[Head], how: How) -> None:
     """The heads that change most, as buttons that open them."""
     offered = {f"{head_name(*head)} · {written(float(values[head]), how)}": head for head in order[:_LISTED]}
-    st.session_state["most changed"] = None
-
-    def open_it() -> None:
-        if picked := st.session_state["most changed"]:
-            choosing.open_head(*offered[picked])
-
-    st.pills("Heads that change most", list(offered), key="most changed", on_change=open_it)
+    controls.buttons("Heads that change most", offered, "most changed", lambda at: controls.open_head(*at))
 
 
 def _differences(
     compared: Compared, grid: Aligned, head: Head, how: How, row: int, first: Floats, second: Floats
 ) -> None:
-    per_head = st.toggle(
+    per_head = PER_HEAD.toggle(
         "Scale colours per head",
-        key="scale",
-        bind="query-params",
         help="Off: a colour of the difference means the same number in every head. "
         "On: this head's largest change has the strongest colour.",
     )

@@ -11,13 +11,25 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, links, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import mending
-from attnviz.app.heads.intervene.mending import EDITS, MOST_EDITS
+from attnviz.app.heads.intervene.mending import MOST_EDITS
 from attnviz.app.heads.intervene.without_effect import exceptions, replaces, without_effect
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import (
+    ASKED_AT,
+    EDITS,
+    HEAD,
+    KIND,
+    LAYER,
+    POINTS_AT,
+    QUERY,
+    RANKED_BY,
+    TEXT,
+)
 from attnviz.capture.given import Given
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
@@ -25,7 +37,6 @@ from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.trace import Block, Kind, head_name
 
-PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")
 
@@ -38,6 +49,7 @@ _STYLE = """
 """
 
 _BEGUN = "changes were chosen"
+_SEEN_IN_A_LINK = (KIND, TEXT, LAYER, HEAD, QUERY, POINTS_AT, ASKED_AT, RANKED_BY)
 _HELP = (
     "As a link writes them: “encoder 4-2” silences a head, “encoder 4-2 10” its row of token 10, "
     "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
@@ -46,7 +58,7 @@ _HELP = (
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Intervention:
     """What the page is about.
 
     Attributes:
@@ -89,7 +101,7 @@ class Chosen:
         return word(self.queries, self.query)
 
 
-def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
+def choose(entry: Entry, given: Given) -> tuple[Intervention, DeltaGenerator]:
     """Draw the choice of a head, a token, and changes.
 
     Returns:
@@ -107,8 +119,8 @@ def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
         st.markdown(
             f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
         )
-        query = choosing.word(queries, given, "Token that looks")
-        chosen = Chosen(entry, given, kind, layer, head, query, queries, keys, edits)
+        query = controls.token(queries, given, "Token that looks")
+        chosen = Intervention(entry, given, kind, layer, head, query, queries, keys, edits)
         _silence(chosen)
         st.html(_STYLE)
         below = st.container(key="in_short")
@@ -116,14 +128,14 @@ def choose(entry: Entry, given: Given) -> tuple[Chosen, DeltaGenerator]:
     return chosen, below
 
 
-def _silence(chosen: Chosen) -> None:
+def _silence(chosen: Intervention) -> None:
     here = chosen.kind, chosen.layer, chosen.head
     with st.container(horizontal=True):
         _button(f"Silence head {chosen.name}", Edit(*here), ":material/volume_off:", primary=True)
         _button(f"Silence its row of {chosen.token}", Edit(*here, chosen.query), ":material/voice_over_off:")
 
 
-def _point(chosen: Chosen) -> None:
+def _point(chosen: Intervention) -> None:
     if chosen.entry.family in ONLY_SILENCED:
         st.markdown(
             ":small[This model computes attention in a way of its own. Its heads can be silenced, but not "
@@ -148,12 +160,12 @@ def word(groups: Sequence[Group], place: int) -> str:
 
 def toggle(edit: Edit) -> None:
     """Make this change in place of those that it replaces, or take it back."""
-    edits = list(st.session_state.get(EDITS, []))
+    edits = list(EDITS.get([]))
     if str(edit) in edits:
         edits.remove(str(edit))
     else:
         edits = [*(written for written in edits if not _replaced(written, edit)), str(edit)]
-    st.session_state[EDITS] = edits
+    EDITS.set(edits)
 
 
 def _replaced(written: str, edit: Edit) -> bool:
@@ -165,21 +177,17 @@ def _replaced(written: str, edit: Edit) -> bool:
 
 def _preset(entry: Entry) -> None:
     """Who comes with no link to a certain view sees at once what the page is for."""
-    if _BEGUN in st.session_state:
+    if memory.has(_BEGUN):
         return
-    st.session_state[_BEGUN] = True
-    if EDITS not in st.session_state and not any(map(links.asked, PARAMETERS[1:])):
-        opening = introduction(entry.name).head or (1, 1)
-        layer, head = (
-            st.session_state.get(key) or number
-            for key, number in zip(("layer", "head"), opening, strict=True)
-        )
-        st.session_state[EDITS] = [f"{entry.kinds[0]} {layer}-{head}"]
+    memory.put(_BEGUN, True)
+    if not EDITS.stands and not any(map(link.asked, (*_SEEN_IN_A_LINK, EDITS))):
+        layer, head = introduction(entry.name).head or (1, 1)
+        EDITS.set([f"{entry.kinds[0]} {LAYER.get(layer) or layer}-{HEAD.get(head) or head}"])
 
 
 def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
     """Draw a button that makes a change, or takes it back where it is made already."""
-    made = str(edit) in st.session_state.get(EDITS, [])
+    made = str(edit) in EDITS.get([])
     st.button(
         f"Undo: {label[0].lower()}{label[1:]}" if made else label,
         key=f"make {edit}",
@@ -190,7 +198,7 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
     )
 
 
-def _aim(chosen: Chosen) -> int:
+def _aim(chosen: Intervention) -> int:
     """Draw the choice of the token to point at, among those that the mask lets be seen; return it, from 0.
 
     It opens with the other noun of the opening sentence; elsewhere, with the token that gets the second
@@ -203,17 +211,15 @@ def _aim(chosen: Chosen) -> int:
     nouns = [aim for aim in falling[1:] if chosen.keys[aim].label in _NOUNS]
     begin = aims.index([*nouns, *falling[1:], *falling][0])
     keys, what = [chosen.keys[aim] for aim in aims], (chosen.given, chosen.kind)
-    return aims[choosing.word(keys, what, "… or let it look at", "points_at", begin)]
+    return aims[controls.token(keys, what, "… or let it look at", POINTS_AT, begin)]
 
 
 def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
     """Draw the changes as they stand; return those that can be made and do something."""
     every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
-    made = st.multiselect(
+    made = EDITS.draw(
         "What is changed",
         every,
-        key=EDITS,
-        bind="query-params",
         accept_new_options=True,
         placeholder="Nothing yet: choose a head to silence",
         help=_HELP,
@@ -241,7 +247,9 @@ def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
         listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MOST_TOLD], *more])
         st.warning(f"Not all changes are as they were asked for.  \n{listed}", icon=":material/link_off:")
     if set(made) - set(found):
-        st.button("Take away what does not fit", on_click=_keep, args=(list(found),), icon=":material/mop:")
+        st.button(
+            "Take away what does not fit", on_click=EDITS.set, args=(list(found),), icon=":material/mop:"
+        )
     return effective
 
 
@@ -268,10 +276,6 @@ def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: Given) -> 
         return f"in {head}, {who} looks at {word(keys, edit.target)} alone"
     moved = f"what {who} gives to {word(keys, edit.source)} goes to {word(keys, edit.target)}"
     return f"in {head}, {moved}"
-
-
-def _keep(edits: list[str]) -> None:
-    st.session_state[EDITS] = edits
 
 
 def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app import caches, warm_up
-from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.errors import ModelNotSupported
@@ -54,13 +54,13 @@ class Effect:
     likely: tuple[Likely, ...]
 
 
-def asked_at(chosen: Chosen) -> tuple[int, ...]:
+def asked_at(chosen: Intervention) -> tuple[int, ...]:
     """The tokens at which the model can be asked what it expects."""
     _ready(chosen.entry.name)
     return _asked_at(chosen.entry.name, chosen.entry.stamp, chosen.given)
 
 
-def effect(chosen: Chosen, place: int | None) -> Effect:
+def effect(chosen: Intervention, place: int | None) -> Effect:
     """What the changes do together.
 
     Raises:
@@ -70,7 +70,7 @@ def effect(chosen: Chosen, place: int | None) -> Effect:
     return _effect(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written, place)
 
 
-def words_left_out(chosen: Chosen) -> LeftOut | None:
+def words_left_out(chosen: Intervention) -> LeftOut | None:
     """How far the token's output turns without each of the words.
 
     None where that would take long, where the model cannot be asked so, and of the text that an
@@ -85,7 +85,7 @@ def words_left_out(chosen: Chosen) -> LeftOut | None:
     return _left_out(chosen.entry.name, chosen.entry.stamp, chosen.given.text, chosen.query)
 
 
-def weights(chosen: Chosen) -> Floats | None:
+def weights(chosen: Intervention) -> Floats | None:
     """[query, key], what the head looks at with the changes.
 
     Of an encoder–decoder it is read with the text that the unchanged model writes; None where that text,
@@ -100,7 +100,7 @@ def weights(chosen: Chosen) -> Floats | None:
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
 
-def target(chosen: Chosen) -> str:
+def target(chosen: Intervention) -> str:
     """What an encoder–decoder writes with the changes.
 
     Raises:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app.heads.intervene import computed, no_words, outputs, words
-from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.choices import Intervention
 
 
-def draw(chosen: Chosen) -> int | None:
+def draw(chosen: Intervention) -> int | None:
     """Draw what the changes move, or what to do first.
 
     Returns:
@@ -32,7 +32,7 @@ def draw(chosen: Chosen) -> int | None:
     return place
 
 
-def in_short(chosen: Chosen, place: int | None) -> None:
+def in_short(chosen: Intervention, place: int | None) -> None:
     """Say in a sentence what the changes did.
 
     Args:

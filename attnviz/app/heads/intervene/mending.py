@@ -8,15 +8,15 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
+from attnviz.app import controls
 from attnviz.app.heads import choosing
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import EDITS
 from attnviz.capture.given import Given
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
-
-EDITS = "edits"
-"""The key of the changes, as a link writes them."""
 
 MOST_EDITS = 200
 
@@ -32,16 +32,15 @@ def drop_what_is_no_edit() -> None:
 
     It comes before everything else on the page: so that what is dropped counts as never asked for.
     """
-    held = EDITS in st.session_state
-    written = list(st.session_state[EDITS]) if held else st.query_params.get_all(EDITS)
+    written = list(EDITS.get([])) if EDITS.stands else link.in_address(EDITS)
     problems = {one: problem for one in written[:MOST_EDITS] if (problem := _problem(one))}
     if not problems:
         return
     kept = [one for one in written if one not in problems]
-    if held:
-        st.session_state[EDITS] = kept
+    if EDITS.stands:
+        EDITS.set(kept)
     else:
-        st.query_params[EDITS] = kept
+        link.write(EDITS, kept)
     _say(kept, problems.values())
 
 
@@ -61,14 +60,14 @@ def follow_words(entry: Entry, given: Given) -> None:
     A change whose word is no token of this model stays as it is; `notice` says which token it names now.
     """
     now: dict[Kind, Sides] = {kind: choosing.groups(entry, given, kind) for kind in entry.kinds}
-    text, known = st.session_state.get(_NAMED_IN, (None, {}))
+    text, known = memory.get(_NAMED_IN, (None, {}))
     before: Mapping[Kind, Sides] = known if text == given else {}
-    st.session_state[_NAMED_IN] = given, {**before, **now}
-    written = list(st.session_state.get(EDITS, []))
+    memory.put(_NAMED_IN, (given, {**before, **now}))
+    written = list(EDITS.get([]))
     found = [followed_word(one, before, now) for one in written[:MOST_EDITS]]
     followed = [one for one, _ in found] + written[MOST_EDITS:]
     if followed != written:
-        st.session_state[EDITS] = followed
+        EDITS.set(followed)
     if problems := [problem for _, problem in found if problem]:
         _say(followed, problems)
 
@@ -93,7 +92,7 @@ def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind,
         old, new = before[edit.kind][side], now[edit.kind][side]
         if number is None or number >= len(old):
             continue
-        place = choosing.same_word(new, old[number])
+        place = controls.same_word(new, old[number])
         if place is None:
             is_now = f"it names “{name_of(number, new)}”" if number < len(new) else "it has no such token"
             return written, f"“{edit}” named “{name_of(number, old)}”, which is no token here; {is_now} now."
@@ -106,7 +105,7 @@ def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind,
 
 def notice(edits: Sequence[str]) -> list[str]:
     """What was done to the changes, as plain sentences; nothing as soon as they are others."""
-    at_first, sentences = st.session_state.get(_NOTICE, (None, []))
+    at_first, sentences = memory.get(_NOTICE, (None, []))
     return list(sentences) if at_first == list(edits) else []
 
 
@@ -120,4 +119,4 @@ def _problem(written: str) -> str:
 
 
 def _say(edits: Sequence[str], sentences: Iterable[str]) -> None:
-    st.session_state[_NOTICE] = list(edits), list(sentences)
+    memory.put(_NOTICE, (list(edits), list(sentences)))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
-from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene.choices import Chosen
-from attnviz.app.heads.intervene.mending import EDITS
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.models.known import usable
+from attnviz.app.state.choices import EDITS, KIND, MODEL, TEXT
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: Intervention) -> None:
     """Say why, and offer to open the translator without its taught head."""
     mask = caches.mask_token(chosen.entry.name)
     if mask is not None:
@@ -41,8 +40,8 @@ def draw(chosen: Chosen) -> None:
 
 def _open(translator: Entry) -> None:
     """Choose its opening sentence, in which the taught head decides between “il” and “elle”."""
-    st.session_state["model"] = translator.name
-    st.session_state["text"] = introduction(translator.name).examples[0].text
-    st.session_state["kind"] = "encoder"
-    choosing.open_head(TAUGHT_LAYER, TAUGHT_HEAD)
-    st.session_state[EDITS] = [str(Edit("encoder", TAUGHT_LAYER, TAUGHT_HEAD))]
+    MODEL.set(translator.name)
+    TEXT.set(introduction(translator.name).examples[0].text)
+    KIND.set("encoder")
+    controls.open_head(TAUGHT_LAYER, TAUGHT_HEAD)
+    EDITS.set([str(Edit("encoder", TAUGHT_LAYER, TAUGHT_HEAD))])

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.shown import Group
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed, scale
-from attnviz.app.heads.intervene.choices import Chosen, word
+from attnviz.app.heads.intervene.choices import Intervention, word
 from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.token_bars import Bar, token_bars
 from attnviz.app.heads.intervene.written import angle, average, cosine
@@ -25,14 +25,14 @@ _MEANING = (
 _MOST_BARS = 48  # of a long text, the tokens that turn most
 
 
-def in_short(chosen: Chosen, found: Effect) -> str:
+def in_short(chosen: Intervention, found: Effect) -> str:
     """How far the output of the token that is looked at turns: one sentence, in Markdown."""
     turned = _of_token(chosen, found)
     how_far = f"turns by **{angle(turned)}**" if turned else "does not turn"
     return f"{_cause(chosen)}, the output of {chosen.token} {how_far}."
 
 
-def tell(chosen: Chosen, found: Effect, place: int | None) -> None:
+def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
     """Say it, beside what else turns that output, and what an angle means.
 
     Args:
@@ -44,7 +44,7 @@ def tell(chosen: Chosen, found: Effect, place: int | None) -> None:
     st.markdown(f"{in_short(chosen, found)} {compared}  \n:small[{_MEANING}]")
 
 
-def every_token(chosen: Chosen, found: Effect) -> None:
+def every_token(chosen: Intervention, found: Effect) -> None:
     """Draw all outputs' angles as bars of one scale, text beside text."""
     texts = _texts(chosen)
     longest = max(float(_of_text(found, at).max()) for at in range(len(texts)))
@@ -57,7 +57,7 @@ def every_token(chosen: Chosen, found: Effect) -> None:
             _bars(f"moved {at}", name, groups, moved, marked, longest)
 
 
-def section(chosen: Chosen, place: int | None) -> None:
+def section(chosen: Intervention, place: int | None) -> None:
     """Draw the bars as a section of their own, where the effect itself is told by words.
 
     Args:
@@ -70,7 +70,7 @@ def section(chosen: Chosen, place: int | None) -> None:
             every_token(chosen, computed.effect(chosen, place))
 
 
-def _cause(chosen: Chosen) -> str:
+def _cause(chosen: Intervention) -> str:
     """What moved it, as a sentence begins."""
     (edit, *more) = chosen.edits
     if more:
@@ -81,7 +81,7 @@ def _cause(chosen: Chosen) -> str:
     return "With this change"
 
 
-def _texts(chosen: Chosen) -> list[tuple[str, tuple[Group, ...]]]:
+def _texts(chosen: Intervention) -> list[tuple[str, tuple[Group, ...]]]:
     """What each text is called, and its tokens: one, or those of the encoder and of the decoder."""
     kinds = chosen.entry.kinds
     if len(kinds) == 1:
@@ -100,11 +100,11 @@ def _of_text(found: Effect, at: int) -> Numbers:
     return moved
 
 
-def _of_token(chosen: Chosen, found: Effect) -> float:
+def _of_token(chosen: Intervention, found: Effect) -> float:
     return float(_of_text(found, 0 if _looks(chosen, 0) else 1)[chosen.query])
 
 
-def _looks(chosen: Chosen, at: int) -> bool:
+def _looks(chosen: Intervention, at: int) -> bool:
     """Whether the token that is looked at is of this text."""
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 

@@ -13,16 +13,16 @@ from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.components import store
 from attnviz.app.components.head_view import head_view
-from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
-from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.state.choices import QUERY
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
 _NOTE = "one colour scale for all heads, unchanged and changed"
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: Intervention) -> None:
     """Draw the head before and with the changes, and say what the token looks at in both."""
     name = chosen.name
     st.header(f"What head {name} looks at", anchor=False)
@@ -51,7 +51,7 @@ def draw(chosen: Chosen) -> None:
         _picture("after", chosen, after, f"Head {name}, with the changes")
 
 
-def _told(chosen: Chosen, weights: Floats) -> str:
+def _told(chosen: Intervention, weights: Floats) -> str:
     """What the token looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
         return "**nothing**"
@@ -59,7 +59,7 @@ def _told(chosen: Chosen, weights: Floats) -> str:
     return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in found)
 
 
-def _picture(which: str, chosen: Chosen, weights: Floats, heading: str) -> None:
+def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) -> None:
     mask = chosen.block.mask
     drawn = sequential(weights[None], "shared", mask)
     here = [[chosen.layer + 1, chosen.head + 1]]
@@ -97,4 +97,4 @@ def _picture(which: str, chosen: Chosen, weights: Floats, heading: str) -> None:
 
 def _choose(queries: Sequence[Group], query: int | None) -> None:
     if query is not None:
-        st.session_state["query"] = choosing.word_option(queries[query])
+        QUERY.pick(queries[query])

@@ -8,12 +8,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
-from attnviz.app.controls import one_of
-from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.heads.working import working
+from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.app.work import SERVER, Work
 from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
 from attnviz.experiments.progress import Progress
@@ -29,7 +29,7 @@ _TITLES = {
 }
 
 
-def draw(chosen: Chosen, place: int | None) -> str:
+def draw(chosen: Intervention, place: int | None) -> str:
     """Draw the ranking, as far as it is computed; return what heads are ranked by."""
     st.header("Which head matters most here?", anchor=False)
     st.markdown(
@@ -37,9 +37,7 @@ def draw(chosen: Chosen, place: int | None) -> str:
         "an output turns, the more it depended on that head. Click a head to open it above."
     )
     measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
-    if st.session_state.get("by", TOKEN) not in measures:
-        st.session_state["by"] = TOKEN
-    by = one_of("Measured by", measures, TOKEN, "by")
+    by = RANKED_BY.segments("Measured by", measures)
     working(
         work(chosen, place),
         "Silencing every head",
@@ -50,7 +48,7 @@ def draw(chosen: Chosen, place: int | None) -> str:
     return by
 
 
-def work(chosen: Chosen, place: int | None) -> Work[Ablation]:
+def work(chosen: Intervention, place: int | None) -> Work[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
     return SERVER.find(
@@ -58,7 +56,7 @@ def work(chosen: Chosen, place: int | None) -> Work[Ablation]:
     )
 
 
-def sizes(chosen: Chosen, moved: Moved, by: str) -> Numbers:
+def sizes(chosen: Intervention, moved: Moved, by: str) -> Numbers:
     """[variant], what the heads are ranked by: 1 − cosine, or a share of probability."""
     if by == EXPECTED and moved.variation is not None:
         return moved.variation
@@ -72,7 +70,7 @@ def sizes(chosen: Chosen, moved: Moved, by: str) -> Numbers:
     return average(moved.turned[:, counted])
 
 
-def each_alone(chosen: Chosen, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
+def each_alone(chosen: Intervention, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
     """The heads that are ranked, as the edits that silence them, and [head], `sizes` of what each does alone.
 
     An output of an encoder comes before all heads of a decoder: they are not ranked by what they do to it.
@@ -82,12 +80,12 @@ def each_alone(chosen: Chosen, found: Ablation, by: str) -> tuple[list[Edit], Nu
     return [found.silenced[at][0] for at in ranked], sizes(chosen, found.moved, by)[ranked]
 
 
-def _kinds(chosen: Chosen, by: str) -> tuple[Kind, ...]:
+def _kinds(chosen: Intervention, by: str) -> tuple[Kind, ...]:
     """Of which kinds of attention the ranked heads are."""
     return (chosen.kind,) if by == TOKEN and chosen.kind == "encoder" else chosen.entry.kinds
 
 
-def _ranked(chosen: Chosen, progress: Progress[Ablation], by: str) -> None:
+def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None:
     silenced, size = each_alone(chosen, progress.found, by)
     told = percent if by == EXPECTED else angle
     order = np.argsort(-size, kind="stable")
@@ -113,7 +111,7 @@ def _ranked(chosen: Chosen, progress: Progress[Ablation], by: str) -> None:
     _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
 
 
-def _of_kinds(chosen: Chosen, by: str) -> str:
+def _of_kinds(chosen: Intervention, by: str) -> str:
     """Of which kinds the ranked heads are, where the model has several."""
     if len(chosen.entry.kinds) == 1:
         return ""
@@ -121,7 +119,9 @@ def _of_kinds(chosen: Chosen, by: str) -> str:
     return f" heads of {', '.join(others)} and {last}" if others else f" {last} heads"
 
 
-def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[float], str], by: str) -> None:
+def _map(
+    chosen: Intervention, silenced: list[Edit], size: Numbers, told: Callable[[float], str], by: str
+) -> None:
     layers = chosen.entry.layers_of(chosen.kind)
     values = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
     shown = size if by == EXPECTED else angles(size)
@@ -149,25 +149,22 @@ def _map(chosen: Chosen, silenced: list[Edit], size: Numbers, told: Callable[[fl
     )
 
 
-def _list(chosen: Chosen, heads: list[Edit], told: list[str]) -> None:
+def _list(chosen: Intervention, heads: list[Edit], told: list[str]) -> None:
     """The strongest heads as buttons."""
     names = {f"{_name(chosen, edit)} · {size}": edit for edit, size in zip(heads, told, strict=True)}
-    st.session_state["ranked"] = None
-    st.pills("The strongest", list(names), key="ranked", on_change=_open_named, args=(names,))
+    controls.buttons("The strongest", names, "ranked", _open_edit)
 
 
-def _name(chosen: Chosen, edit: Edit) -> str:
+def _name(chosen: Intervention, edit: Edit) -> str:
     of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
     return f"{of_kind}{head_name(edit.layer, edit.head)}"
 
 
-def _open_named(names: dict[str, Edit]) -> None:
-    edit = names.get(st.session_state["ranked"] or "")
-    if edit is not None:
-        st.session_state["kind"] = edit.kind
-        _open(edit.layer + 1, edit.head + 1)
+def _open_edit(edit: Edit) -> None:
+    KIND.set(edit.kind)
+    _open(edit.layer + 1, edit.head + 1)
 
 
 def _open(layer: int, head: int) -> None:
-    choosing.open_head(layer - 1, head - 1)
+    controls.open_head(layer - 1, head - 1)
     st.rerun()  # the choice stands outside of this part of the page

@@ -6,13 +6,13 @@ import numpy as np
 
 from attnviz.app import markdown
 from attnviz.app.heads.intervene import computed, ranking
-from attnviz.app.heads.intervene.choices import Chosen, word
+from attnviz.app.heads.intervene.choices import Intervention, word
 from attnviz.app.heads.intervene.written import angle
 
 _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
 
-def compared(chosen: Chosen, place: int | None) -> str:
+def compared(chosen: Intervention, place: int | None) -> str:
     """How far it turns without the word that matters most to it, and without the median head, in Markdown.
 
     Args:
@@ -23,7 +23,7 @@ def compared(chosen: Chosen, place: int | None) -> str:
     return f"To compare: {told}." if told else ""
 
 
-def _without_a_word(chosen: Chosen) -> str:
+def _without_a_word(chosen: Intervention) -> str:
     found = computed.words_left_out(chosen)
     if found is None:
         return ""
@@ -38,7 +38,7 @@ def _without_a_word(chosen: Chosen) -> str:
     )
 
 
-def _median_head(chosen: Chosen, place: int | None) -> str:
+def _median_head(chosen: Intervention, place: int | None) -> str:
     alone = ranking.work(chosen, place).latest
     if alone is None or not alone.finished:
         return ""

@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.analysis.sentence import percent
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.heads.intervene import ranking
-from attnviz.app.heads.intervene.choices import Chosen
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.heads.working import working
 from attnviz.app.work import SERVER
@@ -18,7 +18,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.trace import head_name
 
 
-def draw(chosen: Chosen, place: int | None, by: str) -> None:
+def draw(chosen: Intervention, place: int | None, by: str) -> None:
     """Draw the button that begins it, or what came of it; before all heads are ranked, what it waits for."""
     st.header("How many heads can go?", anchor=False)
     alone = ranking.work(chosen, place).latest
@@ -62,7 +62,9 @@ def in_words(few: int, heads: int, strongest: str) -> str:
     return f"The **{few} {them} can go together before that moves more than {strongest} does alone"
 
 
-def _curves(chosen: Chosen, progress: Progress[Ablation], by: str, strongest: Edit, alone: float) -> None:
+def _curves(
+    chosen: Intervention, progress: Progress[Ablation], by: str, strongest: Edit, alone: float
+) -> None:
     heads = progress.total // 2
     found = ranking.sizes(chosen, progress.found.moved, by)
     shown = 100 * found if by == ranking.EXPECTED else angles(found)

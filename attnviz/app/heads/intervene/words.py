@@ -8,18 +8,19 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.candidates import candidates
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
-from attnviz.app.heads.intervene.choices import Chosen, word
+from attnviz.app.heads.intervene.choices import Intervention, word
 from attnviz.app.heads.intervene.computed import Effect
+from attnviz.app.state.choices import ASKED_AT
 from attnviz.trace import Kind
 
 _PRONOUNS = ("il", "elle")
 
 
-def place(chosen: Chosen) -> int | None:
+def place(chosen: Intervention) -> int | None:
     """Draw the choice of the token at which the model is asked what it expects; return it, from 0.
 
     None where the model expects nothing.
@@ -31,10 +32,10 @@ def place(chosen: Chosen) -> int | None:
     masked = chosen.entry.expects == "masked"
     label = "Masked token" if masked else "What follows after"
     begin = 0 if masked else _opening(groups, places)
-    return places[choosing.word([groups[place] for place in places], chosen.given, label, "asked", begin)]
+    return places[controls.token([groups[place] for place in places], chosen.given, label, ASKED_AT, begin)]
 
 
-def in_short(chosen: Chosen, found: Effect, place: int) -> str:
+def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     """How the likeliest token's probability changes, and which is likeliest then, in Markdown."""
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
@@ -47,7 +48,7 @@ def in_short(chosen: Chosen, found: Effect, place: int) -> str:
     return f"{told}; likeliest now is {markdown.code(now.label)}, **{percent(now.after)}**."
 
 
-def expected(chosen: Chosen, found: Effect, place: int) -> None:
+def expected(chosen: Intervention, found: Effect, place: int) -> None:
     """Draw what the model expects there, before and with the changes."""
     told = in_short(chosen, found, place)
     variation = found.moved.variation
@@ -69,7 +70,7 @@ def expected(chosen: Chosen, found: Effect, place: int) -> None:
     )
 
 
-def written(chosen: Chosen) -> None:
+def written(chosen: Intervention) -> None:
     """Say what an encoder–decoder writes before and with the changes."""
     before = caches.trace(chosen.entry.name, chosen.given).target or ""
     after = computed.target(chosen)
@@ -81,13 +82,13 @@ def written(chosen: Chosen) -> None:
         )
 
 
-def _groups(chosen: Chosen) -> Sequence[Group]:
+def _groups(chosen: Intervention) -> Sequence[Group]:
     """The tokens of the text that the model goes on with."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
 
 
-def _where(chosen: Chosen) -> str:
+def _where(chosen: Intervention) -> str:
     return "behind" if chosen.entry.expects == "masked" else "after"
 
 

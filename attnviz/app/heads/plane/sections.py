@@ -23,13 +23,13 @@ from attnviz.analysis.plane import (
 )
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components import store
-from attnviz.app.controls import one_of
 from attnviz.app.explore import attention
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads import choosing
 from attnviz.app.heads.plane import plane as widget
+from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
@@ -37,14 +37,12 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Kind, Mask, head_name
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
-PARAMETERS = (*choosing.HERE, "keeps", "hide")
-
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
 _SMALL_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the page is about.
 
     Attributes:
@@ -108,7 +106,7 @@ class Found:
         return self.distances if self.points.keeps == "distances" else self.products
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw all choices of the page.
 
     Raises:
@@ -121,13 +119,13 @@ def choose() -> Chosen:
     with head_column:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True, vertical_alignment="center"):
-        keeps = one_of("The plane keeps", _KEEPS, _KEEPS[0], "keeps")
+        keeps = KEEPS.segments("The plane keeps", _KEEPS)
         hide = _choose_hiding(entry, given, kind)
     shown = caches.shown(entry.name, given, kind, hide, False)
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
-        query = choosing.word(queries, given, "Query (looks)")
-    return Chosen(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
+        query = controls.token(queries, given, "Query (looks)")
+    return HeadSelection(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
 
 
 def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
@@ -135,23 +133,21 @@ def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     if not special or caches.only_special(tokens):
         return False
-    return st.toggle(
+    return HIDE.toggle(
         "Hide special tokens",
-        key="hide",
-        bind="query-params",
         help=f"Leaves out {' and '.join(map(markdown.plain, special))}: the plane is laid through the other "
         "points, and what is left of each row of weights is rescaled to 100 %.",
     )
 
 
-def find(chosen: Chosen) -> Found:
+def find(chosen: HeadSelection) -> Found:
     """The plane of the chosen head, computed once for all visitors."""
     origin = repr(chosen.entry.origin)
     where = (chosen.kind, chosen.layer, chosen.head)
     return _found(chosen.entry.name, origin, chosen.given, *where, chosen.hide, chosen.keeps)
 
 
-def picture(chosen: Chosen, found: Found) -> None:
+def picture(chosen: HeadSelection, found: Found) -> None:
     """Draw what was found in words, and the plane."""
     told = _finding(chosen, found)
     st.markdown(
@@ -190,7 +186,7 @@ def picture(chosen: Chosen, found: Found) -> None:
     st.markdown(f":small[{_guide(chosen)}]")
 
 
-def _guide(chosen: Chosen) -> str:
+def _guide(chosen: HeadSelection) -> str:
     """How the picture is read."""
     told = (
         "Point at a token, or reach it with Tab and the arrow keys: lines lead to what it looks at, or to "
@@ -206,11 +202,11 @@ def _guide(chosen: Chosen) -> str:
     return told
 
 
-def _pick(chosen: Chosen, query: int) -> None:
-    st.session_state["query"] = choosing.word_option(chosen.queries[query])
+def _pick(chosen: HeadSelection, query: int) -> None:
+    QUERY.pick(chosen.queries[query])
 
 
-def _finding(chosen: Chosen, found: Found) -> str:
+def _finding(chosen: HeadSelection, found: Found) -> str:
     """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
     looker = markdown.code(name_of(query, chosen.queries))
@@ -229,7 +225,7 @@ def _finding(chosen: Chosen, found: Found) -> str:
     )
 
 
-def _expected(chosen: Chosen, found: Found, most: int) -> str:
+def _expected(chosen: HeadSelection, found: Found, most: int) -> str:
     """Whether the plane makes one expect that weight, and if not, why."""
     sign = -1 if chosen.keeps == "distances" else 1
     here, truly = (
@@ -253,11 +249,11 @@ def _expected(chosen: Chosen, found: Found, most: int) -> str:
     return f"{nearest}." if here == most else f"{nearest}: near is not the same as much."
 
 
-def _key(chosen: Chosen, key: int) -> str:
+def _key(chosen: HeadSelection, key: int) -> str:
     return markdown.code(name_of(key, chosen.keys))
 
 
-def trust(chosen: Chosen, found: Found) -> None:
+def trust(chosen: HeadSelection, found: Found) -> None:
     """Draw how far the plane can be trusted, in numbers."""
     st.header("How far to trust this plane", anchor=False)
     for column, draw in zip(
@@ -267,7 +263,7 @@ def trust(chosen: Chosen, found: Found) -> None:
             draw(chosen, found)
 
 
-def _kept(chosen: Chosen, found: Found) -> None:
+def _kept(chosen: HeadSelection, found: Found) -> None:
     first, second = map(percent, found.points.shares)
     st.markdown(f"**{percent(found.points.kept)} is kept**")
     if chosen.keeps == "distances":
@@ -286,7 +282,7 @@ def _kept(chosen: Chosen, found: Found) -> None:
     )
 
 
-def _true_and_shown(chosen: Chosen, found: Found) -> None:
+def _true_and_shown(chosen: HeadSelection, found: Found) -> None:
     faithful = found.faithful
     what = "Distances" if chosen.keeps == "distances" else "Dot products"
     told = "not defined" if faithful.correlation is None else _number(faithful.correlation, 2)
@@ -300,7 +296,7 @@ def _true_and_shown(chosen: Chosen, found: Found) -> None:
     )
 
 
-def _near_and_much(chosen: Chosen, found: Found) -> None:
+def _near_and_much(chosen: HeadSelection, found: Found) -> None:
     here, truth = found.here, found.in_truth
     chance = f"Keys drawn at random would be right for {here.chance:.1f}."
     if chosen.keeps == "distances":
@@ -319,7 +315,7 @@ def _near_and_much(chosen: Chosen, found: Found) -> None:
     st.markdown(told if here.of else "No query has a choice between keys here.")
 
 
-def lost(chosen: Chosen, found: Found) -> None:
+def lost(chosen: HeadSelection, found: Found) -> None:
     """Draw what no plane shows, with the numbers of the chosen query and the key that it looks at most."""
     st.header("Why near is not the same as much", anchor=False)
     query = chosen.query
@@ -345,7 +341,7 @@ def lost(chosen: Chosen, found: Found) -> None:
         st.markdown(note)
 
 
-def _notes(chosen: Chosen) -> list[str]:
+def _notes(chosen: HeadSelection) -> list[str]:
     """What this model does besides comparing queries with keys, which the points cannot show."""
     notes = []
     if chosen.block.bias is not None:
@@ -366,12 +362,12 @@ def _notes(chosen: Chosen) -> list[str]:
     return notes
 
 
-def _sees_everything(chosen: Chosen) -> bool:
+def _sees_everything(chosen: HeadSelection) -> bool:
     """Whether every query may look at every key, in this layer."""
     return bool(chosen.block.mask.all())
 
 
-def _turns(chosen: Chosen) -> bool:
+def _turns(chosen: HeadSelection) -> bool:
     if chosen.kind == "cross" or not loading.ready(chosen.entry.name):
         return False  # the model whose opening sentence is stored has a table
     try:
@@ -416,7 +412,7 @@ def _found(
     return Found(points, weights, allowed, products, far, faithful, here, in_truth, apart(query, key))
 
 
-def _pair(chosen: Chosen, query: int, key: int) -> str:
+def _pair(chosen: HeadSelection, query: int, key: int) -> str:
     """A query and a key as Markdown that shows them as typed."""
     return " → ".join(
         markdown.code(name_of(at, groups)) for at, groups in ((query, chosen.queries), (key, chosen.keys))
@@ -427,7 +423,7 @@ def _number(value: float, digits: int = 1) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def _d_head(chosen: Chosen) -> int:
+def _d_head(chosen: HeadSelection) -> int:
     return int(chosen.block.query.shape[-1])
 
 

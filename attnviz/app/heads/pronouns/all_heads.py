@@ -9,13 +9,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads import choosing
 from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.best import HARDLY, Best, alike, best
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.cli import pronouns as command
 from attnviz.cli.columns import csv_text, plural
@@ -41,7 +40,7 @@ def introduce() -> None:
     )
 
 
-def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
+def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
     """Draw how many pairs were read, which head is the best, and the map of all.
 
     Args:
@@ -66,7 +65,7 @@ def draw(chosen: Chosen, progress: Progress[Verdicts], looks: Looks, *, still: b
     if still and named:
         with st.container(horizontal=True):
             for each in named[:_MOST_OPENED]:
-                st.button(f"Open head {head_name(*each)}", on_click=choosing.open_head, args=each)
+                st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(chosen, scores, looks, still)
@@ -85,7 +84,7 @@ def _left_out(found: Verdicts) -> None:
             st.markdown(f"… and {len(lines) - _MOST_NAMED} more sentences.")
 
 
-def _map(chosen: Chosen, scores: Scores, looks: Looks, still: bool) -> None:
+def _map(chosen: HeadSelection, scores: Scores, looks: Looks, still: bool) -> None:
     total = scores.total
     most = int(scores.pairs.max()) / total or 1.0
     head_map(
@@ -104,11 +103,11 @@ def _map(chosen: Chosen, scores: Scores, looks: Looks, still: bool) -> None:
             str(pairs) if few(total) else f"{100 * pairs / total:.0f}" for pairs in scores.pairs.ravel()
         ],
         selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
+        on_pick=(lambda layer, head: controls.open_head(layer - 1, head - 1)) if still else None,
     )
 
 
-def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) -> None:
+def _chart(chosen: HeadSelection, scores: Scores, nearest: Baseline, coin: Baseline) -> None:
     ranking, total = scores.ranking, scores.total
     pairs = [int(scores.pairs[each]) for each in ranking]
     bounds = np.array([wilson(right, total) for right in pairs])
@@ -161,7 +160,7 @@ def _chart(chosen: Chosen, scores: Scores, nearest: Baseline, coin: Baseline) ->
     st.markdown(f":small[The larger point: head {chosen.name}, number {open_at} of {len(ranking)}.]")
 
 
-def table(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
+def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     """Draw those heads as a table that resolve most, all of them on demand, and a way to save them."""
     scores, baselines = found.scores(looks), pronouns.baselines(found.pairs)
     rows = scores.ranking
@@ -182,7 +181,7 @@ def table(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
         )
 
 
-def _filename_of(chosen: Chosen) -> str:
+def _filename_of(chosen: HeadSelection) -> str:
     """The model's name as a part of a file's."""
     return re.sub(r"[^\w.-]+", "-", chosen.entry.name).strip("-")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.controls import one_of
+from attnviz.app.state.choices import PAIRS
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair
@@ -17,7 +17,7 @@ _MOST_MEGABYTES = 1
 
 def choose_source() -> str:
     """Draw the choice where the pairs come from."""
-    return one_of("Pairs", (OURS, PASTED, UPLOADED), OURS, "pairs")
+    return PAIRS.segments("Pairs", (OURS, PASTED, UPLOADED))
 
 
 def pairs_of(source: str) -> tuple[Pair, ...]:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns import listing, onward
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.cli.columns import plural
 from attnviz.experiments.pronouns import LOOKS, Looks, Verdicts
@@ -15,7 +15,7 @@ from attnviz.experiments.pronouns import LOOKS, Looks, Verdicts
 _WAYS = {"pronoun": "from the pronoun to each noun", "nouns": "from each noun to the pronoun"}
 
 
-def draw(chosen: Chosen, found: Verdicts, looks: Looks, which: str) -> None:
+def draw(chosen: HeadSelection, found: Verdicts, looks: Looks, which: str) -> None:
     """List pairs, the head's failures first."""
     right = found.right(looks)[:, :, chosen.layer, chosen.head]
     both = np.asarray(right.all(axis=1))
@@ -31,7 +31,7 @@ def draw(chosen: Chosen, found: Verdicts, looks: Looks, which: str) -> None:
     listing.draw("pairs", listing.places(both, which), draw_one)
 
 
-def _case(chosen: Chosen, found: Verdicts, looks: Looks, place: int) -> None:
+def _case(chosen: HeadSelection, found: Verdicts, looks: Looks, place: int) -> None:
     pair = found.pairs[place]
     right = found.right(looks)[place, :, chosen.layer, chosen.head]
     weights = found.weights[LOOKS.index(looks), place, :, :, chosen.layer, chosen.head]

@@ -6,31 +6,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app.controls import one_of
+from attnviz.app import controls
 from attnviz.app.heads import choosing
+from attnviz.app.state.choices import DIRECTION, PART, WHO_LOOKS
 from attnviz.experiments import pronouns, relations
 from attnviz.experiments.one_by_one import self_attention
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, head_name
-
-PARAMETERS = (
-    *(
-        "model",
-        "part",
-        "pairs",
-        "looks",
-        "layer",
-        "head",
-        "cases",
-        "text",
-        "other",
-        "query",
-        "first",
-        "second",
-    ),
-    *("direction", "relation"),
-)
-"""The keys of the page's choices."""
 
 PRONOUNS, GRAMMAR = "Pronouns", "Grammar"
 
@@ -39,7 +21,7 @@ FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "Its head word looks"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """The visitor's choice.
 
     Attributes:
@@ -61,31 +43,31 @@ class Chosen:
         return head_name(self.layer, self.head)
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw the choices that both parts share.
 
     Raises:
         AttnvizError: the model cannot be used.
     """
-    part = one_of("Part", (PRONOUNS, GRAMMAR), PRONOUNS, "part")
+    part = PART.segments("Part", (PRONOUNS, GRAMMAR))
     model_column, head_column = st.columns(2)
     with model_column:
-        entry = choosing.model()
+        entry = controls.reading_model()
     kind = self_attention(entry)
     with head_column:
         layer, head = choosing.head(entry, kind)
-    return Chosen(part, entry, kind, layer, head)
+    return HeadSelection(part, entry, kind, layer, head)
 
 
-def who_looks(chosen: Chosen) -> pronouns.Looks:
+def who_looks(chosen: HeadSelection) -> pronouns.Looks:
     """Draw the choice whose weights are read; a decoder's nouns cannot look ahead."""
     if chosen.kind == "decoder":
         return "pronoun"
-    asked = one_of("Who looks", (FROM_PRONOUN, FROM_NOUNS), FROM_PRONOUN, "looks")
+    asked = WHO_LOOKS.segments("Who looks", (FROM_PRONOUN, FROM_NOUNS))
     return "pronoun" if asked == FROM_PRONOUN else "nouns"
 
 
 def which_way() -> relations.Looks:
     """Draw the choice which of two related words looks."""
-    asked = one_of("Who looks", (FROM_DEPENDENT, FROM_HEAD), FROM_DEPENDENT, "direction")
+    asked = DIRECTION.segments("Who looks", (FROM_DEPENDENT, FROM_HEAD))
     return "dependent" if asked == FROM_DEPENDENT else "head word"

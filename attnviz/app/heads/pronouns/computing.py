@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from attnviz.app import warm_up
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.work import RUNNING, SERVER, Work
 from attnviz.experiments import pronouns, relations
 from attnviz.experiments.one_by_one import reader
@@ -18,7 +18,7 @@ from attnviz.experiments.relations import Grammar
 from attnviz.trace import Trace
 
 
-def verdicts(chosen: Chosen, asked: Sequence[Pair]) -> Work[Verdicts]:
+def verdicts(chosen: HeadSelection, asked: Sequence[Pair]) -> Work[Verdicts]:
     """What every head does with these pairs."""
 
     def steps() -> Iterator[Progress[Verdicts]]:
@@ -28,7 +28,7 @@ def verdicts(chosen: Chosen, asked: Sequence[Pair]) -> Work[Verdicts]:
     return SERVER.find(("pronouns", written, *_model(chosen)), steps)
 
 
-def grammar(chosen: Chosen) -> Work[Grammar]:
+def grammar(chosen: HeadSelection) -> Work[Grammar]:
     """What every head finds in the annotated sentences."""
 
     def steps() -> Iterator[Progress[Grammar]]:
@@ -37,7 +37,7 @@ def grammar(chosen: Chosen) -> Work[Grammar]:
     return SERVER.find(("relations", *_model(chosen)), steps)
 
 
-def _trace(chosen: Chosen) -> Callable[[str], Trace]:
+def _trace(chosen: HeadSelection) -> Callable[[str], Trace]:
     """Loads the model, if need be."""
     return reader(chosen.entry, warm_up.model(chosen.entry.name))
 
@@ -47,6 +47,6 @@ def runs(work: Work[Any]) -> bool:
     return work.state in RUNNING
 
 
-def _model(chosen: Chosen) -> tuple[str, str]:
+def _model(chosen: HeadSelection) -> tuple[str, str]:
     """The model's name, and by what its files are known."""
     return chosen.entry.name, chosen.entry.stamp

@@ -6,12 +6,11 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.controls import one_of
-from attnviz.app.heads import choosing
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
+from attnviz.app.state.choices import RELATION
 from attnviz.cli.columns import plural
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.relations import CALLED, LOOKS, SORTS, Counts, Grammar, Looks
@@ -32,11 +31,11 @@ def introduce() -> None:
 
 def choose() -> int:
     """Draw the choice of a relation; return its place in `SORTS`."""
-    asked = one_of("Relation", tuple(_CASES.values()), _CASES[SORTS[0]], "relation")
+    asked = RELATION.segments("Relation", tuple(_CASES.values()), _CASES[SORTS[0]])
     return list(_CASES.values()).index(asked)
 
 
-def draw(chosen: Chosen, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
+def draw(chosen: HeadSelection, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
     """Draw the best head of each relation, and the map of all heads for one.
 
     Args:
@@ -75,7 +74,7 @@ def _left_out(found: Grammar) -> None:
         )
 
 
-def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
+def _table(chosen: HeadSelection, found: Grammar, looks: Looks) -> str:
     lines = [
         f"| Relation | Best head | Best offset | Head {chosen.name} |",
         "|---|---|---|---|",
@@ -95,7 +94,7 @@ def _table(chosen: Chosen, found: Grammar, looks: Looks) -> str:
     return "\n".join(lines)
 
 
-def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
+def _one(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
     name, total = CALLED[SORTS[sort]], int(found.totals[sort])
     st.header(name.capitalize(), anchor=False)
     if not total:
@@ -125,7 +124,7 @@ def _one(chosen: Chosen, found: Grammar, looks: Looks, sort: int, still: bool) -
         high=(high, short(high * total, total)),
         printed=[str(right) if few(total) else f"{100 * right / total:.0f}" for right in hits.ravel()],
         selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=(lambda layer, head: choosing.open_head(layer - 1, head - 1)) if still else None,
+        on_pick=(lambda layer, head: controls.open_head(layer - 1, head - 1)) if still else None,
     )
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.spans import Span
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns import listing, onward
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.experiments.relations import LOOKS, SORTS, Answers, Grammar, Looks
 
@@ -29,7 +29,7 @@ class _Case:
     number: int
 
 
-def draw(chosen: Chosen, found: Grammar, looks: Looks, sort: int, which: str) -> None:
+def draw(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, which: str) -> None:
     """List the words of a relation, the head's failures first."""
     cases = [
         _Case(answers, number)
@@ -49,7 +49,7 @@ def draw(chosen: Chosen, found: Grammar, looks: Looks, sort: int, which: str) ->
     listing.draw("words", listing.places(right, which), draw_one)
 
 
-def _case(chosen: Chosen, case: _Case, looks: Looks, is_right: bool) -> None:
+def _case(chosen: HeadSelection, case: _Case, looks: Looks, is_right: bool) -> None:
     answers = case.answers
     text, relation = answers.sentence.text, answers.sentence.relations[case.number]
     here = LOOKS.index(looks), case.number, chosen.layer, chosen.head

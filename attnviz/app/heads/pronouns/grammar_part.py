@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app.heads.pronouns import choices, computing, grammar, grammar_cases, listing
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.computing import runs
 from attnviz.app.heads.working import working
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: HeadSelection) -> None:
     """Draw the sections; while the sentences are read, they stream."""
     grammar.introduce()
     with st.container(horizontal=True):

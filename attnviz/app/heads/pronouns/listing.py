@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
-from attnviz.app.controls import one_of
+from attnviz.app.state import memory
+from attnviz.app.state.choices import CASES
 from attnviz.trace import Mask
 
 FAILURES, SUCCESSES, ALL = "Failures", "Successes", "All"
@@ -22,7 +23,7 @@ Example = TypeVar("Example")
 def choose(head: str) -> str:
     """Draw the heading, and the choice which examples are listed of this head."""
     st.header(f"What head {head} gets right, and what it fails on", anchor=False)
-    return one_of("Examples", (FAILURES, SUCCESSES, ALL), FAILURES, "cases")
+    return CASES.segments("Examples", (FAILURES, SUCCESSES, ALL))
 
 
 def places(right: Mask, which: str) -> list[int]:
@@ -45,7 +46,7 @@ def draw(key: str, examples: Sequence[Example], draw_one: Callable[[Example], No
         draw_one: draws one into its box.
     """
     more = f"how many {key} are listed"
-    most = min(st.session_state.get(more, _AT_ONCE), len(examples))
+    most = min(memory.get(more, _AT_ONCE), len(examples))
     for row in range(0, most, _IN_A_ROW):
         columns = st.columns(_IN_A_ROW, gap="small")
         for column, example in zip(columns, examples[row : min(row + _IN_A_ROW, most)], strict=False):
@@ -55,7 +56,8 @@ def draw(key: str, examples: Sequence[Example], draw_one: Callable[[Example], No
         st.button(
             f"Show {min(_AT_ONCE, len(examples) - most)} more of {len(examples)}",
             key=f"more {key}",
-            on_click=lambda: st.session_state.update({more: most + _AT_ONCE}),
+            on_click=memory.put,
+            args=(more, most + _AT_ONCE),
         )
     if not examples:
         st.markdown("None.")

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.best import HARDLY
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
 from attnviz.cli.columns import plural
 from attnviz.experiments import pronouns
@@ -16,7 +16,7 @@ from attnviz.models.catalogue import Trained
 from attnviz.trained.translator.variants import VARIANTS
 
 
-def draw(chosen: Chosen, found: Verdicts, looks: Looks) -> None:
+def draw(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     """Say what the open head does with the pairs."""
     scores = found.scores(looks)
     place = chosen.layer, chosen.head

@@ -6,13 +6,14 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span, positions
-from attnviz.app.heads import choosing
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.state.choice import option
+from attnviz.app.state.choices import EDITS, HEAD, KIND, LAYER, MODEL, OTHER, QUERY, TEXT
 from attnviz.capture import loading
 from attnviz.experiments.pairs import Pair, Reading
 
 
-def pair(chosen: Chosen, opened: Pair, read: Reading, label: str) -> None:
+def pair(chosen: HeadSelection, opened: Pair, read: Reading, label: str) -> None:
     """Draw the ways onward from a pair.
 
     Args:
@@ -26,7 +27,7 @@ def pair(chosen: Chosen, opened: Pair, read: Reading, label: str) -> None:
     silence(chosen, read.text, read.pronoun, f"Silence head {chosen.name} here")
 
 
-def explore(chosen: Chosen, text: str, looks: Span, label: str, other: str = "") -> None:
+def explore(chosen: HeadSelection, text: str, looks: Span, label: str, other: str = "") -> None:
     """Draw the way to Explore, where the head is open and the word that looks is followed.
 
     Args:
@@ -40,31 +41,31 @@ def explore(chosen: Chosen, text: str, looks: Span, label: str, other: str = "")
         "pages/explore.py",
         label=label,
         icon=":material/grid_view:",
-        query_params={**_along(chosen, text, looks), **({"other": other} if other else {})},
+        query_params={**_along(chosen, text, looks), **({OTHER.name: other} if other else {})},
     )
 
 
-def silence(chosen: Chosen, text: str, looks: Span, label: str) -> None:
+def silence(chosen: HeadSelection, text: str, looks: Span, label: str) -> None:
     """Draw the way to the same sentence, read without the head."""
     st.page_link(
         "pages/intervene.py",
         label=label,
         icon=":material/volume_off:",
-        query_params={**_along(chosen, text, looks), "edits": f"{chosen.kind} {chosen.name}"},
+        query_params={**_along(chosen, text, looks), EDITS.name: f"{chosen.kind} {chosen.name}"},
     )
 
 
-def _along(chosen: Chosen, text: str, looks: Span) -> dict[str, str]:
+def _along(chosen: HeadSelection, text: str, looks: Span) -> dict[str, str]:
     """The model, the sentence, the head and the word, as links write them; the word is "11 it"."""
     tokens = loading.tokens(chosen.entry.name, text)
     shown = Shown(tokens, text)
     index = shown.index_of(positions(tokens, looks)[0])
     assert index is not None  # noqa: S101 - nothing is hidden; for the type checker
     return {
-        "model": chosen.entry.name,
-        "text": text,
-        **({"kind": chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
-        "layer": str(chosen.layer + 1),
-        "head": str(chosen.head + 1),
-        "query": choosing.word_option(shown.groups[index]),
+        MODEL.name: chosen.entry.name,
+        TEXT.name: text,
+        **({KIND.name: chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
+        LAYER.name: str(chosen.layer + 1),
+        HEAD.name: str(chosen.head + 1),
+        QUERY.name: option(shown.groups[index]),
     }

@@ -6,12 +6,12 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.analysis.spans import Span
-from attnviz.app import caches, links, markdown
-from attnviz.app.explore.sentences import ONE_CHANGED
-from attnviz.app.heads import choosing
+from attnviz.app import caches, controls, markdown
 from attnviz.app.heads.pronouns import onward
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, share
+from attnviz.app.state import link
+from attnviz.app.state.choices import FIRST_MEANT, OTHER, QUERY, SECOND_MEANT, TEXT
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.cli.columns import plural
@@ -24,7 +24,7 @@ from attnviz.trace import Trace, head_name
 _MOST_NAMED = 12
 
 
-def draw(chosen: Chosen, looks: Looks) -> None:
+def draw(chosen: HeadSelection, looks: Looks) -> None:
     """Draw the boxes and the choice of three words, and what the heads make of them."""
     st.header("Your own pair", anchor=False)
     st.markdown(
@@ -38,19 +38,17 @@ def draw(chosen: Chosen, looks: Looks) -> None:
         st.info(markdown.plain(str(error)), icon=":material/edit:")
 
 
-def _typed(chosen: Chosen) -> Pair:
-    opening = pairs.bundled()[0].readings
-    if choosing.left_empty():
-        st.session_state["text"], st.session_state["other"] = (reading.text for reading in opening)
-    elif "other" not in st.session_state and not links.named("other"):
-        st.session_state["other"] = _partner(_stands("text"))
+def _typed(chosen: HeadSelection) -> Pair:
+    first, second = (reading.text for reading in pairs.bundled()[0].readings)
+    if controls.left_empty(TEXT):
+        OTHER.set(second)
+    elif not OTHER.stands and not link.named(OTHER):
+        OTHER.set(_partner(link.said(TEXT)))
     one_column, other_column = st.columns(2)
     with one_column:
-        text = st.text_input("First sentence", key="text", bind="query-params", on_change=choosing.edited)
-    if choosing.left_empty():
-        st.rerun()
+        text = controls.sentence("First sentence", first)
     with other_column:
-        other = st.text_input("Second sentence", key="other", bind="query-params", placeholder=ONE_CHANGED)
+        other = OTHER.draw("Second sentence", placeholder=controls.ONE_CHANGED)
     if text.strip() and not other.strip():
         raise AttnvizError(
             "Type a second sentence: the first one again, with one word changed so that the pronoun means "
@@ -61,20 +59,17 @@ def _typed(chosen: Chosen) -> Pair:
     shown = Shown(tokens, text, hide_special=True, merge_words=True)
     given = Given(text)
     suggested = _suggested(shown, text, other)
-    asked = ("query", "Pronoun"), ("first", "It means, in the first"), ("second", "It means, in the second")
+    asked = (
+        (QUERY, "Pronoun"),
+        (FIRST_MEANT, "It means, in the first"),
+        (SECOND_MEANT, "It means, in the second"),
+    )
     spans = []
-    for column, (key, label), begin in zip(st.columns(3), asked, suggested, strict=True):
+    for column, (choice, label), begin in zip(st.columns(3), asked, suggested, strict=True):
         with column:
-            place = choosing.word(shown.groups, given, label, key, begin)
+            place = controls.token(shown.groups, given, label, choice, begin)
             spans.append(_span(shown, place))
     return pairs.typed(text, other, spans[0], (spans[1], spans[2]))
-
-
-def _stands(key: str) -> str:
-    """What stands in a box, or will do so by the link; "" for nothing."""
-    if key in st.session_state:
-        return str(st.session_state[key] or "")
-    return "".join([*links.asked(key), *st.query_params.get_all(key)][-1:])
 
 
 def _partner(text: str) -> str:
@@ -102,7 +97,7 @@ def _suggested(shown: Shown, text: str, other: str) -> tuple[int, int, int]:
             return first, second, third
     spans = [_span(shown, place) for place in range(len(shown))]
     words = [text[span.start : span.end].casefold() for span in spans]
-    named = [place for place, word in enumerate(words) if word in choosing.PRONOUNS]
+    named = [place for place, word in enumerate(words) if word in controls.PRONOUNS]
     pronoun = named[-1] if named else len(words) - 1
     before = max(pronoun - 2, 0)
     return pronoun, min(1, before), before
@@ -112,7 +107,7 @@ def _place(shown: Shown, span: Span) -> int:
     return next(place for place in range(len(shown)) if _span(shown, place).end > span.start)
 
 
-def _verdict(chosen: Chosen, looks: Looks, pair: Pair) -> None:
+def _verdict(chosen: HeadSelection, looks: Looks, pair: Pair) -> None:
     def trace(text: str) -> Trace:
         return caches.trace(chosen.entry.name, Given(text))
 

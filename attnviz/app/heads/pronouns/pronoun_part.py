@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnviz.app.heads.pronouns import all_heads, asked, cases, choices, computing, listing, one_head, own
-from attnviz.app.heads.pronouns.choices import Chosen
+from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.computing import runs
 from attnviz.app.heads.working import working
 from attnviz.experiments.pairs import Pair
@@ -15,7 +15,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Looks, Verdicts
 
 
-def draw(chosen: Chosen) -> None:
+def draw(chosen: HeadSelection) -> None:
     """Draw the sections; while the pairs are read, the map streams."""
     all_heads.introduce()
     with st.container(horizontal=True):
@@ -40,7 +40,7 @@ def draw(chosen: Chosen) -> None:
         own.draw(chosen, looks)
 
 
-def _read(chosen: Chosen, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
+def _read(chosen: HeadSelection, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
     """Draw what all heads do, and the open one; return it once it stands still."""
     work = computing.verdicts(chosen, given)
     working(

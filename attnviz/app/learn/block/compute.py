@@ -13,7 +13,7 @@ from attnviz.app.learn.compute import bert, parameters, run
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats
 from attnviz.transformer.add_norm import AddNorm
-from attnviz.transformer.encoder import EncoderLayer
+from attnviz.transformer.layers import EncoderLayer
 
 
 @dataclass(frozen=True, eq=False)

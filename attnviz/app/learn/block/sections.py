@@ -14,19 +14,17 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.sentence import choose_layer, choose_word
+from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.capture import loading
 
 if TYPE_CHECKING:
     from attnviz.app.learn.block.compute import Journey, Norm, Station, Walk
 
-STEP = "stage_in_block"
-PARAMETERS = ("text", "query", "layer", STEP)
-
-STEPS = 7
+STEPS = STAGE_IN_BLOCK.most
 MOST_STRONGEST = 5  # neurons that are named
 MOST_FAINT = 24  # other tokens' lines in a chart
 
@@ -37,7 +35,7 @@ VECTORS = (
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TokenInLayer:
     """What the page is about.
 
     Attributes:
@@ -64,19 +62,19 @@ class Chosen:
         return _walk(self.text, self.layer, self.token)
 
 
-def choose(text: str) -> Chosen:
+def choose(text: str) -> TokenInLayer:
     """Draw the choice of a token of this sentence, of a layer, and of the step of the walk."""
     token_column, layer_column, step_column = st.columns([1.4, 1, 1])
     with token_column:
-        token = choose_word("query", "Token", text)
+        token = choosing.token(text, "Token")
     with layer_column:
-        layer = choose_layer()
+        layer = choosing.layer()
     with step_column:
-        step = int(st.number_input("Step", 1, STEPS, 1, key=STEP, bind="query-params"))
-    return Chosen(text, tuple(Shown(loading.tokens(MODEL, text), text).groups), token, layer, step)
+        step = STAGE_IN_BLOCK.draw("Step")
+    return TokenInLayer(text, tuple(Shown(loading.tokens(MODEL, text), text).groups), token, layer, step)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: TokenInLayer) -> None:
     """Ask which is longer, the vector or what attention adds to it."""
     vector, update = chosen.walk.came_in.length, chosen.walk.attention.length
     size = len(chosen.walk.came_in.values)
@@ -93,7 +91,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: TokenInLayer) -> None:
     """Draw the layer as a walk, and say in words what the step does."""
     walk = chosen.walk
     arrays = {name: _station(walk, name).values for name in VECTORS}
@@ -125,7 +123,7 @@ def picture(chosen: Chosen) -> None:
     st.markdown(_in_words(chosen))
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: TokenInLayer) -> None:
     """Explain every part of the layer, with the numbers of the picture."""
     walk = chosen.walk
     size, wide = len(walk.came_in.values), len(walk.expanded.values)
@@ -175,7 +173,7 @@ def text(chosen: Chosen) -> None:
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: TokenInLayer) -> None:
     """Draw the lengths and directions layer by layer, and say which neurons fire."""
     through = _journey(chosen.text)
     token = chosen.token
@@ -258,14 +256,14 @@ def _similarity_chart(through: Journey, tokens: Sequence[int], groups: tuple[Gro
 def code() -> None:
     """Show the functions that computed the picture."""
     the_code(
-        ("attnviz.transformer.encoder", "EncoderLayer"),
+        ("attnviz.transformer.layers", "EncoderLayer"),
         ("attnviz.transformer.add_norm", "AddNorm"),
         ("attnviz.transformer.feed_forward", "FeedForward"),
         ("attnviz.app.learn.block.compute", "walk_through"),
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: TokenInLayer) -> None:
     """Say what one could wrongly conclude."""
     walk = chosen.walk
     dimension = int(np.abs(walk.came_out.values).argmax())
@@ -302,15 +300,15 @@ def _journey(text: str) -> Journey:
 
 
 def _go_to_step(step: int) -> None:
-    st.session_state[STEP] = step
+    STAGE_IN_BLOCK.set(step)
 
 
 def _go_to_layer(layer: int) -> None:
-    st.session_state["layer"] = layer
-    st.session_state[STEP] = 1
+    LAYER.set(layer)
+    STAGE_IN_BLOCK.set(1)
 
 
-def _in_words(chosen: Chosen) -> str:
+def _in_words(chosen: TokenInLayer) -> str:
     """What this step of the walk does to the token's vector, with its numbers."""
     walk, name = chosen.walk, chosen.name
     here = f"**Layer {chosen.layer + 1}, step {chosen.step}.**"
@@ -346,7 +344,7 @@ def _in_words(chosen: Chosen) -> str:
     return f"{here} {said[chosen.step - 1]}"
 
 
-def _mixing(chosen: Chosen) -> str:
+def _mixing(chosen: TokenInLayer) -> str:
     walk = chosen.walk
     share = 100 * walk.parameters_of_feed_forward / walk.parameters
     change = "exactly 0" if walk.change_of_feed_forward == 0 else f"{walk.change_of_feed_forward:.1e}"
@@ -381,7 +379,7 @@ def _similarity_in_words(through: Journey, token: int, name: str) -> str:
     )
 
 
-def _furthest(chosen: Chosen, through: Journey) -> str:
+def _furthest(chosen: TokenInLayer, through: Journey) -> str:
     last = through.similarity[-1]
     least, most = (
         f"{markdown.code(name_of(place, chosen.groups))} ({_number(float(last[place]))})"
@@ -390,7 +388,7 @@ def _furthest(chosen: Chosen, through: Journey) -> str:
     return f"Of all tokens, {most} ends nearest to its embedding, {least} furthest from it."
 
 
-def _neurons_in_words(chosen: Chosen) -> str:
+def _neurons_in_words(chosen: TokenInLayer) -> str:
     walk, name = chosen.walk, chosen.name
     all_neurons = len(walk.activated.values)
     strongest = walk.strongest(MOST_STRONGEST)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-import streamlit as st
-
 from attnviz.app.components.component import component
+from attnviz.app.state import memory
 from attnviz.trace import Floats
 
 _mount = component("arrow", "palette", "numbers")
@@ -86,11 +85,11 @@ def arrow(
     """
 
     def changed() -> None:
-        if said := st.session_state[name].get("change"):
+        if said := memory.said(name, "change"):
             on_change({"change": said["change"], "source": said["source"], "target": said["target"]})
 
     def undone() -> None:
-        if st.session_state[name].get("undo"):
+        if memory.said(name, "undo"):
             on_undo()
 
     _mount(

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import links, markdown
+from attnviz.app import markdown
 from attnviz.app.learn.cause.arrow import NOTHING, Change, Interference
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
 from attnviz.errors import InvalidEdit
 from attnviz.models import catalogue
 from attnviz.trace import Kind, head_name
@@ -21,8 +23,6 @@ from attnviz.trained.translator import reading
 if TYPE_CHECKING:
     from attnviz.app.learn.cause.compute import Experiment
     from attnviz.interventions.edit import Edit
-
-PARAMETERS = ("english", "translator", "cause_head", "cause_word", "edit")
 
 PRONOUNS = ("il", "elle")
 HEAD = "encoder 2-1"
@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ArrowSelection:
     """What the page is about.
 
     Attributes:
@@ -146,9 +146,9 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
     with left:
         text = english()
     outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
-    if st.session_state.get(_ABOUT, text) != text:
-        st.session_state["edit"] = ""
-    st.session_state[_ABOUT] = text
+    if memory.get(_ABOUT, text) != text:
+        EDIT.set("")
+    memory.put(_ABOUT, text)
     with middle:
         model = choose_variant()
     return text, model, right
@@ -156,10 +156,8 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
 
 def choose_changes() -> tuple[str, ...]:
     """Draw the changes as text, as a link holds them; return each."""
-    typed = st.text_input(
+    typed = EDIT.draw(
         "The change, as text",
-        key="edit",
-        bind="query-params",
         placeholder="nothing is changed",
         on_change=_typed,
         help="“encoder 2-1 9 2>7”: in layer 2, head 1 of the encoder, what word 9 gives to word 2 goes to "
@@ -169,7 +167,7 @@ def choose_changes() -> tuple[str, ...]:
     return _split(typed)
 
 
-def choose(text: str, model: str, edits: tuple[str, ...]) -> Chosen:
+def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     """Draw the choice of head and word; return them with what the model makes of them.
 
     A link that names no arrow shows the first one that it changes. Where something cannot be changed, this is
@@ -181,11 +179,11 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> Chosen:
         edits: what `choose_changes` returned.
     """
     asked = _asked(text, model, edits)
-    if asked and "cause_head" not in st.session_state and not links.asked("cause_head"):
+    if asked and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):
         go_to(asked[0].kind, asked[0].layer, asked[0].head, asked[0].query)
-    goal: _Goal | None = st.session_state.pop(_GO_TO, None)
+    goal: _Goal | None = memory.forget(_GO_TO)
     if goal:
-        st.session_state["cause_head"] = goal.head_name
+        CAUSE_HEAD.set(goal.head_name)
     kind, layer, head = _choose_head(model)
     query = _choose_word(_readers(model, text, kind), kind, goal.query if goal else None)
     place = Place(kind, layer, head, query)
@@ -194,7 +192,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> Chosen:
     found = _experiment(model, text, (kind, layer, head, query), made)
     # The last one made, unless the row or the whole head is silenced: then no move matters.
     shown = min(reversed(here), key=_reach, default=None)
-    return Chosen(text, model, place, made, _interference(shown) if shown else NOTHING, found)
+    return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
 
 
 @dataclass(frozen=True)
@@ -207,12 +205,12 @@ class _Goal:
 
 def go_to(kind: Kind, layer: int, head: int, query: int | None) -> None:
     """Show this arrow next: all numbers from 0; query None: of any word."""
-    st.session_state[_GO_TO] = _Goal(f"{kind} {head_name(layer, head)}", query)
+    memory.put(_GO_TO, _Goal(f"{kind} {head_name(layer, head)}", query))
 
 
 def _typed() -> None:
     """Who types a change sees its arrow."""
-    for edit in _split(st.session_state["edit"])[-1:]:
+    for edit in _split(EDIT.get(""))[-1:]:
         try:
             last = _parsed(edit)
         except InvalidEdit:
@@ -250,10 +248,7 @@ def _choose_head(model: str) -> tuple[Kind, int, int]:
         for layer in range(1, entry.layers_of(kind) + 1)
         for head in range(1, entry.heads + 1)
     ]
-    if st.session_state.get("cause_head", HEAD) not in options:  # another translator's
-        st.session_state["cause_head"] = HEAD
-    chosen = st.selectbox("Head", options, options.index(HEAD), key="cause_head", bind="query-params")
-    kind, numbers = chosen.split(" ")
+    kind, numbers = CAUSE_HEAD.select("Head", options, HEAD).split(" ")
     layer, head = (int(number) - 1 for number in numbers.split("-"))
     return cast("Kind", kind), layer, head
 
@@ -262,13 +257,8 @@ def _choose_word(readers: Sequence[str], kind: Kind, goal: int | None) -> int:
     options = [f"{number} {word}" for number, word in enumerate(readers, start=1)]
     opening = options[_opening(readers, kind)]
     if goal is not None and goal < len(options):
-        st.session_state["cause_word"] = options[goal]
-    elif st.session_state.get("cause_word", opening) not in options:  # another text's
-        st.session_state["cause_word"] = opening
-    chosen = st.selectbox(
-        "Word that looks", options, options.index(opening), key="cause_word", bind="query-params"
-    )
-    return options.index(chosen)
+        CAUSE_WORD.set(options[goal])
+    return options.index(CAUSE_WORD.select("Word that looks", options, opening))
 
 
 def _opening(readers: Sequence[str], kind: Kind) -> int:
@@ -282,7 +272,7 @@ def _opening(readers: Sequence[str], kind: Kind) -> int:
 # The changes
 
 
-def run(chosen: Chosen, model: str, edits: tuple[str, ...]) -> Experiment:
+def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> Experiment:
     """The same sentence and the same arrow, in a translator of this name and with these changes.
 
     Raises:
@@ -292,16 +282,14 @@ def run(chosen: Chosen, model: str, edits: tuple[str, ...]) -> Experiment:
     return _experiment(model, chosen.text, (place.kind, place.layer, place.head, place.query), edits)
 
 
-def change(chosen: Chosen, interference: Interference) -> None:
+def change(chosen: ArrowSelection, interference: Interference) -> None:
     """Put this change in place of what was changed in the same row."""
-    st.session_state["edit"] = ", ".join(
-        filter(None, [*chosen.elsewhere, written(chosen.place, interference)])
-    )
+    EDIT.set(", ".join(filter(None, [*chosen.elsewhere, written(chosen.place, interference)])))
 
 
 def undo() -> None:
     """Change nothing any more, in no row."""
-    st.session_state["edit"] = ""
+    EDIT.set("")
 
 
 def _is_here(edit: Edit, place: Place) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import streamlit as st
-
 from attnviz.app.components.component import component
+from attnviz.app.state import memory
 from attnviz.trace import Floats
 
 _mount = component("effects", "palette", "numbers")
@@ -42,7 +41,7 @@ def effects(
     """
 
     def picked() -> None:
-        if pick := st.session_state[name].get("pick"):
+        if pick := memory.said(name, "pick"):
             on_pick(int(pick["head"]), int(pick["word"]))
 
     _mount(

@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.analysis.sentence import percent
 from attnviz.app.learn.cause.arrow import Choice, Interference, Piece, arrow
-from attnviz.app.learn.cause.choices import PRONOUNS, Chosen, change, go_to, named, run, undo, written
+from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.models import catalogue
@@ -32,7 +32,7 @@ def _label_smoothing() -> float:
     return Settings.label_smoothing
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: ArrowSelection) -> None:
     """Ask what the translation says if the arrow goes to another noun."""
     gender = chosen.experiment.gender
     other = _other_noun(chosen)
@@ -53,7 +53,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: ArrowSelection) -> None:
     """Draw the arrows of one row, and the translation; then say both in words."""
     st.header(f"Where {chosen.reader} looks in {chosen.place.head_in_words}", anchor=False)
     picture_of("cause", chosen, chosen.experiment)
@@ -66,7 +66,7 @@ def picture(chosen: Chosen) -> None:
         )
 
 
-def picture_of(name: str, chosen: Chosen, found: Experiment) -> None:
+def picture_of(name: str, chosen: ArrowSelection, found: Experiment) -> None:
     """Draw the arrows of the chosen row in a translator; whatever is changed there, is changed everywhere.
 
     Args:
@@ -104,7 +104,7 @@ def picture_of(name: str, chosen: Chosen, found: Experiment) -> None:
     )
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: ArrowSelection) -> None:
     """Say what is changed, what is not, and what follows."""
     found = chosen.experiment
     st.header("What you change, and what stays", anchor=False)
@@ -162,7 +162,7 @@ def limits() -> None:
 # Words
 
 
-def in_words(chosen: Chosen, found: Experiment) -> str:
+def in_words(chosen: ArrowSelection, found: Experiment) -> str:
     """What the picture shows of a translator, in Markdown."""
     row = found.row_now
     strongest = [int(key) for key in np.argsort(-row, kind="stable")[:_LISTED]]
@@ -188,7 +188,7 @@ def _french(words: Sequence[str]) -> str:
     return f"*{grammar.written(words)}*" if words else "nothing."
 
 
-def _what_changed(chosen: Chosen) -> str:
+def _what_changed(chosen: ArrowSelection) -> str:
     interference = chosen.interference
     what, source, target = interference["change"], interference["source"], interference["target"]
     if not chosen.edits:
@@ -218,7 +218,7 @@ def _what_changed(chosen: Chosen) -> str:
     return f"{changed} Nothing else is touched: {_untouched(chosen)}, and no number that the model learned."
 
 
-def _untouched(chosen: Chosen) -> str:
+def _untouched(chosen: ArrowSelection) -> str:
     """The rows and heads that are not changed, whatever is."""
     if chosen.also:
         return "no other row of any head"
@@ -230,7 +230,7 @@ def _untouched(chosen: Chosen) -> str:
     return f"none of the other {len(chosen.experiment.queries) - 1} rows of this head, {other_heads}"
 
 
-def _verdict(chosen: Chosen, found: Experiment) -> str:
+def _verdict(chosen: ArrowSelection, found: Experiment) -> str:
     """What moved arrows show."""
     if found.words_now == found.words_before:
         return (
@@ -254,7 +254,7 @@ def _verdict(chosen: Chosen, found: Experiment) -> str:
     )
 
 
-def _next_arrow(chosen: Chosen, found: Experiment) -> None:
+def _next_arrow(chosen: ArrowSelection, found: Experiment) -> None:
     """Lead to the adjective's arrow, where the pronoun turned and the adjective did not."""
     late = _late_adjective(found)
     if late is None or chosen.place.kind != "encoder":
@@ -319,7 +319,7 @@ def _turned(found: Experiment) -> bool:
     return before == now and found.words_before != found.words_now
 
 
-def _other_noun(chosen: Chosen) -> int | None:
+def _other_noun(chosen: ArrowSelection) -> int | None:
     """The noun nearest to the word that looks, but for the one that it looks at; None if there is none."""
     found = chosen.experiment
     nouns = [

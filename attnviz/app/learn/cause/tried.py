@@ -10,10 +10,11 @@ import streamlit as st
 
 from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.app import markdown
-from attnviz.app.learn.cause.choices import Chosen, go_to, named, run, undo
+from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
 from attnviz.app.learn.computed import translated
+from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.trace import head_name
@@ -56,7 +57,7 @@ def _pairs() -> int:
     return compute.held_out_pairs()
 
 
-def tried(chosen: Chosen) -> None:
+def tried(chosen: ArrowSelection) -> None:
     """Draw what silencing any row of any encoder head does, beside what the rows look at."""
     title = catalogue.entry(chosen.model).title
     st.header(f"Which arrows matter in “{title}”? All of them, tried", anchor=False)
@@ -77,7 +78,7 @@ def tried(chosen: Chosen) -> None:
     st.markdown(f"{_strongest(found)} {_pictures_only(chosen, found)} {_decoder(found)}")
 
 
-def beside(chosen: Chosen) -> None:
+def beside(chosen: ArrowSelection) -> None:
     """Draw two translators with the same changes: the picture is as good in both, the cause may not be."""
     st.header("A picture just as good: is it the cause, too?", anchor=False)
     st.markdown(
@@ -110,11 +111,11 @@ def beside(chosen: Chosen) -> None:
 
 
 def _open(model: str) -> None:
-    st.session_state["translator"] = catalogue.entry(model).title
+    TRANSLATOR.set(catalogue.entry(model).title)
     undo()
 
 
-def _where_it_reads(chosen: Chosen, model: str) -> None:
+def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
     """Say what the decoder reads when it chooses the pronoun."""
     found = _effects(model, chosen.text)
     if found is None:
@@ -275,7 +276,7 @@ _TABLE_STYLE = """
 """
 
 
-def _draw(name: str, chosen: Chosen, found: Effects) -> None:
+def _draw(name: str, chosen: ArrowSelection, found: Effects) -> None:
     layers, heads = found.encoder.shape
     names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     in_encoder = chosen.place.kind == "encoder"
@@ -299,7 +300,7 @@ def _draw(name: str, chosen: Chosen, found: Effects) -> None:
     )
 
 
-def _watched(chosen: Chosen, found: Effects) -> int:
+def _watched(chosen: ArrowSelection, found: Effects) -> int:
     """The English word whose weights are shown: the one that the arrow points at, unchanged."""
     if chosen.place.kind != "decoder":
         return chosen.strongest
@@ -323,7 +324,7 @@ def _strongest(found: Effects) -> str:
     )
 
 
-def _pictures_only(chosen: Chosen, found: Effects) -> str:
+def _pictures_only(chosen: ArrowSelection, found: Effects) -> str:
     """Rows that look at the word almost entirely, and change nothing, in Markdown."""
     strong = found.weights[..., _watched(chosen, found)] >= _STRONG
     rows = np.argwhere(strong & (np.abs(found.rows) < _EMPTY))

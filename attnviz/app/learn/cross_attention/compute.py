@@ -9,7 +9,6 @@ from torch import Tensor
 
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
-from attnviz.capture.scratch import attend_like_ours
 from attnviz.trace import Block, Floats, Token
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 
@@ -63,9 +62,9 @@ def cross(reader: str, source: str, layer: int) -> Crossing:
         query=owned(asking[None]),
         key=owned(offered[None]),
         value=owned(offered[None]),
+        weights=owned(steps.weights[None]),
         mask=np.ones((len(readers), len(sources)), dtype=np.bool_),
         scale=asking.shape[-1] ** -0.5,
-        attend=attend_like_ours,
     )
     return Crossing(
         readers,

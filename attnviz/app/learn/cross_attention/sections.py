@@ -13,22 +13,16 @@ from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.components.arithmetic import arithmetic
-from attnviz.app.controls import one_of
 from attnviz.app.explore.why import message
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.sentence import choose_word, sentence, word_option
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
     from attnviz.app.learn.cross_attention.compute import Crossing
-
-PARAMETERS = (
-    *("text", "reader", "vectors", "cross_reads", "cross_view", "reads", "read"),
-    "cross_example",
-    "trained_head",
-)
 
 OPENING_READER = "A hound was too tired to walk over the street."
 LAYERS = catalogue.entry(MODEL).layers
@@ -90,9 +84,9 @@ def choose_texts() -> tuple[str, str]:
     """Draw the boxes for two texts; return the one that reads, and the one that is offered to be read."""
     left, right = st.columns(2)
     with left:
-        source = sentence()
+        source = choosing.sentence()
     with right:
-        reader = sentence("Reader of that sentence: a second text", "reader", OPENING_READER)
+        reader = choosing.sentence("Reader of that sentence: a second text", READER, OPENING_READER)
     return reader, source
 
 
@@ -105,21 +99,19 @@ def choose(reader: str, other: str) -> Reading:
     """
     word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
     with word:
-        at = choose_word("reads", "Token that reads (query)", reader, default="hound")
+        at = choosing.token(reader, "Token that reads (query)", CROSS_QUERY, "hound")
     with vectors:
-        layer = st.select_slider(
+        layer = CROSS_VECTORS.slide(
             "Vectors after how many layers of BERT",
             range(LAYERS + 1),
             LAYERS,
-            key="vectors",
-            bind="query-params",
             help="0: the words and their positions, before the first layer.",
         )
-    across = one_of("Who is read", (ACROSS, ITSELF), ACROSS, "cross_reads") == ACROSS
+    across = CROSS_READS.segments("Who is read", (ACROSS, ITSELF)) == ACROSS
     source = other if across else reader
-    crossing = _cross(reader, source, int(layer))
+    crossing = _cross(reader, source, layer)
     readers, sources = Shown(crossing.readers, reader), Shown(crossing.sources, source)
-    return Reading(reader, source, int(layer), crossing, readers, sources, at)
+    return Reading(reader, source, layer, crossing, readers, sources, at)
 
 
 def question(reading: Reading) -> None:
@@ -145,14 +137,14 @@ def picture(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header(f"{n} readers × {m} sources", anchor=False, width="content")
         with st.container(width="content"):
-            view = one_of("Picture", (MATRIX, LINES), MATRIX, "cross_view")
+            view = CROSS_VIEW.segments("Picture", (MATRIX, LINES))
 
     def pick(query: int | None, key: int | None) -> None:
         if query is None:
             return
         most_read = int(reading.crossing.weights[query].argmax())
-        st.session_state["reads"] = word_option(reading.reader, query)
-        st.session_state["read"] = word_option(reading.source, most_read if key is None else key)
+        CROSS_QUERY.pick(reading.readers.groups[query])
+        CROSS_KEY.pick(reading.sources.groups[most_read if key is None else key])
 
     weights_picture(
         "cross weights",
@@ -218,11 +210,11 @@ def more(reading: Reading) -> None:
     weights = reading.crossing.weights[reading.at]
     st.header("From two vectors to a weight", anchor=False)
     labels = [group.label for group in reading.sources.groups]
-    read = choose_word("read", "Token that is read (key)", reading.source, default=labels[reading.order[0]])
+    read = choosing.token(reading.source, "Token that is read (key)", CROSS_KEY, labels[reading.order[0]])
     worked = why(reading.crossing.block, 0, reading.at, read, reading.readers, reading.sources)
 
     def pick(position: int) -> None:
-        st.session_state["read"] = word_option(reading.source, position)
+        CROSS_KEY.pick(reading.sources.groups[position])
 
     words = {
         "query_word": reading.readers.labels[reading.at],
@@ -263,7 +255,6 @@ def code() -> None:
         ("attnviz.app.learn.cross_attention.compute", "cross"),
         ("attnviz.app.learn.cross_attention.compute", "read"),
         ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.transformer.attention", "attention_weights"),
     )
 
 

@@ -12,6 +12,7 @@ from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import EXAMPLES
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
@@ -40,11 +41,9 @@ def trained() -> None:
     st.markdown(f":small[{catalogue.entry(catalogue.TRANSLATOR).description}]")
     sentence, number = st.columns(2)
     with sentence:
-        example = st.selectbox("Example", list(EXAMPLES), key="cross_example", bind="query-params")
+        example = CROSS_EXAMPLE.select("Example", list(EXAMPLES))
     with number:
-        head = int(
-            st.number_input("Head of its decoder", 1, _HEADS, 1, key="trained_head", bind="query-params")
-        )
+        head = TRAINED_HEAD.draw("Head of its decoder", _HEADS)
     read = _translate(EXAMPLES[example])
     block = read.trace.block("cross", layer=0)
     weights = block.weights[head - 1]

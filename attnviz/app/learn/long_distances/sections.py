@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log10
-from typing import TYPE_CHECKING, NoReturn, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
-from attnviz.app import links, markdown
+from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import english
@@ -24,6 +24,8 @@ from attnviz.app.learn.long_distances.stretched import (
     levels,
     stretched,
 )
+from attnviz.app.page import stop
+from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import (
@@ -42,10 +44,6 @@ from attnviz.trained.translator.lengthening import MOST
 if TYPE_CHECKING:
     from attnviz.app.learn.long_distances.compute import Attempt, Stretched
 
-PARAMETERS = ("english", "clauses", "clauses_seed")
-
-OPENING_CLAUSES = 5
-LAST_SEED = 9999
 
 NETWORK: dict[Name, str] = {"recurrent": "LSTM, no attention", "transformer": "Transformer"}
 
@@ -79,7 +77,7 @@ def measured() -> Distances:
     try:
         return distance.read()
     except AttnvizError as error:
-        _stop(error, ":material/build:")
+        stop(error, ":material/build:")
 
 
 def choose() -> tuple[str, int]:
@@ -88,16 +86,8 @@ def choose() -> tuple[str, int]:
     with left:
         text = english()
     with right:
-        seed = st.number_input(
-            "Clauses, draw",
-            0,
-            LAST_SEED,
-            0,
-            key="clauses_seed",
-            bind="query-params",
-            help="Another number puts in other clauses.",
-        )
-    return text, int(seed)
+        seed = CLAUSES_SEED.draw("Clauses, draw", help="Another number puts in other clauses.")
+    return text, seed
 
 
 def question(found: Distances) -> None:
@@ -127,18 +117,11 @@ def stretch(text: str, seed: int) -> Stretched:
 
     Stops the page with a kind word where the sentence cannot be stretched.
     """
-    clauses = st.slider(
-        "Clauses put in between the noun and “it”",
-        0,
-        MOST,
-        OPENING_CLAUSES,
-        key="clauses",
-        bind="query-params",
-    )
+    clauses = CLAUSES.slide("Clauses put in between the noun and “it”", MOST)
     try:
-        return _stretch(text, int(clauses), seed)
+        return _stretch(text, clauses, seed)
     except AttnvizError as error:
-        _stop(error, ":material/edit:")
+        stop(error)
 
 
 def picture(shown: Stretched, found: Distances) -> None:
@@ -494,12 +477,6 @@ def _listed(found: Distances) -> str:
 
 def _share(right: int, found: Distances) -> str:
     return percent(right / found.sentences)
-
-
-def _stop(error: AttnvizError, icon: str) -> NoReturn:
-    links.forget()
-    st.error(markdown.plain(str(error)), icon=icon)
-    st.stop()
 
 
 def code() -> None:

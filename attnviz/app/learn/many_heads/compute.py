@@ -11,13 +11,13 @@ from torch import nn
 
 from attnviz.analysis.behaviour import behaviours
 from attnviz.analysis.shown import Shown
-from attnviz.app.learn.compute import bert, parameters, run, tokens
+from attnviz.app.learn.compute import bert, parameters, read_only, run, tokens
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
 from attnviz.trace import Floats, Mask
 from attnviz.transformer.bert import Bert
-from attnviz.transformer.encoder import EncoderLayer
 from attnviz.transformer.encoder_decoder import EncoderDecoder
+from attnviz.transformer.layers import EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 from attnviz.transformer.published import BertConfig, read_config
 
@@ -152,7 +152,10 @@ def habits(text: str) -> tuple[Habit, ...]:
     evenly = np.full_like(weights[:1, :1], 1 / weights.shape[-1])
     shown = Shown(tokens(text), text)
     pairs = zip(behaviours(weights, shown), behaviours(evenly, shown), strict=True)
-    return tuple(Habit(b.name, b.rule, b.score, b.found, float(even.score[0, 0])) for b, even in pairs)
+    return tuple(
+        Habit(b.name, b.rule, read_only(b.score), read_only(b.found), float(even.score[0, 0]))
+        for b, even in pairs
+    )
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import streamlit as st
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.controls import one_of
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.shares import shares
-from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.capture import loading
 from attnviz.models import catalogue
 from attnviz.trace import head_name
@@ -24,13 +24,11 @@ from attnviz.trace import head_name
 if TYPE_CHECKING:
     from attnviz.app.learn.many_heads.compute import Habit, HeadShares
 
-PARAMETERS = ("text", "query", "layer", "head", "heads_of_384", "tokens_counted")
-
 _MODEL = catalogue.entry(MODEL)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the page is about; numbers count from 0.
 
     Attributes:
@@ -74,19 +72,19 @@ def _habits(text: str) -> tuple[Habit, ...]:
     return compute.habits(text)
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw the choices: sentence, word, layer and head."""
     text_column, word_column, head_column = st.columns([5, 3, 4])
     with text_column:
-        text = sentence()
+        text = choosing.sentence()
     with word_column:
-        query = choose_word("query", "Query (looks)", text)
+        query = choosing.token(text, "Query (looks)")
     with head_column:
-        layer, head = choose_head()
-    return Chosen(text, query, layer, head)
+        layer, head = choosing.head()
+    return HeadSelection(text, query, layer, head)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: HeadSelection) -> None:
     """Ask what many heads cost."""
     one, *_, many = sizes.costs(len(chosen.shown))
     times = many.multiply_adds / one.multiply_adds
@@ -102,13 +100,13 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> int:
+def picture(chosen: HeadSelection) -> int:
     """Draw the number of heads, their shares, and what one does, in words; return the number of heads."""
     st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.word}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Heads that share the {_MODEL.d_model} numbers:", width="content")
         heads = int(
-            one_of("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads), "heads_of_384")
+            HEADS_OF_384.segments("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads))
         )
     found = _at_token(chosen.text, chosen.layer, chosen.query, heads)
     head = min(chosen.head, heads - 1)
@@ -125,17 +123,13 @@ def picture(chosen: Chosen) -> int:
         tokens=[name_of(at, groups) for at in range(len(groups))],
         shown=found,
         selected=head,
-        on_pick=_open,
+        on_pick=lambda head: HEAD.set(head + 1),
     )
     st.markdown(_told(chosen, found, head))
     return heads
 
 
-def _open(head: int) -> None:
-    st.session_state["head"] = head + 1
-
-
-def _told(chosen: Chosen, found: HeadShares, head: int) -> str:
+def _told(chosen: HeadSelection, found: HeadShares, head: int) -> str:
     """The picture in words."""
     heads = len(found.shares)
     groups = chosen.shown.groups
@@ -159,7 +153,7 @@ def _told(chosen: Chosen, found: HeadShares, head: int) -> str:
     return " ".join((sentence_of_head, *([other] if heads > 1 else []), together))
 
 
-def text(chosen: Chosen, heads: int) -> None:
+def text(chosen: HeadSelection, heads: int) -> None:
     """Draw what the four steps are with so many heads, and why there are many."""
     d_model, d_head = _MODEL.d_model, _MODEL.d_model // heads
     head = min(chosen.head, heads - 1)
@@ -200,7 +194,7 @@ def text(chosen: Chosen, heads: int) -> None:
     _why(chosen)
 
 
-def _why(chosen: Chosen) -> None:
+def _why(chosen: HeadSelection) -> None:
     """Draw what one row of weights cannot do, with the sentence's own numbers."""
     st.header("Why not one wide head?", anchor=False)
     groups = chosen.shown.groups
@@ -222,7 +216,7 @@ def _why(chosen: Chosen) -> None:
     )
 
 
-def habit(chosen: Chosen) -> None:
+def habit(chosen: HeadSelection) -> None:
     """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
     st.header(f"What is head {chosen.name} good at?", anchor=False)
     here = chosen.layer, chosen.head
@@ -258,15 +252,15 @@ def habit(chosen: Chosen) -> None:
         label=f"Explore: all heads that count as “{find}”",
         icon=":material/grid_view:",
         query_params={
-            "text": chosen.text,
-            "layer": str(chosen.layer + 1),
-            "head": str(chosen.head + 1),
-            "find": find,
+            TEXT.name: chosen.text,
+            LAYER.name: str(chosen.layer + 1),
+            HEAD.name: str(chosen.head + 1),
+            FIND.name: find,
         },
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: HeadSelection) -> None:
     """Draw what many heads cost, how large real models are, and what the head is good at."""
     st.html(sizes.STYLE)
     with st.container(key=sizes.TABLES):
@@ -287,7 +281,7 @@ def code() -> None:
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: HeadSelection) -> None:
     """Say what one could wrongly conclude."""
     points = (
         "- **A share is not an importance.** It says how much of this output a head makes, not what "

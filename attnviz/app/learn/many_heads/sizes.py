@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula
+from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
@@ -111,9 +112,7 @@ def models() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Multiply-adds, in millions", anchor=False)
-        tokens = int(
-            st.number_input("Tokens to count for", 1, 4096, 128, key="tokens_counted", bind="query-params")
-        )
+        tokens = TOKENS_COUNTED.draw("Tokens to count for")
         table(
             ("model", "attention block", "one layer", "encoder"),
             [(s.name, *(_millions(n) for n in _counted(s, tokens))) for s in known],

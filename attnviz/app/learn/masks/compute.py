@@ -17,7 +17,7 @@ from torch import Tensor
 from attnviz.app.learn import compute
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from attnviz.transformer.masks import (
     causal_mask,
@@ -44,7 +44,7 @@ def cells(kind: str, tokens: int, size: int = 0, after: int = 0, drawn: str = ""
         drawn: what `written` made of the cells of a mask drawn by hand; "" opens all.
 
     Raises:
-        InvalidTrace: `drawn` is no mask for so many tokens, or all tokens are padding.
+        InvalidMask: `drawn` is no mask for so many tokens, or all tokens are padding.
     """
     if kind == BY_HAND and drawn:
         return read(drawn, tokens)
@@ -69,7 +69,7 @@ def weights(text: str, mask: Mask, head: int) -> Floats:
         head: from 0.
 
     Raises:
-        InvalidTrace: the mask has another size, or lets a token look nowhere: this is refused before the
+        InvalidMask: the mask has another size, or lets a token look nowhere: this is refused before the
             softmax, which would give a row of NaN.
     """
     steps = compute.run(text, explicit_mask(torch.tensor(mask)))
@@ -165,22 +165,20 @@ def read(text: str, tokens: int) -> Mask:
     """`written` undone.
 
     Raises:
-        InvalidTrace: the text is no mask, or one for another number of tokens.
+        InvalidMask: the text is no mask, or one for another number of tokens.
     """
     digits = math.ceil(tokens / 4)
     rows = text.lower().split("-")
     if not all(re.fullmatch("[0-9a-f]+", row) for row in rows):
-        raise InvalidTrace("The drawn mask cannot be read.")
+        raise InvalidMask("The drawn mask cannot be read.")
     if len(rows) != tokens:
-        raise InvalidTrace(f"The mask was drawn for {len(rows)} tokens, and this sentence has {tokens}.")
+        raise InvalidMask(f"The mask was drawn for {len(rows)} tokens, and this sentence has {tokens}.")
     if any(len(row) != digits for row in rows):
-        raise InvalidTrace("The drawn mask cannot be read: its rows are too short or too long.")
+        raise InvalidMask("The drawn mask cannot be read: its rows are too short or too long.")
     bits = np.array([[bit == "1" for digit in row for bit in f"{int(digit, 16):04b}"] for row in rows])
     if bits[:, tokens:].any():
-        raise InvalidTrace("The drawn mask cannot be read: its rows are too long.")
-    mask = np.ascontiguousarray(bits[:, :tokens])
-    mask.setflags(write=False)
-    return mask
+        raise InvalidMask("The drawn mask cannot be read: its rows are too long.")
+    return compute.read_only(np.ascontiguousarray(bits[:, :tokens]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import streamlit as st
-
 from attnviz.app.components.component import component
+from attnviz.app.state import memory
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import ShownToken
 
@@ -47,7 +46,7 @@ def mask_editor(
     """
 
     def drawn() -> None:
-        if draw := st.session_state[name].get("draw"):
+        if draw := memory.said(name, "draw"):
             on_draw(str(draw["mask"]))
 
     _mount(

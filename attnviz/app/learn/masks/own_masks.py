@@ -19,6 +19,7 @@ from attnviz.app.learn.in_your_model import (
     read,
 )
 from attnviz.app.learn.weights_picture import weights_picture
+from attnviz.app.state.choices import IN_YOUR_MODEL
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace, head_name
 from attnviz.widgets.tokens import shown_tokens
@@ -60,7 +61,7 @@ def draw(text: str) -> None:
 
 def code() -> tuple[tuple[str, str], ...]:
     """The functions that computed the section, while it is open: (module, name) of each."""
-    if not st.session_state.get("in_your_model"):
+    if not IN_YOUR_MODEL.on:
         return ()
     return (("attnviz.app.learn.masks.compute", "own_masks"), ("attnviz.app.learn.masks.compute", "shape_of"))
 

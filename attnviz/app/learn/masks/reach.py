@@ -10,17 +10,16 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
-from attnviz.app.learn.sentence import choose_word
+from attnviz.app.state.choices import EDITED, REPLACEMENT
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
     from attnviz.app.learn.masks.compute import OutputChange, Reach
-
-PARAMETERS = ("edited", "replacement")
 
 _MOST_OUTPUTS = 60
 
@@ -36,9 +35,9 @@ def draw(text: str) -> None:
     )
     word, other = st.columns(2)
     with word:
-        place = choose_word("edited", "Word to replace", text, default="tired")
+        place = choosing.token(text, "Word to replace", EDITED, "tired")
     with other:
-        replacement = st.text_input("Replace it with", "narrow", key="replacement", bind="query-params")
+        replacement = REPLACEMENT.draw("Replace it with", "narrow")
     try:
         changed = _replaced(text, place, replacement)
     except AttnvizError as error:

@@ -11,21 +11,16 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
-from attnviz.app.controls import one_of
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.app.learn.sentence import choose_head, choose_word, sentence
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
 from attnviz.capture import loading
-from attnviz.errors import InvalidTrace
+from attnviz.errors import InvalidMask
 from attnviz.trace import Floats, Mask, head_name
-
-PARAMETERS = (
-    *("text", "query", "layer", "head"),
-    *("mask", "mask_size", "mask_after", "cells", "mask_shows"),
-)
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
@@ -48,7 +43,7 @@ _UNMASKED, _CAUSAL = _MaskChoice("none"), _MaskChoice("causal")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class HeadSelection:
     """What the page is about.
 
     Attributes:
@@ -91,7 +86,7 @@ class Chosen:
         """The head's weights in this layer (None: the chosen one) under a mask, [query, key].
 
         Raises:
-            InvalidTrace: the mask lets a token look nowhere.
+            InvalidMask: the mask lets a token look nowhere.
         """
         layer = self.layer if layer is None else layer
         of_layers = _weights(self.text, mask.kind, mask.size, mask.after, mask.drawn, self.head)
@@ -104,18 +99,18 @@ class Chosen:
         return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in keys)
 
 
-def choose() -> Chosen:
+def choose() -> HeadSelection:
     """Draw the sentence, the word and the head that the page is about."""
-    text = sentence()
+    text = choosing.sentence()
     word, head_columns = st.columns([1, 2])
     with word:
-        query = choose_word("query", "Token that looks (query)", text)
+        query = choosing.token(text, "Token that looks (query)")
     with head_columns:
-        layer, head = choose_head()
-    return Chosen(text, query, layer, head)
+        layer, head = choosing.head()
+    return HeadSelection(text, query, layer, head)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: HeadSelection) -> None:
     """Ask what a causal mask does to the query's looks."""
     groups = chosen.groups
     strongest = int(chosen.causal[chosen.query].argmax())
@@ -130,7 +125,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
+def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
     """Draw the mask to edit, and the weights of the model that was run with it.
 
     Args:
@@ -140,19 +135,20 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
     """
     groups = chosen.groups
     st.header(f"The mask, and what head {chosen.head_name} does with it", anchor=False)
-    kind = one_of("Mask", _KINDS, _KINDS[0], "mask")
+    kind = MASK.segments("Mask", _KINDS)
     # The sizes stand beside the rest: the first stroke over a window, which has no more use for them, must
     # not move the cells.
     sizes = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     numbers = sizes.container(width="content")
     numbers.markdown(f":small[{_EXPLAINED[kind]}]")
-    shows = one_of("Numbers", _SHOWS, _SHOWS[0], "mask_shows", numbers)
+    with numbers:
+        shows = MASK_SHOWS.segments("Numbers", _SHOWS)
     with sizes:
         mask = _choose_mask(kind, len(groups), drawn_as_text)
     cells, mask = _cells(mask, len(groups))
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
-        st.session_state["cells"] = _written(cells) if len(groups) <= MOST_TOKENS else ""
+        CELLS.set(_written(cells) if len(groups) <= MOST_TOKENS else "")
     masked = _weights_or_refusal(chosen, mask)
     if len(groups) <= MOST_TOKENS:
         mask_editor(
@@ -160,20 +156,20 @@ def picture(chosen: Chosen, drawn_as_text: DeltaGenerator) -> None:
             tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
             mask=_written(cells),
             without=chosen.unmasked,
-            with_mask=None if isinstance(masked, InvalidTrace) else masked,
+            with_mask=None if isinstance(masked, InvalidMask) else masked,
             shows=shows,
             query=chosen.query,
             on_draw=_draw,
         )
-    elif not isinstance(masked, InvalidTrace):
+    elif not isinstance(masked, InvalidMask):
         _long(chosen, cells, masked, shows)
-    if isinstance(masked, InvalidTrace):
+    if isinstance(masked, InvalidMask):
         _refuse(masked, cells, groups)
     else:
         st.markdown(_in_words(chosen, mask.kind, masked))
 
 
-def text(chosen: Chosen) -> DeltaGenerator:
+def text(chosen: HeadSelection) -> DeltaGenerator:
     """Say what a mask is, beside the picture; return the place below for a drawn mask as text."""
     st.header("What a mask is", anchor=False)
     st.markdown(
@@ -216,12 +212,12 @@ def text(chosen: Chosen) -> DeltaGenerator:
 
 def code() -> None:
     """Show the functions that computed the picture."""
-    kind = "explicit" if st.session_state["mask"] == _BY_HAND else st.session_state["mask"]
+    kind = "explicit" if MASK.get(None) == _BY_HAND else MASK.get(None)
     the_code(
         ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
         ("attnviz.transformer.masks", "refuse_blind_rows"),
         ("attnviz.app.learn.masks.compute", "weights"),
-        ("attnviz.transformer.attention", "attention_weights"),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
         ("attnviz.transformer.attention", "_forbid"),
         ("attnviz.app.learn.masks.compute", "reach"),
         ("attnviz.app.learn.masks.compute", "compare_outputs"),
@@ -250,21 +246,20 @@ def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskC
     size = after = 0
     drawn = ""
     if kind == "padding":
-        size = _number("Padding tokens", "mask_size", count - 1)
+        size = MASK_SIZE.draw("Padding tokens", count - 1, width=_NUMBER_WIDTH)
     elif kind == "prefix":
-        size = _number("Prefix tokens", "mask_size", count)
+        size = MASK_SIZE.draw("Prefix tokens", count, width=_NUMBER_WIDTH)
     elif kind == "window":
         with st.container(horizontal=True, width="content", gap="small"):
-            size = _number("Tokens before", "mask_size", count - 1)
-            after = _number("Tokens after", "mask_after", count - 1)
+            size = MASK_SIZE.draw("Tokens before", count - 1, width=_NUMBER_WIDTH)
+            after = MASK_AFTER.draw("Tokens after", count - 1, width=_NUMBER_WIDTH)
     elif kind == _BY_HAND:
-        drawn = drawn_as_text.text_input(
-            "Drawn mask, as text",
-            key="cells",
-            bind="query-params",
-            help="One group of hexadecimal digits a row; a digit holds four cells, 8 the first and 1 the "
-            "fourth. It goes into the link.",
-        )
+        with drawn_as_text:
+            drawn = CELLS.draw(
+                "Drawn mask, as text",
+                help="One group of hexadecimal digits a row; a digit holds four cells, 8 the first and 1 the "
+                "fourth. It goes into the link.",
+            )
     return _MaskChoice(kind, size, after, drawn)
 
 
@@ -279,19 +274,11 @@ _EXPLAINED = {
 }
 
 
-def _number(label: str, key: str, most: int, default: int = 3) -> int:
-    if st.session_state.get(key, 0) > most:
-        st.session_state[key] = most
-    return int(
-        st.number_input(label, 0, most, min(default, most), key=key, bind="query-params", width=_NUMBER_WIDTH)
-    )
-
-
 def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
     """The mask's cells; all open, with a word about it, where a drawn mask is none for this sentence."""
     try:
         return _cells_of(mask.kind, count, mask.size, mask.after, mask.drawn), mask
-    except InvalidTrace as error:
+    except InvalidMask as error:
         st.warning(
             f"{markdown.plain(str(error))} So every cell is open now: draw it anew, or choose another mask.",
             icon=":material/grid_off:",
@@ -299,18 +286,19 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
         return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: Chosen, mask: _MaskChoice) -> Floats | InvalidTrace:
+def _weights_or_refusal(chosen: HeadSelection, mask: _MaskChoice) -> Floats | InvalidMask:
     try:
         return chosen.weights(mask)
-    except InvalidTrace as error:
+    except InvalidMask as error:
         return error
 
 
 def _draw(drawn: str) -> None:
-    st.session_state["mask"], st.session_state["cells"] = _BY_HAND, drawn
+    MASK.set(_BY_HAND)
+    CELLS.set(drawn)
 
 
-def _refuse(error: InvalidTrace, cells: Mask, groups: tuple[Group, ...]) -> None:
+def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:
     names = [markdown.code(name_of(int(row), groups)) for row in np.flatnonzero(~cells.any(axis=1))]
     st.error(
         f"**Not computed.** {markdown.plain(str(error))} Rows without an open cell: {', '.join(names)}.",
@@ -318,7 +306,7 @@ def _refuse(error: InvalidTrace, cells: Mask, groups: tuple[Group, ...]) -> None
     )
 
 
-def _long(chosen: Chosen, cells: Mask, masked: Floats, shows: Shows) -> None:
+def _long(chosen: HeadSelection, cells: Mask, masked: Floats, shows: Shows) -> None:
     """A sentence with too many cells to draw on: the same numbers, to look at."""
     st.info(
         f"This sentence has {len(cells)} tokens. A mask can be drawn for up to {MOST_TOKENS}; "
@@ -346,7 +334,7 @@ def _long(chosen: Chosen, cells: Mask, masked: Floats, shows: Shows) -> None:
     )
 
 
-def _in_words(chosen: Chosen, kind: str, masked: Floats) -> str:
+def _in_words(chosen: HeadSelection, kind: str, masked: Floats) -> str:
     without = f"In head {chosen.head_name}, {chosen.name} looks at {chosen.looks(chosen.unmasked)}"
     if kind == "none":
         return f"{without}. Nothing is masked."
@@ -354,14 +342,14 @@ def _in_words(chosen: Chosen, kind: str, masked: Floats) -> str:
     return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
 
 
-def _causal_in_words(chosen: Chosen) -> str:
+def _causal_in_words(chosen: HeadSelection) -> str:
     return (
         f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
         f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
     )
 
 
-def _first_layer(chosen: Chosen) -> str:
+def _first_layer(chosen: HeadSelection) -> str:
     """The one layer where only the first reason counts, as a sum for a calculator."""
     free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
     row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]

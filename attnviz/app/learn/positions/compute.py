@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attnviz.app.learn.compute import bert, token_ids
+from attnviz.app.learn.compute import bert, read_only, token_ids
 from attnviz.app.learn.compute import tokens as text_tokens
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
@@ -22,7 +22,7 @@ from attnviz.trace import Block, Floats, Token
 from attnviz.trained.translator.reading import TOKEN_LIMIT
 from attnviz.transformer.alibi import alibi_bias, alibi_slopes
 from attnviz.transformer.bert import Bert
-from attnviz.transformer.encoder import EncoderSteps
+from attnviz.transformer.layers import EncoderSteps
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.positions import sinusoidal
 from attnviz.transformer.rotary import rotary_frequencies, rotate
@@ -237,15 +237,13 @@ def likeness(every: Floats, tokens: int) -> Likeness:
         np.einsum("pd,pd->p", ordinary[distance:], ordinary[: len(ordinary) - distance])
         for distance in range(min(REACH, len(ordinary)))
     ]
-    found = (
+    arrays = (
         every[:tokens],
         directions[:tokens] @ directions[:tokens].T,
         lengths,
         *(np.array([summed(diagonal) for diagonal in diagonals]) for summed in (np.mean, np.min, np.max)),
     )
-    for array in found:
-        array.setflags(write=False)
-    return Likeness(*found)
+    return Likeness(*map(read_only, arrays))
 
 
 def table(tokens: int) -> Likeness:

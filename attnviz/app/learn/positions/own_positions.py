@@ -11,11 +11,11 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.app import markdown, warm_up
 from attnviz.app.components.curves import Axis, Dash, Line, curves
-from attnviz.app.controls import one_of
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.weights_picture import weights_picture
+from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Trace, head_name
 from attnviz.widgets.tokens import shown_tokens
@@ -59,7 +59,7 @@ def draw(text: str) -> None:
 
 def code() -> tuple[tuple[str, str], ...]:
     """The functions that computed the section, while it is open: (module, name) of each."""
-    if not st.session_state.get("in_your_model"):
+    if not IN_YOUR_MODEL.on:
         return ()
     return (
         ("attnviz.capture.positions", "positions_of"),
@@ -295,9 +295,7 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
 def _angle(turns: Turns, place: int, word: str) -> None:
     """Draw the choice of a pair, and by how much it is turned where a word stands."""
     pairs = len(turns.frequencies)
-    if st.session_state.get("own_pair", 1) > pairs:
-        st.session_state["own_pair"] = pairs
-    pair = int(st.number_input("Pair of this model", 1, pairs, 1, key="own_pair", bind="query-params")) - 1
+    pair = OWN_PAIR.draw("Pair of this model", pairs) - 1
     first, second = (int(number) + 1 for number in turns.pairs[pair])
     [angles] = turns.angles(np.array([place]))
     rate = f"{turns.frequencies[pair]:.4g}"
@@ -441,7 +439,7 @@ def _of_part(ways: list[Any]) -> Any:
     parts = {str(way.part).capitalize(): way for way in ways}
     if len(parts) == 1:
         return ways[0]
-    return parts[one_of("Part of the model", list(parts), next(iter(parts)), "own_part")]
+    return parts[OWN_PART.segments("Part of the model", list(parts))]
 
 
 def _called(entry: Entry) -> str:

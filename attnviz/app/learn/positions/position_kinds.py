@@ -11,19 +11,17 @@ from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
-from attnviz.app.controls import one_of
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
-from attnviz.app.learn.sentence import choose_head, choose_word, word_option
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
 from attnviz.capture import loading
 from attnviz.trace import Floats, head_name
 
 if TYPE_CHECKING:
     from attnviz.app.learn.positions.compute import Alibi, Curve, Likeness, Rotary, Waves
-
-PARAMETERS = ("encoding", "pair", "layer", "head", "key", "turning_pair", "slopes", "slope")
 
 _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
 _CODE = {
@@ -58,7 +56,7 @@ def draw(text: str, word: int) -> None:
     """
     st.header("Four ways to tell it where each token stands", anchor=False)
     groups = Shown(loading.tokens(MODEL, text), text).groups
-    kind = one_of("Kind of positions", _KINDS, _KINDS[0], "encoding")
+    kind = ENCODING.segments("Kind of positions", _KINDS)
     {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
         text, word, groups
     )
@@ -68,7 +66,7 @@ def draw(text: str, word: int) -> None:
 
 def code() -> tuple[tuple[str, str], ...]:
     """The functions that computed the chosen kind: (module, name) of each."""
-    return _CODE[st.session_state["encoding"]]
+    return _CODE[ENCODING.get(_KINDS[0])]
 
 
 def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
@@ -84,10 +82,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         )
         formula(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
         formula(r"PE(pos, 2i{+}1) = \cos \frac{pos}{10000^{2i/d}}")
-        pair = (
-            int(st.number_input("Pair of dimensions", 1, d_model // 2, 5, key="pair", bind="query-params"))
-            - 1
-        )
+        pair = DIMENSION_PAIR.draw("Pair of dimensions", d_model // 2) - 1
         rate = float(found.rates[pair])
         sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
         turn = 2 * np.pi / rate
@@ -245,11 +240,11 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
             r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
             r"\textcolor{blue}{q} \cdot (R_{n-m}\, \textcolor{red}{k})"
         )
-        layer, head = choose_head()
-        key = choose_word("key", "Token that is looked at (key)", text, default="dog")
+        layer, head = choosing.head()
+        key = choosing.token(text, "Token that is looked at (key)", KEY, "dog")
         found = _rotated(text, layer, head, word, key)
         pairs = len(found.frequencies)
-        pair = int(st.number_input("Pair to turn", 1, pairs, 4, key="turning_pair", bind="query-params")) - 1
+        pair = TURNING_PAIR.draw("Pair to turn", pairs) - 1
         _tell_rotary(found, word, key, pair, groups)
         _chart_of_turning(found, groups, word, pair)
     with drawn:
@@ -369,10 +364,8 @@ def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
             r"\quad m_h = 2^{-8h/H}"
         )
         st.markdown("Number of heads, $H$")
-        heads = int(one_of("Number of heads", _HEADS, _HEADS[0], "slopes"))
-        if st.session_state.get("slope", 1) > heads:
-            st.session_state["slope"] = heads
-        head = int(st.number_input("Head, $h$", 1, heads, 1, key="slope", bind="query-params")) - 1
+        heads = int(SLOPES.segments("Number of heads", _HEADS))
+        head = SLOPE.draw("Head, $h$", heads) - 1
         found = _biases(min(len(groups), _SHOWN_TOKENS), heads)
         slope = float(found.slopes[head])
         back = min(word, 5)
@@ -435,11 +428,13 @@ def _matrix(
     if shown < len(tokens):
         note += f" The first {shown} of {len(tokens)} tokens are shown."
 
+    groups = choosing.tokens(text)
+
     def pick(query: int | None, picked: int | None) -> None:
         if query is not None:
-            st.session_state["query"] = word_option(text, query)
+            QUERY.pick(groups[query])
         if key is not None and picked is not None:
-            st.session_state["key"] = word_option(text, picked)
+            KEY.pick(groups[picked])
 
     weights_picture(
         "positions matrix",

@@ -12,27 +12,25 @@ from attnviz.analysis.picture import diverging
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
-from attnviz.app.learn.sentence import choose_word, sentence, word_option
+from attnviz.app.state.choices import ORDER, QUERY
 from attnviz.capture import loading
 
 if TYPE_CHECKING:
     from attnviz.app.learn.positions.compute import Comparison, SetExperiment
 
-PARAMETERS = ("text", "query", "order")
-
 _ROUNDING = 1e-4  # what is not rounding differs by a thousand times as much
-_MOST_ORDERS = 999
 _SHOWN_TOKENS = 32
 _SHOWN_NUMBERS = 24
 _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the mean of all words"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FollowedToken:
     """What the page is about.
 
     Attributes:
@@ -64,7 +62,7 @@ class Read:
         found: what became of every token.
     """
 
-    chosen: Chosen
+    chosen: FollowedToken
     order: int
     found: SetExperiment
 
@@ -74,17 +72,17 @@ class Read:
         return self.found.order.index(self.chosen.word)
 
 
-def choose() -> Chosen:
+def choose() -> FollowedToken:
     """Draw the sentence and the word to follow."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
-        text = sentence()
+        text = choosing.sentence()
     with word_column:
-        word = choose_word("query", "Token to follow", text)
-    return Chosen(text, word)
+        word = choosing.token(text, "Token to follow")
+    return FollowedToken(text, word)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: FollowedToken) -> None:
     """Ask what becomes of the followed word."""
     found = _experiment(chosen.text, 1)
     row = found.order.index(chosen.word)
@@ -101,15 +99,13 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> Read:
+def picture(chosen: FollowedToken) -> Read:
     """Draw the shuffle, and what becomes of every token's output."""
     st.header("The same words in another order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        order = st.number_input(
-            "Order (0 is the original one)", 0, _MOST_ORDERS, 1, key="order", bind="query-params", width=220
-        )
+        order = ORDER.draw("Order (0 is the original one)", width=220)
         st.button("Shuffle", icon=":material/shuffle:", on_click=_shuffle)
-        st.button("Original order", on_click=_original)
+        st.button("Original order", on_click=ORDER.set, args=(0,))
     read = Read(chosen, order, _experiment(chosen.text, order))
     tokens, note = _shown(read)
     shuffle(
@@ -118,7 +114,7 @@ def picture(chosen: Chosen) -> Read:
         columns=("Output without positions", "Output with positions"),
         chosen=chosen.word + 1,
         note=note,
-        on_pick=lambda number: _follow(chosen.text, number),
+        on_pick=lambda number: QUERY.pick(chosen.groups[number - 1]),
     )
     st.markdown(in_words(read))
     return read
@@ -273,15 +269,7 @@ def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outco
 
 
 def _shuffle() -> None:
-    st.session_state["order"] = st.session_state["order"] % _MOST_ORDERS + 1
-
-
-def _original() -> None:
-    st.session_state["order"] = 0
-
-
-def _follow(text: str, number: int) -> None:
-    st.session_state["query"] = word_option(text, number - 1)
+    ORDER.set(ORDER.get(0) % ORDER.most + 1)
 
 
 @computed

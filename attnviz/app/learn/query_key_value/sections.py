@@ -12,7 +12,6 @@ from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components import store
-from attnviz.app.controls import one_of
 from attnviz.app.learn.computed import MODEL, computed_with
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
@@ -20,6 +19,7 @@ from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Atten
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
 from attnviz.app.learn.query_key_value.weights_table import weights_table
 from attnviz.app.learn.weights_picture import shown_tokens
+from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.trace import Kind, head_name
@@ -27,8 +27,6 @@ from attnviz.trace import Kind, head_name
 if TYPE_CHECKING:
     from attnviz.app.learn.query_key_value.compute import Walk
     from attnviz.trace import Token
-
-PARAMETERS = (*six_steps_of.PARAMETERS, "step", "convention")
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
@@ -51,7 +49,7 @@ _LEFT_TO_RIGHT = "\u200e"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class QueryAtWork:
     """What the page is about.
 
     Attributes:
@@ -100,7 +98,7 @@ class Chosen:
         return int((~self.walk.allowed).sum())
 
 
-def choose() -> Chosen:
+def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
     asked = six_steps_of.choose()
     attention = asked.attention
@@ -108,7 +106,7 @@ def choose() -> Chosen:
         asked.text, asked.layer, asked.head, asked.token, attention.model, attention.kind
     )
     queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
-    return Chosen(attention, done, queries.groups, keys.groups)
+    return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
 def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) -> Walk:
@@ -120,7 +118,7 @@ def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) 
 _WALKS = {model: computed_with(model, _walk) for model in (MODEL, TRANSLATOR)}
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: QueryAtWork) -> None:
     """Which token will answer?"""
     ranked = chosen.by_weight
     spread = np.linspace(0, len(ranked) - 1, min(_OPTIONS, len(ranked))).round().astype(int)
@@ -140,11 +138,11 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: QueryAtWork) -> None:
     """The six steps, which the visitor walks through."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Step**", width="content")
-        step = one_of("Step", _STEPS, _STEPS[0], "step")
+        step = STEP.segments("Step", _STEPS)
     done, rows = chosen.walk, list(chosen.walk.rows)
     left_out = np.setdiff1d(np.arange(len(done.key_tokens)), rows)
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
@@ -200,7 +198,7 @@ def picture(chosen: Chosen) -> None:
         )
 
 
-def steps(chosen: Chosen) -> list[Step]:
+def steps(chosen: QueryAtWork) -> list[Step]:
     """What happens in each step, in words and numbers."""
     done = chosen.walk
     count, size = len(done.key_tokens), done.d_head
@@ -275,7 +273,7 @@ def steps(chosen: Chosen) -> list[Step]:
     ]
 
 
-def _vectors(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
+def _vectors(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
     """Step 1: who reads what."""
     done = chosen.walk
     count = len(done.key_tokens)
@@ -287,7 +285,7 @@ def _vectors(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
     return [f"{reader} reads {count} tokens, one row each. The row of ", query, numbers]
 
 
-def _mask(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
+def _mask(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
     """Step 4: what the mask does to the scores, if there is one for this token."""
     if not chosen.forbidden:
         return []
@@ -295,7 +293,7 @@ def _mask(chosen: Chosen, query: Spoken) -> list[str | Spoken]:
     return [f" Then the mask puts −∞ in place of the scores of the {tokens} after ", query, ": page 5."]
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: QueryAtWork) -> None:
     """What the three are, and why there are three."""
     done = chosen.walk
     itself = None if done.crosses else done.token
@@ -343,7 +341,7 @@ def text(chosen: Chosen) -> None:
     )
 
 
-def _why_three(chosen: Chosen, best: int) -> str:
+def _why_three(chosen: QueryAtWork, best: int) -> str:
     done = chosen.walk
     value = "And what a token is found by need not be what it hands over: hence the :green[value]."
     if done.crosses:
@@ -371,7 +369,7 @@ def _why_three(chosen: Chosen, best: int) -> str:
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: QueryAtWork) -> None:
     """The same for every token, as a matrix of weights in both conventions; and the six steps in words."""
     table, in_words = st.columns([7, 5], gap="large")
     with table:
@@ -380,7 +378,7 @@ def more(chosen: Chosen) -> None:
         _in_words(chosen)
 
 
-def _conventions(chosen: Chosen) -> None:
+def _conventions(chosen: QueryAtWork) -> None:
     st.header("All queries at once: rows or columns?", anchor=False)
     st.markdown(
         f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
@@ -389,7 +387,7 @@ def _conventions(chosen: Chosen) -> None:
         "matrix of weights and $V$ has the values, one row each, all outputs at once are $A V$ with rows, "
         "and $A^\\top V$ with columns."
     )
-    convention = one_of("Convention", (_ROWS, _COLUMNS), _ROWS, "convention")
+    convention = CONVENTION.segments("Convention", (_ROWS, _COLUMNS))
     done, rows, query_rows = chosen.walk, list(chosen.walk.rows), list(chosen.walk.query_rows)
     shown = np.ix_(query_rows, rows)
     weights, mask = done.model_weights[shown], done.mask[shown]
@@ -416,7 +414,7 @@ def _left_out(rows: list[int], tokens: tuple[Token, ...], name: str) -> str:
     return f" {len(rows)} of {len(tokens)} {name} are shown." if len(rows) < len(tokens) else ""
 
 
-def _in_words(chosen: Chosen) -> None:
+def _in_words(chosen: QueryAtWork) -> None:
     st.header("The six steps in words", anchor=False)
     st.markdown(
         "\n".join(
@@ -426,19 +424,18 @@ def _in_words(chosen: Chosen) -> None:
     )
 
 
-def code(chosen: Chosen) -> None:
+def code(chosen: QueryAtWork) -> None:
     """The functions that computed the picture."""
     lesson, attention = "attnviz.app.learn.query_key_value.compute", "attnviz.transformer.attention"
     the_code(
-        (lesson, "_read_by_bert" if chosen.attention.model == MODEL else "_read_by_translator"),
+        (lesson, "_of_bert" if chosen.attention.model == MODEL else "_of_translator"),
         (lesson, "six_steps"),
         (lesson, "of_head"),
         (attention, "scaled_dot_product_attention"),
-        (attention, "attention_weights"),
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: QueryAtWork) -> None:
     """What the picture does not show."""
     done = chosen.walk
     why = (
@@ -477,7 +474,7 @@ def limits(chosen: Chosen) -> None:
 
 
 def _go(step: int) -> None:
-    st.session_state["step"] = str(step)
+    STEP.set(str(step))
 
 
 def _labels(groups: tuple[Group, ...], rows: list[int]) -> list[str]:

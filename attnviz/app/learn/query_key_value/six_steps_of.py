@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.shown import Shown
-from attnviz.app import markdown
-from attnviz.app.controls import choose_token, one_of
+from attnviz.app import controls, markdown
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, translated
 from attnviz.app.learn.english import english, outside_note
-from attnviz.app.learn.sentence import choose_head, choose_word, sentence
+from attnviz.app.state.choices import SIX_STEPS_OF, TRANSLATOR_HEAD, TRANSLATOR_LAYER, TRANSLATOR_QUERY
 from attnviz.capture import loading
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
@@ -22,11 +21,6 @@ from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate.compute import Translation
-
-PARAMETERS = (
-    *("six_steps_of", "text", "query", "layer", "head"),
-    *("english", "translator_query", "translator_layer", "translator_head"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,18 +138,18 @@ def choose() -> Asked:
     """Draw the choice of a model, and of a sentence, a head and a word that it reads."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Model**", width="content")
-        attention = ATTENTIONS[one_of("Model", tuple(ATTENTIONS), _BERT, "six_steps_of")]
+        attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), _BERT)]
     return _ask_bert(attention) if attention.model == MODEL else _ask_translator(attention)
 
 
 def _ask_bert(attention: Attention) -> Asked:
     sentence_column, head_column, word_column = st.columns([5, 4, 3])
     with sentence_column:
-        text = sentence()
+        text = choosing.sentence()
     with head_column:
-        layer, head = choose_head()
+        layer, head = choosing.head()
     with word_column:
-        token = choose_word("query", "Query (looks)", text)
+        token = choosing.token(text, "Query (looks)")
     return Asked(attention, text, layer, head, token)
 
 
@@ -184,32 +178,21 @@ def _ask_translator(attention: Attention) -> Asked:
 
 def _choose_translators_head(attention: Attention) -> tuple[int, int]:
     """From 0; where there is but one layer, there is nothing to choose."""
-    layer = 0
-    place = st.container()
-    if attention.layers > 1:
-        layer_column, place = st.columns(2)
-        layer = _from_one(layer_column, "Layer", "translator_layer", attention.layers, variants.TAUGHT_LAYER)
     taught = variants.TAUGHT_CROSS_HEAD if attention.kind == "cross" else variants.TAUGHT_HEAD
     heads = catalogue.entry(attention.model).heads
-    return layer, _from_one(place, "Head", "translator_head", heads, taught)
-
-
-def _from_one(place: DeltaGenerator, label: str, key: str, most: int, default: int) -> int:
-    """A number that counts from 1 on screen, and here from 0."""
-    return int(place.number_input(label, 1, most, default + 1, key=key, bind="query-params")) - 1
+    if attention.layers == 1:
+        return 0, TRANSLATOR_HEAD.draw("Head", heads, taught + 1) - 1
+    opening = variants.TAUGHT_LAYER + 1, taught + 1
+    return controls.head(attention.layers, heads, opening, (TRANSLATOR_LAYER, TRANSLATOR_HEAD))
 
 
 def _choose_translators_word(attention: Attention, text: str, translation: Translation) -> int:
     """At first, who is at the root of *il* or *elle*: "it", or the French word that it is written after."""
     if attention.kind == "encoder":
         groups = Shown(loading.tokens(TRANSLATOR, text), text).groups
-        roots = [place for place, group in enumerate(groups) if group.label == "it"]
+        begin = controls.place_of("it", groups)
     else:
         groups = Shown(translation.target, str(translation.trace.target)).groups
-        roots = [pronoun.step for pronoun in translation.pronouns]
-    options = [f"{group.number} {group.label}" for group in groups]
-    begin = roots[0] if roots else len(options) // 2
-    chosen = choose_token(
-        "translator_query", "Query (looks)", options, options[begin], (attention.kind, text)
-    )
-    return options.index(chosen)
+        begin = translation.pronouns[0].step if translation.pronouns else len(groups) // 2
+    of = attention.kind, text
+    return controls.token(groups, of, "Query (looks)", TRANSLATOR_QUERY, begin)

@@ -13,7 +13,7 @@ from torch import Tensor
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats, Token
-from attnviz.transformer.attention import attention_weights
+from attnviz.transformer.attention import scaled_dot_product_attention
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +137,8 @@ def row(d: int, longest: int, keys: int, seed: int) -> Row:
 
 def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
     """The weights of one query, once by softmax(q · k) and once by softmax(q · k / √d)."""
-    plain = attention_weights(query[None], keys, scale=1.0)
-    scaled = attention_weights(query[None], keys)
+    plain = scaled_dot_product_attention(query[None], keys, keys, scale=1.0)
+    scaled = scaled_dot_product_attention(query[None], keys, keys)
     return Row(owned(plain.dot_products[0]), _softmax(plain.weights[0]), _softmax(scaled.weights[0]))
 
 
@@ -173,7 +173,7 @@ def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> Curves:
         query = torch.randn(rows, 1, d, generator=generator)
         key = torch.randn(rows, keys, d, generator=generator)
         for line, scale in enumerate((1.0, d**-0.5)):
-            weights = attention_weights(query, key, scale=scale).weights
+            weights = scaled_dot_product_attention(query, key, key, scale=scale).weights
             entropies[line, column] = entropy(weights).mean()
             gradients[line, column] = torch.linalg.matrix_norm(jacobian(weights)).mean()
     return Curves(owned(entropies), owned(gradients))

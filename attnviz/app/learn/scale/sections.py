@@ -11,11 +11,13 @@ import streamlit as st
 from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
-from attnviz.app.learn.sentence import choose_head, choose_word, sentence
 from attnviz.app.learn.weights_picture import shown_tokens
+from attnviz.app.state import choices
+from attnviz.app.state.choices import VECTORS_SEED
 from attnviz.models import catalogue
 from attnviz.trace import head_name
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from attnviz.app.learn.scale.compute import Curves, HeadRow, Row, Variances
     from attnviz.trace import Floats
 
-PARAMETERS = ("text", "layer", "head", "query", "d", "seed")
 
 SIZES = tuple(2**power for power in range(11))
 DRAWS = 200  # pairs for one variance: few enough that chance can be seen
@@ -31,7 +32,7 @@ KEYS = 8  # in a row: equal weights then have an entropy of exactly 3 bits
 ROWS = 300  # for one mean
 D_HEAD = catalogue.entry(MODEL).d_head
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
-FIRST_SEED, LAST_SEED = 8, 9999  # in draw 8 the row is much like the mean of many, for small and large d
+FIRST_SEED = VECTORS_SEED.default  # draw 8, whose row is much like the mean of many, for small and large d
 
 _SIZE_AXIS = Axis("d, entries of q and k", log=2)
 _COLUMNS = ("without ÷ √d", "with ÷ √d")
@@ -93,36 +94,26 @@ def choose() -> Head:
     st.header("The same in a real model: the bundled BERT", anchor=False)
     text_column, head_column, word_column = st.columns([5, 4, 3])
     with text_column:
-        text = sentence()
+        text = choosing.sentence()
     with head_column:
-        layer, head = choose_head()
+        layer, head = choosing.head()
     with word_column:
-        query = choose_word("query", "Query (looks)", text)
+        query = choosing.token(text, "Query (looks)")
     return Head(text, layer, head, query)
 
 
 def draw() -> Draw:
     """Draw the choice of d and of the random numbers; return it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        d = st.select_slider(
-            "d: how many entries queries and keys have", SIZES, D_HEAD, key="d", bind="query-params"
-        )
+        d = choices.D_HEAD.slide("d: how many entries queries and keys have", SIZES, D_HEAD)
         with st.container(width=120):
-            seed = st.number_input(
-                "Seed",
-                0,
-                LAST_SEED,
-                FIRST_SEED,
-                key="seed",
-                bind="query-params",
-                help="The same seed draws the same random numbers again.",
-            )
+            seed = VECTORS_SEED.draw("Seed", help="The same seed draws the same random numbers again.")
         st.button("Draw again", icon=":material/casino:", on_click=_draw_again)
-    return Draw(int(d), int(seed))
+    return Draw(d, seed)
 
 
 def _draw_again() -> None:
-    st.session_state["seed"] = (st.session_state["seed"] + 1) % (LAST_SEED + 1)
+    VECTORS_SEED.set((VECTORS_SEED.get(0) + 1) % (VECTORS_SEED.most + 1))
 
 
 def question() -> None:
@@ -360,7 +351,7 @@ def _exact(weight: float) -> str:
 def code() -> None:
     """Show the functions behind the pictures."""
     the_code(
-        ("attnviz.transformer.attention", "attention_weights"),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
         ("attnviz.app.learn.scale.compute", "variances"),
         ("attnviz.app.learn.scale.compute", "standard_error"),
         ("attnviz.app.learn.scale.compute", "compare"),

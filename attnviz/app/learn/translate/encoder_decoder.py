@@ -15,7 +15,7 @@ from attnviz.trace import head_name
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate.compute import Parts
-    from attnviz.app.learn.translate.translating import Chosen
+    from attnviz.app.learn.translate.translating import ShownTranslation
 
 _DECIDED = 0.5  # a head that gives a word more than all others together reads that word
 
@@ -27,7 +27,7 @@ def _take_apart(model: str) -> Parts:
     return compute.take_apart(model)
 
 
-def story(chosen: Chosen) -> None:
+def story(chosen: ShownTranslation) -> None:
     """Tell the way of a sentence through the model, with the numbers of the picture."""
     parts = _take_apart(chosen.model)
     translation = chosen.translation
@@ -63,7 +63,7 @@ def story(chosen: Chosen) -> None:
     )
 
 
-def _read_by_layer(chosen: Chosen) -> str:
+def _read_by_layer(chosen: ShownTranslation) -> str:
     """What the English word that is read across had itself read: every head that read one word above all."""
     read = chosen.read(chosen.row)
     told = []
@@ -82,7 +82,7 @@ def _read_by_layer(chosen: Chosen) -> str:
     return f"For the choice of {word}, {name} is read most. What {name} itself reads: {', '.join(told)}."
 
 
-def made_of(chosen: Chosen) -> None:
+def made_of(chosen: ShownTranslation) -> None:
     """Draw how many learned numbers each part holds."""
     parts = _take_apart(chosen.model)
     st.header(f"{parts.parameters:,} learned numbers", anchor=False)

@@ -14,12 +14,12 @@ from attnviz.errors import ModelFilesDamaged
 from attnviz.trace import Floats, Kind, head_name
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.translating import Chosen
+    from attnviz.app.learn.translate.translating import ShownTranslation
 
 _LISTED = 2  # tokens named for each head
 
 
-def every_head(chosen: Chosen) -> None:
+def every_head(chosen: ShownTranslation) -> None:
     """Draw a table for each kind of attention: its heads, and what they read most."""
     row, read = chosen.row, chosen.read(chosen.row)
     word = markdown.code(chosen.translation.choices[row][0][0])
@@ -42,7 +42,7 @@ def every_head(chosen: Chosen) -> None:
         _table(chosen, "decoder", row, chosen.targets, chosen.targets)
 
 
-def _finder(chosen: Chosen) -> str:
+def _finder(chosen: ShownTranslation) -> str:
     """Which of the encoder's heads finds the noun that *it* means, over many sentences."""
     try:
         found = measured(chosen.model)
@@ -57,7 +57,7 @@ def _finder(chosen: Chosen) -> str:
     )
 
 
-def _table(chosen: Chosen, kind: Kind, query: int, queries: Shown, keys: Shown) -> None:
+def _table(chosen: ShownTranslation, kind: Kind, query: int, queries: Shown, keys: Shown) -> None:
     lines = ["| head | read |", "|:--|:--|"]
     for block in chosen.translation.trace.of_kind(kind):
         for head, weights in enumerate(block.weights):

@@ -12,8 +12,9 @@ from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.measured import exactly, how_often, variant_of
 from attnviz.app.learn.menus import other_reading
-from attnviz.app.learn.translate.translating import Chosen, written
+from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import Reading, Word, translation
+from attnviz.app.state.choices import FRENCH_WORD
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
 from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
@@ -25,7 +26,7 @@ _DIGITS = 6  # enough for every digit that is printed; whole floats would double
 _OPTIONS = 4  # to guess from
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: ShownTranslation) -> None:
     """Ask what *it* becomes; in a sentence without it, what is read to choose a French word."""
     pronoun = chosen.pronoun
     if pronoun is None:
@@ -46,7 +47,7 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def _question_without_pronoun(chosen: Chosen) -> None:
+def _question_without_pronoun(chosen: ShownTranslation) -> None:
     groups = chosen.sources.groups
     row = chosen.cross[:, chosen.row].max(axis=0)
     order = [int(place) for place in np.argsort(-row, kind="stable")]
@@ -61,7 +62,7 @@ def _question_without_pronoun(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: ShownTranslation) -> None:
     """Draw both sentences, and the lines between them."""
     found = chosen.translation
     st.header(markdown.plain(found.text), anchor=False)
@@ -71,7 +72,7 @@ def picture(chosen: Chosen) -> None:
     options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
 
     def pick(row: int) -> None:
-        st.session_state["french"] = options[row]
+        FRENCH_WORD.set(options[row])
 
     layer, head = chosen.encoder_head
     targets = words_of(chosen.targets)
@@ -109,7 +110,7 @@ def _smoothing(model: str) -> float:
     return Settings.of(variant_of(model)).label_smoothing
 
 
-def _meanings(chosen: Chosen) -> None:
+def _meanings(chosen: ShownTranslation) -> None:
     """Say what *it* could mean, and what it would become."""
     words = [token.text for token in chosen.translation.source]
     if _ENGLISH_PRONOUN not in words:
@@ -151,12 +152,12 @@ def code() -> None:
         ("attnviz.app.learn.translate.compute", "translate"),
         ("attnviz.trained.translator.translator", "_greedy"),
         ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
-        ("attnviz.transformer.encoder", "EncoderLayer"),
-        ("attnviz.transformer.decoder", "DecoderLayer"),
+        ("attnviz.transformer.layers", "EncoderLayer"),
+        ("attnviz.transformer.layers", "DecoderLayer"),
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: ShownTranslation) -> None:
     """Say what one could wrongly conclude, and how often this translator is right."""
     words = [token.text for token in chosen.translation.source]
     not_shown(
@@ -181,7 +182,7 @@ def limits(chosen: Chosen) -> None:
     )
 
 
-def _by_itself(chosen: Chosen) -> str:
+def _by_itself(chosen: ShownTranslation) -> str:
     """What this translator was told, and what therefore does not follow, in Markdown."""
     variant = variants.VARIANTS[variant_of(chosen.model)]
     if variant.was_told:

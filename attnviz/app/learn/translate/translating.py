@@ -9,20 +9,21 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown
-from attnviz.app import links, markdown
+from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note, typed
 from attnviz.app.learn.known_words import known_words
 from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.menus import menus
+from attnviz.app.page import stop
+from attnviz.app.state import memory
+from attnviz.app.state.choices import CROSS_HEAD, DECODER_HEAD, ENCODER_HEAD, FRENCH_WORD
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats, Kind, head_name
 from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate.compute import PronounChoice, Translation
-
-PARAMETERS = ("english", "translator", "french", "encoder_head", "cross_head", "decoder_head")
 
 ALL = "all"
 TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
@@ -34,7 +35,7 @@ _HEADS_MEMORY = "cross_head was chosen for"
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ShownTranslation:
     """What the page is about.
 
     Attributes:
@@ -112,7 +113,7 @@ def written(translation: Translation) -> tuple[str, ...]:
     return (*translation.words, last)
 
 
-def choose() -> Chosen:
+def choose() -> ShownTranslation:
     """Draw the sentence, who translates it, and which French word the page is about."""
     sentence, variant, buttons = st.columns([7, 5, 3], gap="medium")
     # Before the sentence is read: a way on where a word of it is unknown.
@@ -126,14 +127,12 @@ def choose() -> Chosen:
     try:
         found = _translate(model, text)
     except AttnvizError as error:
-        links.forget()
-        st.error(markdown.plain(str(error)), icon=":material/error:")
-        st.stop()
+        stop(error, ":material/error:")
     outside_note(found.outside)
     with buttons, st.popover("Heads", help=_HEADS_HELP, icon=":material/tune:", width="stretch"):
         row = _choose_row(text, model, found)
         encoder_head, cross_heads, decoder_heads = _choose_heads(model, found)
-    return Chosen(text, model, found, row, encoder_head, cross_heads, decoder_heads)
+    return ShownTranslation(text, model, found, row, encoder_head, cross_heads, decoder_heads)
 
 
 def _choose_row(text: str, model: str, found: Translation) -> int:
@@ -141,13 +140,10 @@ def _choose_row(text: str, model: str, found: Translation) -> int:
     options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
     opening = options[found.pronouns[0].step if found.pronouns else 0]
     about = (text, model)
-    if st.session_state.get(_MEMORY, about) != about:
-        st.session_state["french"] = opening
-    st.session_state[_MEMORY] = about
-    row = st.selectbox(
-        "French word to choose", options, options.index(opening), key="french", bind="query-params"
-    )
-    return options.index(row)
+    if memory.get(_MEMORY, about) != about:
+        FRENCH_WORD.set(opening)
+    memory.put(_MEMORY, about)
+    return options.index(FRENCH_WORD.select("French word to choose", options, opening))
 
 
 def _choose_heads(model: str, found: Translation) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
@@ -155,23 +151,19 @@ def _choose_heads(model: str, found: Translation) -> tuple[tuple[int, int], tupl
     blocks = found.trace.of_kind("encoder")
     n_heads = len(blocks[0].weights)
     names = [head_name(block.layer, head) for block in blocks for head in range(n_heads)]
-    name = st.selectbox(
-        "Encoder: layer-head", names, names.index(TAUGHT_HEAD), key="encoder_head", bind="query-params"
-    )
+    name = ENCODER_HEAD.select("Encoder: layer-head", names, TAUGHT_HEAD)
     layer, head = (int(number) - 1 for number in name.split("-"))
     # Where no head was told to read "it", none is worth more than the others.
     default = TAUGHT_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
-    if st.session_state.get(_HEADS_MEMORY, model) != model:
-        st.session_state["cross_head"] = default
-    st.session_state[_HEADS_MEMORY] = model
-    cross = _choose_decoder_heads(
-        "Cross-attention: head, or all side by side", "cross_head", n_heads, default
-    )
-    back = _choose_decoder_heads("Decoder: head, or all side by side", "decoder_head", n_heads, ALL)
-    return (layer, head), cross, back
-
-
-def _choose_decoder_heads(label: str, key: str, n_heads: int, default: str) -> tuple[int, ...]:
+    if memory.get(_HEADS_MEMORY, model) != model:
+        CROSS_HEAD.set(default)
+    memory.put(_HEADS_MEMORY, model)
     options = [ALL, *(str(head + 1) for head in range(n_heads))]
-    name = st.selectbox(label, options, options.index(default), key=key, bind="query-params")
+    cross = CROSS_HEAD.select("Cross-attention: head, or all side by side", options, default)
+    back = DECODER_HEAD.select("Decoder: head, or all side by side", options)
+    return (layer, head), _heads_named(cross, n_heads), _heads_named(back, n_heads)
+
+
+def _heads_named(name: str, n_heads: int) -> tuple[int, ...]:
+    """All heads, or the one of this number; from 0."""
     return tuple(range(n_heads)) if name == ALL else (int(name) - 1,)

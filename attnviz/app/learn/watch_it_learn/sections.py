@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
-from attnviz.app import links, markdown
+from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.controls import one_of
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
@@ -26,20 +25,20 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     weights,
 )
 from attnviz.app.learn.watch_it_learn.playing import play
+from attnviz.app.page import stop
+from attnviz.app.state.choices import LEARNER, LEARNING_VIEW, PROBE, TRAINING_STEP, WATCHED_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.trained.translator import learning
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import Learning, Probe, Snapshot
 from attnviz.trained.translator.variants import VARIANTS, Variant
 
-PARAMETERS = ("learner", "probe", "watched", "step", "learning_view")
-
 GOOD = 0.95  # what the question asks for
 _NEARLY_ALL, _ALIKE = 0.8, 0.05  # of the weight from "it": for both nouns together, and between them
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ShownTraining:
     """What the page is about.
 
     Attributes:
@@ -60,7 +59,7 @@ class Chosen:
         return self.learning.probes[self.number]
 
 
-def choose() -> Chosen:
+def choose() -> ShownTraining:
     """Draw the choice of the training, of the sentence and of the head; return them.
 
     Stops the page with a kind word if the training's file is missing or damaged.
@@ -70,28 +69,24 @@ def choose() -> Chosen:
     stored = [name for name in VARIANTS if name in learning.stored()] or list(VARIANTS)[:1]
     variants = {VARIANTS[name].title: VARIANTS[name] for name in stored}
     with told:
-        title = st.selectbox("Translator in training", list(variants), key="learner", bind="query-params")
+        title = LEARNER.select("Translator in training", list(variants))
     variant = variants[title]
     try:
         training = learning.shipped(variant.name)
     except AttnvizError as error:
-        links.forget()
-        st.error(markdown.plain(str(error)), icon=":material/build:")
-        st.stop()
+        stop(error, ":material/build:")
     sentences = [written(probe.source) for probe in training.probes]
     with said:
-        sentence = st.selectbox("Sentence it is watched on", sentences, key="probe", bind="query-params")
+        sentence = PROBE.select("Sentence it is watched on", sentences)
     heads = heads_of(training.snapshots[0].glances[0])
     options = [one.name for one in heads]
     with shown:
-        head = st.selectbox(
-            "Head on show", options, options.index(TAUGHT.name), key="watched", bind="query-params"
-        )
+        head = WATCHED_HEAD.select("Head on show", options, TAUGHT.name)
     st.markdown(f":small[{markdown.plain(variant.told)}]")
-    return Chosen(variant, training, sentences.index(sentence), heads[options.index(head)])
+    return ShownTraining(variant, training, sentences.index(sentence), heads[options.index(head)])
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: ShownTraining) -> None:
     """Ask how long it takes to get the pronoun right."""
     snapshots = chosen.learning.snapshots
     good = next(snapshot for snapshot in snapshots if snapshot.measures.pronoun >= GOOD)
@@ -111,33 +106,31 @@ def question(chosen: Chosen) -> None:
     )
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: ShownTraining) -> None:
     """Draw the slider, and what the model does after so many steps."""
     steps = chosen.learning.steps
-    asked = st.session_state.get("step", steps[0])
+    asked = TRAINING_STEP.get(steps[0])
     if asked not in steps:  # another training's
-        st.session_state["step"] = min(steps, key=lambda step: abs(step - asked))
+        TRAINING_STEP.set(min(steps, key=lambda step: abs(step - asked)))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         slider, button = st.container(), st.container(width="content")
     with button:
-        play("step", steps)
+        play(TRAINING_STEP, steps)
     with slider:
-        step = st.select_slider(
-            "After how many steps of training", steps, steps[0], key="step", bind="query-params"
-        )
+        step = TRAINING_STEP.slide("After how many steps of training", steps)
     snapshot = chosen.learning.snapshots[steps.index(step)]
     glance = snapshot.glances[chosen.number]
     says(chosen.probe, glance)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header(f"{chosen.head.name} after {step:,} steps", anchor=False, width="content")
         with st.container(width="content"):
-            view = one_of("Picture", (LINES, MATRIX), LINES, "learning_view")
+            view = LEARNING_VIEW.segments("Picture", (LINES, MATRIX))
     weights("learning", chosen.head, chosen.probe, glance, step, view)
     st.markdown(f"{looks(chosen.head, chosen.probe, glance, step)} {measured(snapshot)}")
     progress("learning", "What is learned when", chosen.learning.snapshots, step, steps[-1])
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: ShownTraining) -> None:
     """Say what a step of training is, and what this translator was told."""
     about, snapshots = chosen.learning.about, chosen.learning.snapshots
     first, last = snapshots[0], snapshots[-1]
@@ -254,7 +247,7 @@ def code() -> None:
     )
 
 
-def limits(chosen: Chosen) -> None:
+def limits(chosen: ShownTraining) -> None:
     """Say what one could wrongly conclude."""
     about = chosen.learning.about
     not_shown(

@@ -17,14 +17,13 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     weights,
 )
 from attnviz.app.live_training import SERVER, Training, Wish
+from attnviz.app.state import memory
+from attnviz.app.state.choices import LIVE_SEED, LIVE_STEPS, LIVE_VARIANT
 from attnviz.trained.translator.learning import PROBES
 from attnviz.trained.translator.variants import VARIANTS
 
-PARAMETERS = ("live_told", "live_seed", "live_steps")
-
 STEPS = (100, 300, 600, 1000, 2000, 3000)
 ENOUGH = 2000
-_LAST_SEED = 9999
 _EVERY_SECONDS = 1.0
 _MINE = "the training that this visitor started"
 
@@ -73,23 +72,23 @@ def _wish() -> Wish:
     told, seed, steps = st.columns([3, 2, 4], gap="medium", vertical_alignment="bottom")
     with told:
         names = {variant.title: name for name, variant in VARIANTS.items()}
-        title = st.selectbox("What it is told", list(names), key="live_told", bind="query-params")
+        title = LIVE_VARIANT.select("What it is told", list(names))
     with seed:
-        number = st.number_input("Seed", 0, _LAST_SEED, 1, key="live_seed", bind="query-params")
+        number = LIVE_SEED.draw("Seed")
     with steps:
-        count = st.select_slider("Steps", STEPS, ENOUGH, key="live_steps", bind="query-params")
-    return Wish(names[title], int(number), int(count))
+        count = LIVE_STEPS.slide("Steps", STEPS, ENOUGH)
+    return Wish(names[title], number, count)
 
 
 def _mine() -> Training | None:
     """The latest training that this visitor started."""
-    mine: Training | None = st.session_state.get(_MINE)
+    mine: Training | None = memory.get(_MINE)
     return mine
 
 
 def _start(wish: Wish) -> None:
     # Where another visitor was quicker, the page then says so.
-    st.session_state[_MINE] = SERVER.start(wish) or _mine()
+    memory.put(_MINE, SERVER.start(wish) or _mine())
 
 
 def _show(training: Training, number: int, head: Head, *, polling: bool) -> None:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.learn.computed import computed
+from attnviz.app.state.choices import QUERY
 
 if TYPE_CHECKING:
     from attnviz.app.learn.weighted_average.compute import Average, OneQuery
@@ -29,7 +28,7 @@ FORMULAS = {
 
 
 @dataclass(frozen=True)
-class Chosen:
+class WeighedToken:
     """What the page shows.
 
     Attributes:
@@ -90,12 +89,7 @@ class Chosen:
 
     def look(self, place: int) -> None:
         """Make another token the one that looks; called by pictures."""
-        st.session_state["query"] = option(self.tokens[place])
-
-
-def option(group: Group) -> str:
-    """What the choice of a token calls it: "10 it"."""
-    return f"{group.number} {group.label}"
+        QUERY.pick(self.tokens[place])
 
 
 def percent(share: float) -> str:

@@ -11,7 +11,7 @@ from attnviz.analysis.shown import visible_text
 from attnviz.app import markdown
 from attnviz.app.learn import lesson
 from attnviz.app.learn.computed import MODEL, computed
-from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, Chosen, number, percent
+from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, WeighedToken, number, percent
 from attnviz.app.learn.weighted_average.nearness import nearness
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
@@ -30,7 +30,7 @@ CERTAIN = {
 _LINES = 20  # of the similarities that the picture has room for
 
 
-def meaning(chosen: Chosen) -> None:
+def meaning(chosen: WeighedToken) -> None:
     """Draw how alike the token is to each word, fixed and mixed."""
     st.header(f"Does {chosen.looker} now know what it means?", anchor=False)
     found, query = chosen.found, chosen.query
@@ -92,7 +92,7 @@ def meaning(chosen: Chosen) -> None:
             )
 
 
-def scorings(chosen: Chosen) -> None:
+def scorings(chosen: WeighedToken) -> None:
     """Draw the four ways to compare, each with the token's numbers."""
     st.header("Four ways to compare", anchor=False)
     query = chosen.query
@@ -130,7 +130,7 @@ def scorings(chosen: Chosen) -> None:
     )
 
 
-def matrix(chosen: Chosen) -> None:
+def matrix(chosen: WeighedToken) -> None:
     """Draw the weights of all tokens, and compare the row with the token computed alone."""
     st.header("One query, or all at once", anchor=False)
     found, query = chosen.found, chosen.query

@@ -10,25 +10,21 @@ import streamlit as st
 
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown, visible_text
-from attnviz.app import markdown
-from attnviz.app.controls import choose_token, one_of
-from attnviz.app.learn import lesson
+from attnviz.app import controls, markdown
+from attnviz.app.learn import choosing, lesson
 from attnviz.app.learn.computed import MODEL
-from attnviz.app.learn.sentence import sentence
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
 from attnviz.app.learn.weighted_average.averaged import (
     ADDITIVE,
     DOT,
     FORMULAS,
-    Chosen,
+    WeighedToken,
     number,
-    option,
     percent,
 )
+from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
-
-PARAMETERS = ("text", "query", "scoring", "temperature", "draw", "split")
 
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
 
@@ -39,21 +35,18 @@ _OPTIONS = 14  # to guess from
 _LARGE = 5  # the largest exponent that is raised as it is
 
 
-def choose() -> Chosen:
+def choose() -> WeighedToken:
     """Draw the choice of the sentence and of the token that looks."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
-        text = sentence()
+        text = choosing.sentence()
     tokens = Shown(loading.tokens(MODEL, text), text, hide_special=True).groups
-    options = [option(group) for group in tokens]
-    its = [place for place, group in enumerate(tokens) if group.label == "it"]
-    begin = its[0] if its else len(tokens) // 2
     with word_column:
-        picked = choose_token("query", "Query (looks)", options, options[begin], text)
-    return Chosen(text, tokens, options.index(picked))
+        query = controls.token(tokens, text, "Query (looks)", begin=controls.place_of("it", tokens))
+    return WeighedToken(text, tokens, query)
 
 
-def question(chosen: Chosen) -> None:
+def question(chosen: WeighedToken) -> None:
     """Ask what the token takes most from, at the plainest setting of all."""
     plain = chosen.plain()
     row = plain.weights[chosen.query]
@@ -92,34 +85,27 @@ def _moral(itself: bool, looker: str) -> str:
     return "A longer vector can win by its length alone. What to look at must be learned."
 
 
-def choose_average(chosen: Chosen) -> Chosen:
+def choose_average(chosen: WeighedToken) -> WeighedToken:
     """Draw the choice of scoring and temperature."""
-    scoring = one_of("Scoring", tuple(FORMULAS), DOT, "scoring")
+    scoring = SCORING.segments("Scoring", tuple(FORMULAS), DOT)
     draw = 1
     if scoring == ADDITIVE:
-        draw = st.number_input(
+        draw = DRAW.draw(
             "Random matrices, draw",
-            1,
-            99,
-            1,
-            key="draw",
-            bind="query-params",
             help="Additive scoring has matrices that would have to be learned. Here they are random numbers: "
             "another draw, other weights.",
         )
-    temperature = st.select_slider(
+    temperature = SOFTMAX_TEMPERATURE.slide(
         "Temperature T",
         TEMPERATURES,
         "1",
-        key="temperature",
-        bind="query-params",
         help="0: everything from the best match (hard lookup). 1: the plain softmax. "
         "∞: the same from every token (plain mean).",
     )
-    return replace(chosen, scoring=scoring, temperature=temperature, draw=int(draw))
+    return replace(chosen, scoring=scoring, temperature=temperature, draw=draw)
 
 
-def picture(chosen: Chosen) -> None:
+def picture(chosen: WeighedToken) -> None:
     """Draw the sum, and say it in words."""
     found = chosen.found
     average(
@@ -137,7 +123,7 @@ def picture(chosen: Chosen) -> None:
     st.markdown(in_words(chosen))
 
 
-def in_words(chosen: Chosen) -> str:
+def in_words(chosen: WeighedToken) -> str:
     """The picture's sentence, in Markdown."""
     row = chosen.found.weights[chosen.query]
     strongest = np.argsort(-row, kind="stable")[:_TOLD]
@@ -154,7 +140,7 @@ def in_words(chosen: Chosen) -> str:
     )
 
 
-def text(chosen: Chosen) -> None:
+def text(chosen: WeighedToken) -> None:
     """Explain the average and the lookup, with the chosen token's numbers."""
     found = chosen.found
     d_model = found.vectors.shape[1]
@@ -190,7 +176,7 @@ def text(chosen: Chosen) -> None:
     )
 
 
-def _worked_out(chosen: Chosen) -> str:
+def _worked_out(chosen: WeighedToken) -> str:
     found, query = chosen.found, chosen.query
     row = found.weights[query]
     order = np.argsort(-row, kind="stable")
@@ -215,7 +201,7 @@ def _worked_out(chosen: Chosen) -> str:
     )
 
 
-def more(chosen: Chosen) -> None:
+def more(chosen: WeighedToken) -> None:
     """Draw what the mix is like, the ways to score, the matrix, and the ways to split a text."""
     averages_compared.meaning(chosen)
     averages_compared.scorings(chosen)
@@ -225,16 +211,16 @@ def more(chosen: Chosen) -> None:
 
 def code() -> None:
     """Draw the functions that computed the pictures."""
-    scoring = "attnviz.transformer.scoring"
+    computation = "attnviz.app.learn.weighted_average.compute"
     lesson.the_code(
-        (scoring, "attention_without_parameters"),
-        (scoring, "weighted_average"),
-        (scoring, "softmax"),
-        (scoring, "dot_product"),
-        (scoring, "scaled_dot_product"),
-        (scoring, "cosine"),
-        (scoring, "Additive"),
-        ("attnviz.app.learn.weighted_average.compute", "split"),
+        (computation, "attention_without_parameters"),
+        (computation, "weighted_average"),
+        (computation, "softmax"),
+        (computation, "dot_product"),
+        (computation, "scaled_dot_product"),
+        (computation, "cosine"),
+        (computation, "Additive"),
+        (computation, "split"),
     )
 
 
@@ -253,7 +239,7 @@ def limits() -> None:
     )
 
 
-def _parts(chosen: Chosen) -> list[Part]:
+def _parts(chosen: WeighedToken) -> list[Part]:
     """The lines of the sum; of a long sentence the heaviest ones, and all others together."""
     found = chosen.found
     row, vectors = found.weights[chosen.query], found.vectors
@@ -282,7 +268,7 @@ def _parts(chosen: Chosen) -> list[Part]:
     return parts
 
 
-def _even_mix(chosen: Chosen) -> float:
+def _even_mix(chosen: WeighedToken) -> float:
     from attnviz.app.learn.weighted_average.compute import even_mix
 
     return even_mix(chosen.found.weights[chosen.query])

@@ -8,9 +8,9 @@ import streamlit as st
 
 from attnviz.analysis.shown import visible_text
 from attnviz.app import markdown
-from attnviz.app.controls import one_of
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.weighted_average.pieces import pieces
+from attnviz.app.state.choices import SPLIT
 
 if TYPE_CHECKING:
     from attnviz.app.learn.weighted_average.compute import Split
@@ -45,7 +45,7 @@ def draw(typed: str) -> None:
         "id and its **span**: the characters it stands for, counted from 0, up to the second number but "
         "without it."
     )
-    kind = one_of("Split", SPLITS, SPLITS[2], "split")
+    kind = SPLIT.segments("Split", SPLITS, SPLITS[2])
     found = _split(kind, typed)
     shown = found.pieces[:_TOKENS]
     pieces(

@@ -1,4 +1,4 @@
-"""The decoder: each token looks back at its own text and across at the one that the encoder read."""
+"""The encoder's and the decoder's layers, and the stacks that they make (Vaswani et al. 2017, figure 1)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -11,6 +11,63 @@ from attnviz.transformer.add_norm import AddNorm, AddNormSteps
 from attnviz.transformer.feed_forward import Activation, FeedForward, FeedForwardSteps
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
+
+
+class EncoderLayerSteps(NamedTuple):
+    """The two sub-layers, each with its Add & Norm."""
+
+    attention: MultiHeadSteps
+    attention_add_norm: AddNormSteps
+    feed_forward: FeedForwardSteps
+    feed_forward_add_norm: AddNormSteps
+
+    @property
+    def output(self) -> Float[Tensor, "*batch token d_model"]:
+        """What the next layer reads."""
+        return self.feed_forward_add_norm.output
+
+
+class EncoderLayer(nn.Module):
+    """y = AddNorm(x, MultiHead(x, x, x)), then AddNorm(y, FFN(y)) (Vaswani et al. 2017, §3.1).
+
+    Args:
+        d_model: the size of a token's vector.
+        n_heads: how many heads share it.
+        d_feed_forward: the size inside the feed-forward network.
+        activation: inside the feed-forward network.
+        epsilon, dropout: as in `AddNorm`.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_feed_forward: int,
+        activation: Activation = relu,
+        epsilon: float = 1e-5,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.attention_add_norm = AddNorm(d_model, epsilon, dropout)
+        self.feed_forward = FeedForward(d_model, d_feed_forward, activation)
+        self.feed_forward_add_norm = AddNorm(d_model, epsilon, dropout)
+
+    def forward(
+        self,
+        tokens: Float[Tensor, "*batch token d_model"],
+        mask: Bool[Tensor, "*#batch token token"] | None = None,
+    ) -> EncoderLayerSteps:
+        """One layer; without a mask every token sees all.
+
+        Raises:
+            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+        """
+        attention = self.attention(tokens, tokens, mask)
+        attended = self.attention_add_norm(tokens, attention.output)
+        feed_forward = self.feed_forward(attended.output)
+        finished = self.feed_forward_add_norm(attended.output, feed_forward.output)
+        return EncoderLayerSteps(attention, attended, feed_forward, finished)
 
 
 class DecoderLayerSteps(NamedTuple):
@@ -35,11 +92,7 @@ class DecoderLayer(nn.Module):
     x are the target's tokens; s is the encoder's output for the source (Vaswani et al. 2017, §3.1).
 
     Args:
-        d_model: the size of a token's vector.
-        n_heads: how many heads share it.
-        d_feed_forward: the size inside the feed-forward network.
-        activation: inside the feed-forward network.
-        epsilon, dropout: as in `AddNorm`.
+        d_model, n_heads, d_feed_forward, activation, epsilon, dropout: as in `EncoderLayer`.
     """
 
     def __init__(
@@ -75,7 +128,7 @@ class DecoderLayer(nn.Module):
             cross_mask: where the target may look in the source; None: everywhere.
 
         Raises:
-            InvalidTrace: a mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: a mask has the wrong size, or lets a token look nowhere.
         """
         if mask is None:
             mask = causal_mask(target.shape[-2]).to(target.device)
@@ -88,8 +141,20 @@ class DecoderLayer(nn.Module):
         return DecoderLayerSteps(attention, attended, cross_attention, crossed, feed_forward, finished)
 
 
+class EncoderSteps(NamedTuple):
+    """Every layer's steps, and the tokens' vectors before the first layer and after each."""
+
+    layers: tuple[EncoderLayerSteps, ...]
+    hidden_states: tuple[Float[Tensor, "*batch token d_model"], ...]
+
+    @property
+    def output(self) -> Float[Tensor, "*batch token d_model"]:
+        """What the decoder reads."""
+        return self.hidden_states[-1]
+
+
 class DecoderSteps(NamedTuple):
-    """Every layer's steps, and the target tokens' vectors before the first layer and after each."""
+    """As `EncoderSteps`, of the target's tokens."""
 
     layers: tuple[DecoderLayerSteps, ...]
     hidden_states: tuple[Float[Tensor, "*batch target d_model"], ...]
@@ -100,8 +165,27 @@ class DecoderSteps(NamedTuple):
         return self.hidden_states[-1]
 
 
+class Encoder(nn.Module):
+    """Encoder layers one after the other; the output of each is the input of the next."""
+
+    def __init__(self, layers: Iterable[EncoderLayer]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+
+    def forward(
+        self,
+        tokens: Float[Tensor, "*batch token d_model"],
+        mask: Bool[Tensor, "*#batch token token"] | None = None,
+    ) -> EncoderSteps:
+        """All layers under one mask; errors as in `EncoderLayer`."""
+        steps: list[EncoderLayerSteps] = []
+        for layer in self.layers:
+            steps.append(layer(steps[-1].output if steps else tokens, mask))
+        return EncoderSteps(tuple(steps), (tokens, *(step.output for step in steps)))
+
+
 class Decoder(nn.Module):
-    """Layers one after the other; each looks across at the same encoder output."""
+    """Decoder layers one after the other; each looks across at the same encoder output."""
 
     def __init__(self, layers: Iterable[DecoderLayer]) -> None:
         super().__init__()
@@ -116,8 +200,6 @@ class Decoder(nn.Module):
     ) -> DecoderSteps:
         """All layers under the same masks; arguments and errors as in `DecoderLayer`."""
         steps: list[DecoderLayerSteps] = []
-        hidden_states = [target]
         for layer in self.layers:
-            steps.append(layer(hidden_states[-1], source, mask, cross_mask))
-            hidden_states.append(steps[-1].output)
-        return DecoderSteps(tuple(steps), tuple(hidden_states))
+            steps.append(layer(steps[-1].output if steps else target, source, mask, cross_mask))
+        return DecoderSteps(tuple(steps), (target, *(step.output for step in steps)))

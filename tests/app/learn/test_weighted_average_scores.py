@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from attnviz.transformer.attention import scaled_dot_product_attention
-from attnviz.transformer.scoring import (
+from attnviz.app.learn.weighted_average.compute import (
     Additive,
     Score,
     attention_without_parameters,
@@ -22,6 +20,7 @@ from attnviz.transformer.scoring import (
     softmax,
     weighted_average,
 )
+from attnviz.transformer.attention import scaled_dot_product_attention
 
 INFINITE = float("inf")
 
@@ -207,13 +206,6 @@ def test_one_query_equals_its_row_of_the_matrix(seed: int, tokens: int, data: st
         alone = weighted_average(x[query : query + 1], x, x, score, 0.3)
         torch.testing.assert_close(alone.weights[0], every.weights[query], atol=1e-5, rtol=0)
         torch.testing.assert_close(alone.output[0], every.output[query], atol=1e-5, rtol=0)
-
-
-def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
-    steps = weighted_average(random(3, 7), random(5, 7), random(5, 11))
-    check_shapes(steps)
-    assert steps.output.shape == (3, 11)
-    check_shapes(Additive.random(7, 5, seed=0))
 
 
 def test_a_draw_is_repeatable_and_draws_differ() -> None:

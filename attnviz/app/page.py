@@ -1,0 +1,102 @@
+"""The frame of every page: it takes what the link asks for, and says at the end what it could not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NoReturn
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.app import controls, frame, markdown
+from attnviz.app.components.copy_link import copy_link
+from attnviz.app.state import link
+from attnviz.errors import AttnvizError
+
+
+@dataclass
+class Frame:
+    """A page that is being drawn.
+
+    Attributes:
+        notices: where the page says what of the link it could not take.
+    """
+
+    notices: DeltaGenerator
+
+
+@contextmanager
+def page(
+    name: str, title: str = "", beside: Callable[[], None] | None = None, *, drop_undrawn: bool = False
+) -> Iterator[Frame]:
+    """Draw the frame of a page around its sections.
+
+    What raises an `AttnvizError` inside ends the sections with the error's words; the frame stays.
+
+    Args:
+        name: of the page; its choices are those that the table of `state.choices` gives it.
+        title: its heading; "" for none.
+        beside: draws what stands beside the title, in front of "Copy link"; None for neither.
+        drop_undrawn: whether the address forgets what the page has at times and does not draw now.
+    """
+    frame.require()
+    link.arrive(name)
+    place = _title_row(title, beside) if beside else None
+    if title and not beside:
+        st.title(title, anchor=False)
+    this = Frame(st.container())
+    try:
+        yield this
+    except AttnvizError as error:
+        _tell(error)
+        drop_undrawn = False  # the visitor will see it again
+    if place:
+        with place:
+            draw_copy_link()
+    with this.notices:
+        if told := link.notices():
+            st.warning("\n\n".join(told), icon=":material/link_off:")
+            controls.offer_asked_model()
+    link.drop_unused(undrawn=drop_undrawn)
+
+
+def draw_copy_link(always: list[str] | None = None) -> None:
+    """Draw the button that copies the link to this view.
+
+    Args:
+        always: the choices that the address names even where the visitor left them as they were; None: as
+            the table says.
+    """
+    copy_link("link", link.given(), always=link.always() if always is None else always)
+
+
+def stop(
+    error: AttnvizError, icon: str = ":material/edit:", then: Callable[[], None] | None = None
+) -> NoReturn:
+    """Say why the page cannot go on, right here, and end it.
+
+    Args:
+        error: what happened.
+        icon: of the message.
+        then: draws what helps, below the message.
+    """
+    _tell(error, icon)
+    if then:
+        then()
+    st.stop()
+
+
+def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:
+    link.forget()
+    st.error(markdown.plain(str(error)), icon=icon)
+
+
+def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
+    """Draw the title with what stands beside it; return the place for "Copy link"."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(title, anchor=False, width="content")
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            beside()
+            return st.container(width="content")

@@ -1,0 +1,296 @@
+"""The kinds of choices that a link can hold, each with the widget that draws it and mends a wrong value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+
+from attnviz.analysis.shown import Group
+from attnviz.app.state import memory
+
+Value = TypeVar("Value")
+Option = TypeVar("Option", bound=str | int)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Generic[Value]):
+    """A choice in the link.
+
+    Attributes:
+        name: the link's parameter, and the key of the widget.
+        pages: the pages that have it.
+        former: its names in links made earlier.
+        always: whether the address names it even where the visitor left it as it was: elsewhere, another
+            value may stand there first.
+        carried: whether a link from page to page can name it although both pages have a widget for it.
+        within: a choice that must be on; else this one is no part of the link.
+    """
+
+    name: str
+    pages: frozenset[str]
+    former: tuple[str, ...] = ()
+    always: bool = False
+    carried: bool = False
+    within: Flag | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether it has a value yet."""
+        return memory.has(self.name)
+
+    def get(self, default: Value) -> Value:
+        """The value; the default before the widget was drawn for the first time."""
+        value: Value = memory.get(self.name, default)
+        return value
+
+    def set(self, value: Value) -> None:
+        """Choose a value: in a callback, or before the widget is drawn."""
+        memory.put(self.name, value)
+
+    def forget(self) -> None:
+        """Be without a value again."""
+        memory.forget(self.name)
+
+    def written(self) -> list[str]:
+        """The value as a link writes it."""
+        value = memory.get(self.name)
+        if isinstance(value, list):
+            return [str(item) for item in value]
+        if isinstance(value, bool):
+            return [str(value).lower()]
+        return [] if value is None else [str(value)]
+
+    def parse(self, values: Sequence[str]) -> Any:
+        """The value that a link writes so.
+
+        Raises:
+            ValueError: there is no such value.
+        """
+        return values[-1]
+
+    def mend(self, default: Value, fits: Callable[[Value], bool]) -> None:
+        """Choose the default where a value stands that does not fit: left empty, say, or another model's."""
+        value = memory.get(self.name)
+        if self.stands and (value is None or not fits(value)):
+            self.set(default)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Choice[str]):
+    """Any text."""
+
+    def draw(self, label: str, default: str = "", **look: Any) -> str:
+        """Draw the box; `look` goes to `st.text_input`."""
+        return str(st.text_input(label, default, key=self.name, bind="query-params", **look))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Choice[int]):
+    """A whole number.
+
+    Attributes:
+        least, most, default: where they are always the same; else `draw` is told.
+    """
+
+    least: int = 1
+    most: int = 1
+    default: int = 1
+
+    def parse(self, values: Sequence[str]) -> int:  # noqa: D102 - as above
+        return int(values[-1])
+
+    def draw(
+        self,
+        label: str,
+        most: int | None = None,
+        default: int | None = None,
+        *,
+        left_out: bool = True,
+        **look: Any,
+    ) -> int:
+        """Draw the box.
+
+        Args:
+            label: what it is called.
+            most: the largest number; None: that of the table.
+            default: what it begins with, and becomes when it is left empty or is larger than there is; None:
+                that of the table.
+            left_out: whether a link leaves the default out, as it does for all else.
+            look: for `st.number_input`.
+        """
+        most = self.most if most is None else most
+        default = min(self.default if default is None else default, most)
+        if not left_out and not self.stands:
+            self.set(default)
+        self.mend(default, lambda value: self.least <= value <= most)
+        first = default if left_out else None
+        drawn = st.number_input(label, self.least, most, first, key=self.name, bind="query-params", **look)
+        if drawn is None:
+            st.rerun()
+        return int(drawn)
+
+    def slide(self, label: str, most: int) -> int:
+        """Draw a slider that ends at this number."""
+        self.mend(self.default, lambda value: self.least <= value <= most)
+        return int(st.slider(label, self.least, most, self.default, key=self.name, bind="query-params"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real(Choice[float]):
+    """A number between two others."""
+
+    least: float
+    most: float
+    default: float
+    step: float
+
+    def parse(self, values: Sequence[str]) -> float:  # noqa: D102 - as above
+        return float(values[-1])
+
+    def draw(self, label: str, **look: Any) -> float:
+        """Draw the box; `look` goes to `st.number_input`."""
+        self.mend(self.default, lambda value: math.isfinite(value) and self.least <= value <= self.most)
+        bounds = self.least, self.most, self.default, self.step
+        return float(st.number_input(label, *bounds, key=self.name, bind="query-params", **look))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneOf(Choice[Any]):
+    """One of several options: texts, or whole numbers."""
+
+    numbers: bool = False
+
+    def parse(self, values: Sequence[str]) -> str | int:  # noqa: D102 - as above
+        return int(values[-1]) if self.numbers else values[-1]
+
+    def segments(self, label: str, options: Sequence[Option], default: Option | None = None) -> Option:
+        """Draw all options side by side; the first one is the default if no other is named."""
+        first = self._mended(options, default)
+        chosen: Option | None = st.segmented_control(
+            label,
+            options,
+            default=first,
+            key=self.name,
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
+        )
+        if chosen is None:
+            st.rerun()
+        return chosen
+
+    def pills(self, label: str, options: Sequence[Option]) -> Option:
+        """Draw all options as buttons; one of them is always chosen, at first the first one."""
+        first = self._mended(options, None)
+        chosen: Option = st.pills(
+            label, options, default=first, key=self.name, bind="query-params", required=True
+        )
+        return chosen
+
+    def perhaps(self, label: str, options: Sequence[str]) -> str | None:
+        """Draw all options as buttons; none need be chosen."""
+        if self.get(None) not in [*options, None]:
+            self.set(None)
+        chosen: str | None = st.pills(label, options, key=self.name, bind="query-params")
+        return chosen
+
+    def radio(self, label: str, options: Sequence[str], **look: Any) -> str:
+        """Draw the options as radio buttons; `look` goes to `st.radio`."""
+        self._mended(options, None)
+        return str(st.radio(label, options, key=self.name, bind="query-params", **look))
+
+    def select(
+        self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
+    ) -> Option:
+        """Draw a menu of the options; `look` goes to `st.selectbox`."""
+        at = options.index(self._mended(options, default))
+        chosen: Option = st.selectbox(label, options, at, key=self.name, bind="query-params", **look)
+        return chosen
+
+    def slide(
+        self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
+    ) -> Option:
+        """Draw the options as the places of a slider; `look` goes to `st.select_slider`."""
+        first = self._mended(options, default)
+        chosen: Option = st.select_slider(label, options, first, key=self.name, bind="query-params", **look)
+        return chosen
+
+    def _mended(self, options: Sequence[Option], default: Option | None) -> Option:
+        first = options[0] if default is None else default
+        self.mend(first, lambda value: value in options)
+        return first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Choice[list[Any]]):
+    """Any number of options."""
+
+    def parse(self, values: Sequence[str]) -> list[str]:  # noqa: D102 - as above
+        return list(values)
+
+    def draw(self, label: str, options: Sequence[Option], **look: Any) -> list[Option]:
+        """Draw a menu in which several can be chosen; `look` goes to `st.multiselect`."""
+        return list(st.multiselect(label, options, key=self.name, bind="query-params", **look))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Choice[bool]):
+    """On or off."""
+
+    def parse(self, values: Sequence[str]) -> bool:  # noqa: D102 - as above
+        return values[-1].lower() == "true"
+
+    @property
+    def on(self) -> bool:
+        """Whether it is on; off before it was drawn."""
+        return self.get(False)
+
+    def toggle(self, label: str, default: bool = False, **look: Any) -> bool:
+        """Draw a switch; `look` goes to `st.toggle`."""
+        return bool(st.toggle(label, default, key=self.name, bind="query-params", **look))
+
+    def expander(self, label: str, **look: Any) -> ExpanderContainer:
+        """Draw a section that is open while this is on; `look` goes to `st.expander`."""
+        return st.expander(label, key=self.name, bind="query-params", **look)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token(Choice[str]):
+    """A token of a text: its number and its name, "11 it"."""
+
+    def pick(self, group: Group) -> None:
+        """Choose this token."""
+        self.set(option(group))
+
+    def draw(self, label: str, options: Sequence[str], default: str, of: object) -> str:
+        """Draw a menu of tokens; a chosen one keeps its place while the same text is shown in another way.
+
+        Args:
+            label: what the choice is called.
+            options: "11 it": number and name, in order.
+            default: one of the options.
+            of: while this stays the same, a token that changed its name is found again by its number.
+        """
+        about, begun = f"{self.name} was chosen in", f"{self.name} began at"
+        chosen = memory.get(self.name)
+        if self.stands and chosen not in options:
+            number = str(chosen).split(" ", 1)[0] if memory.get(about) == of else None
+            same_place = [each for each in options if each.split(" ", 1)[0] == number]
+            self.set(same_place[0] if same_place else default)
+        elif self.stands and memory.get(begun, default) != default:
+            # The browser left the old default out of the link, and must now write what is chosen into it.
+            self.set(chosen)
+        memory.put(about, of)
+        memory.put(begun, default)
+        at = options.index(default)
+        return str(st.selectbox(label, options, at, key=self.name, bind="query-params"))
+
+
+def option(group: Group) -> str:
+    """What the choice of a token calls it: "11 it"."""
+    return f"{group.number} {group.label}"

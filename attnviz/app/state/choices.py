@@ -1,0 +1,181 @@
+"""Every choice that a link can hold, declared once: its name, its type, and the pages that have it."""
+
+from __future__ import annotations
+
+from attnviz.app.state.choice import Choice, Flag, Number, OneOf, Real, Several, Text, Token
+from attnviz.capture.given import MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
+
+
+def _on(*pages: str) -> frozenset[str]:
+    return frozenset(pages)
+
+
+_EXPLORE, _PICTURES = _on("explore"), _on("pictures")
+_TOOLS = _on("behaviour", "beyond_weights", "compare", "intervene", "plane", "pronouns")
+_OF_ONE_KIND = _TOOLS - _on("pronouns")
+_BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
+_INTERVENE, _PLANE, _PRONOUNS = _on("intervene"), _on("plane"), _on("pronouns")
+
+_AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many_heads")
+_QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
+_CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
+_WATCH, _LONG = _on("watch_it_learn"), _on("long_distances")
+_WITH_OWN_MODEL = _MASKS | _POSITIONS
+_WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _WITH_OWN_MODEL
+_READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
+_TRANSLATED = _TRANSLATE | _CAUSE
+_LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG
+
+TEACHER = Flag(name="teacher", pages=_LESSONS)
+
+# What reads, and what is read.
+IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)
+MODEL = OneOf(
+    name="model", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_OWN_MODEL, carried=True, within=IN_YOUR_MODEL
+)
+KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
+TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
+OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
+TARGET = Text(name="target", pages=_EXPLORE, carried=True)
+SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
+ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE)
+TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
+READER = Text(name="reader", pages=_CROSS)
+READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))
+OWN_NAME = Text(name="own", pages=_on("models"))
+PICTURE = OneOf(name="picture", pages=_PICTURES)
+
+# Where one looks.
+LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD | _BLOCK, carried=True)
+HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD, carried=True)
+ALSO = Several(name="also", pages=_EXPLORE)
+QUERY = Token(name="query", pages=_EXPLORE | _TOOLS | _READ_BY_BERT, carried=True)
+KEY = Token(name="key", pages=_EXPLORE | _POSITIONS)
+PATCH = OneOf(name="patch", pages=_PICTURES)
+
+# How it is shown.
+SHOW = OneOf(name="show", pages=_EXPLORE)
+BETWEEN = OneOf(name="between", pages=_EXPLORE)
+VIEW = OneOf(name="view", pages=_EXPLORE)
+STAGE = OneOf(name="stage", pages=_EXPLORE)
+PER_HEAD = Flag(name="scale", pages=_EXPLORE | _COMPARE)
+HIDE = Flag(name="hide", pages=_EXPLORE | _COMPARE | _PLANE)
+MERGE = Flag(name="merge", pages=_EXPLORE)
+FIND = OneOf(name="find", pages=_EXPLORE)
+SORT = Flag(name="sort", pages=_EXPLORE)
+
+# How a model writes on.
+WRITE = Number(name="write", pages=_EXPLORE, least=0, most=MOST_WRITTEN, default=0)
+TEMPERATURE = Real(
+    name="temperature", pages=_EXPLORE, least=0.0, most=MOST_TEMPERATURE, default=0.0, step=0.1
+)
+TOP_K = Number(name="top_k", pages=_EXPLORE, least=0, most=1000, default=0)
+TOP_P = Real(name="top_p", pages=_EXPLORE, least=0.01, most=1.0, default=1.0, step=0.05)
+SEED = Number(name="seed", pages=_EXPLORE, least=0, most=MOST_SEED, default=0)
+
+# Heads at work.
+WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR)
+SOURCE = OneOf(name="source", pages=_BEHAVIOUR)
+RULE = OneOf(name="rule", pages=_BEHAVIOUR)
+MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
+SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
+ITSELF = Flag(name="itself", pages=_BEYOND_WEIGHTS)
+COMPARED = OneOf(name="compare", pages=_COMPARE)
+AGAINST = OneOf(name="against", pages=_COMPARE)
+ALIKE = Flag(name="alike", pages=_COMPARE)
+AGAINST_LAYER = Number(name="against_layer", pages=_COMPARE)
+AGAINST_HEAD = Number(name="against_head", pages=_COMPARE)
+RESCALE = Flag(name="rescale", pages=_COMPARE)
+DISTANCE = OneOf(name="distance", pages=_COMPARE)
+ROWS = OneOf(name="rows", pages=_COMPARE)
+EDITS = Several(name="edits", pages=_INTERVENE, always=True)
+POINTS_AT = Token(name="points_at", pages=_INTERVENE)
+ASKED_AT = Token(name="asked", pages=_INTERVENE)
+RANKED_BY = OneOf(name="by", pages=_INTERVENE)
+KEEPS = OneOf(name="keeps", pages=_PLANE)
+PART = OneOf(name="part", pages=_PRONOUNS)
+PAIRS = OneOf(name="pairs", pages=_PRONOUNS)
+WHO_LOOKS = OneOf(name="looks", pages=_PRONOUNS)
+CASES = OneOf(name="cases", pages=_PRONOUNS)
+FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS, former=("first",))
+SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS, former=("second",))
+DIRECTION = OneOf(name="direction", pages=_PRONOUNS)
+RELATION = OneOf(name="relation", pages=_PRONOUNS)
+
+# Learn, page by page.
+SCORING = OneOf(name="scoring", pages=_AVERAGE)
+SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE, former=("temperature",))
+DRAW = Number(name="draw", pages=_AVERAGE, most=99)
+SPLIT = OneOf(name="split", pages=_AVERAGE)
+D_HEAD = OneOf(name="d", pages=_SCALE, numbers=True)
+VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, least=0, most=9999, default=8, former=("seed",))
+SIX_STEPS_OF = OneOf(name="six_steps_of", pages=_QUERY_KEY_VALUE)
+TRANSLATOR_QUERY = Token(name="translator_query", pages=_QUERY_KEY_VALUE)
+TRANSLATOR_LAYER = Number(name="translator_layer", pages=_QUERY_KEY_VALUE)
+TRANSLATOR_HEAD = Number(name="translator_head", pages=_QUERY_KEY_VALUE)
+STEP = OneOf(name="step_of_six", pages=_QUERY_KEY_VALUE, former=("step",))
+CONVENTION = OneOf(name="convention", pages=_QUERY_KEY_VALUE)
+HEADS_OF_384 = OneOf(name="heads_of_384", pages=_MANY_HEADS)
+TOKENS_COUNTED = Number(name="tokens_counted", pages=_MANY_HEADS, most=4096, default=128)
+MASK = OneOf(name="mask", pages=_MASKS)
+MASK_SIZE = Number(name="mask_size", pages=_MASKS, least=0, default=3)
+MASK_AFTER = Number(name="mask_after", pages=_MASKS, least=0, default=3)
+CELLS = Text(name="cells", pages=_MASKS)
+MASK_SHOWS = OneOf(name="mask_shows", pages=_MASKS)
+EDITED = Token(name="edited", pages=_MASKS)
+REPLACEMENT = Text(name="replacement", pages=_MASKS)
+ORDER = Number(name="order", pages=_POSITIONS, least=0, most=999)
+ENCODING = OneOf(name="encoding", pages=_POSITIONS)
+DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, default=5, former=("pair",))
+TURNING_PAIR = Number(name="turning_pair", pages=_POSITIONS, default=4)
+SLOPES = OneOf(name="slopes", pages=_POSITIONS)
+SLOPE = Number(name="slope", pages=_POSITIONS)
+CROSS_VECTORS = OneOf(name="vectors", pages=_CROSS, numbers=True)
+CROSS_READS = OneOf(name="cross_reads", pages=_CROSS)
+CROSS_VIEW = OneOf(name="cross_view", pages=_CROSS)
+CROSS_QUERY = Token(name="reads", pages=_CROSS)
+CROSS_KEY = Token(name="read", pages=_CROSS)
+CROSS_EXAMPLE = OneOf(name="cross_example", pages=_CROSS)
+TRAINED_HEAD = Number(name="trained_head", pages=_CROSS)
+STAGE_IN_BLOCK = Number(name="stage_in_block", pages=_BLOCK, most=7)
+FRENCH_WORD = OneOf(name="french", pages=_TRANSLATE)
+ENCODER_HEAD = OneOf(name="encoder_head", pages=_TRANSLATE)
+CROSS_HEAD = OneOf(name="cross_head", pages=_TRANSLATE)
+DECODER_HEAD = OneOf(name="decoder_head", pages=_TRANSLATE)
+CAUSE_HEAD = OneOf(name="cause_head", pages=_CAUSE)
+CAUSE_WORD = OneOf(name="cause_word", pages=_CAUSE)
+EDIT = Text(name="edit", pages=_CAUSE)
+LEARNER = OneOf(name="learner", pages=_WATCH)
+PROBE = OneOf(name="probe", pages=_WATCH)
+WATCHED_HEAD = OneOf(name="watched", pages=_WATCH)
+TRAINING_STEP = OneOf(name="training_step", pages=_WATCH, numbers=True, former=("step",))
+LEARNING_VIEW = OneOf(name="learning_view", pages=_WATCH)
+LIVE_VARIANT = OneOf(name="live_told", pages=_WATCH)
+LIVE_SEED = Number(name="live_seed", pages=_WATCH, least=0, most=9999)
+LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
+CLAUSES = Number(name="clauses", pages=_LONG, least=0, default=5)
+CLAUSES_SEED = Number(name="clauses_seed", pages=_LONG, least=0, most=9999, default=0)
+
+# "In your model", on two Learn pages.
+OWN_KIND = OneOf(name="own_kind", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+OWN_PART = OneOf(name="own_part", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+OWN_LAYER = OneOf(name="own_layer", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+OWN_HEAD = OneOf(name="own_head", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+OWN_QUERY = Token(name="own_query", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+OWN_KEY = Token(name="own_key", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+OWN_PAIR = Number(name="own_pair", pages=_WITH_OWN_MODEL, within=IN_YOUR_MODEL)
+
+TABLE: tuple[Choice[object], ...] = tuple(
+    choice for choice in list(globals().values()) if isinstance(choice, Choice)
+)
+"""All of them, in the order in which a link names them."""
+
+
+def of_page(page: str) -> dict[str, Choice[object]]:
+    """The choices that a page has now, by name; without those of a section that is closed."""
+    return {choice.name: choice for choice in TABLE if page in choice.pages and _open(choice, page)}
+
+
+def _open(choice: Choice[object], page: str) -> bool:
+    within = choice.within
+    return within is None or page not in within.pages or within.on

@@ -1,0 +1,210 @@
+"""What a link asked for: taken when a page begins, compared at its end with what the page then shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from attnviz.app import markdown
+from attnviz.app.state import memory
+from attnviz.app.state.choice import Choice
+from attnviz.app.state.choices import TABLE, of_page
+
+_PAGE = "the page"
+_ASKED = "what the link asked for"
+_NOTICE = "what the link could not have"
+
+
+def page() -> str:
+    """The page that is being drawn: its name; "" outside of any."""
+    return str(memory.get(_PAGE, ""))
+
+
+def arrive(name: str) -> None:
+    """Begin a page: take what the link asks for, before any widget corrects it.
+
+    What the link that opened the visit asked for is kept. A link from another page of the app wins over what
+    stood in the widgets there.
+
+    Args:
+        name: of the page.
+    """
+    memory.put(_PAGE, name)
+    _rename()
+    _take_carried()
+    if not memory.has(_ASKED):
+        memory.put(_ASKED, {name: st.query_params.get_all(name) for name in st.query_params})
+
+
+def asked(choice: Choice[Any]) -> list[str]:
+    """What the link that opened the visit asked of this choice; empty if it did not name it."""
+    values: list[str] = memory.get(_ASKED, {}).get(choice.name, [])
+    return values
+
+
+def named(choice: Choice[Any]) -> bool:
+    """Whether the link that opened the visit asked for this choice, or the one that led to this page."""
+    return bool(asked(choice)) or choice.name in st.query_params
+
+
+def said(choice: Choice[Any]) -> str:
+    """What stands in a box, or will do so by the link once it is drawn; "" for nothing."""
+    if choice.stands:
+        return str(choice.get("") or "")
+    return "".join([*asked(choice), *in_address(choice)][-1:])
+
+
+def in_address(choice: Choice[Any]) -> list[str]:
+    """What the address says of a choice now."""
+    return st.query_params.get_all(choice.name)
+
+
+def write(choice: Choice[Any], values: list[str]) -> None:
+    """Let the address say this of a choice that is not drawn yet."""
+    st.query_params[choice.name] = values
+
+
+def given() -> dict[str, list[str]]:
+    """The choices of this page that have a value, as a link writes them."""
+    return {name: choice.written() for name, choice in of_page(page()).items() if choice.stands}
+
+
+def always() -> list[str]:
+    """Those of them that the address always names, if they are not empty."""
+    return [name for name, choice in of_page(page()).items() if choice.always and any(choice.written())]
+
+
+def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
+    """These choices, as far as this page has them, for a link to another page."""
+    here = of_page(page())
+    return [
+        (choice.name, value)
+        for choice in choices
+        if choice.name in here and choice.stands
+        for value in choice.written()
+    ]
+
+
+def drop(choice: Choice[Any]) -> None:
+    """Take a choice out of the address that no widget of the page took."""
+    if choice.name in st.query_params and not choice.stands:
+        _delete(choice.name)
+
+
+def drop_unused(*, undrawn: bool) -> None:
+    """Take out of the address what the page does not have.
+
+    Args:
+        undrawn: what the page has at times and not now, too.
+    """
+    here = of_page(page())
+    for name in list(st.query_params):
+        if name not in here or (undrawn and not here[name].stands):
+            _delete(name)
+
+
+def postpone() -> None:
+    """Say nothing of what the link asks and no widget took yet: one may take it later."""
+    for name, choice in of_page(page()).items():
+        if not choice.stands:
+            memory.get(_ASKED, {}).pop(name, None)
+
+
+def forget() -> None:
+    """Say nothing about the link any more: the visitor has something more important to mend."""
+    memory.put(_NOTICE, ({}, []))
+
+
+def notices() -> list[str]:
+    """What to tell the visitor about a link that asked for something that does not exist.
+
+    Told until the visitor changes anything.
+
+    Returns:
+        One Markdown sentence for each choice whose value was not taken.
+    """
+    now = given()
+    if not memory.has(_NOTICE):
+        memory.put(_NOTICE, (now, _differences(memory.get(_ASKED, {}), now)))
+    at_first, sentences = memory.get(_NOTICE)
+    return list(sentences) if at_first == now else []
+
+
+def _rename() -> None:
+    """Take a choice by the name that it had in links made earlier."""
+    for choice in of_page(page()).values():
+        for former in choice.former:
+            values = st.query_params.get_all(former)
+            if values and not choice.stands and choice.name not in st.query_params:
+                with suppress(ValueError):  # what is no number is told by its new name
+                    choice.set(choice.parse(values))
+                write(choice, values)
+            if former in st.query_params:
+                _delete(former)
+
+
+def _take_carried() -> None:
+    """Let a link from another page of the app win over what stood in the widgets there.
+
+    Streamlit hides from a page all parameters for which the page before had a widget, and keeps what was in
+    that widget, if anything. The whole address has the old page's values first, then the link's.
+    """
+    context = get_script_run_ctx()
+    address = parse_qs(context.query_string if context else "", keep_blank_values=True)
+    hidden = {
+        choice: address[choice.name][-1]
+        for choice in TABLE
+        if choice.carried and choice.name in address and choice.name not in st.query_params
+    }
+    for choice, value in hidden.items():
+        with suppress(ValueError):  # no number; what stood there stays
+            choice.set(choice.parse([value]))
+    if hidden and context and context.is_history_navigation:
+        # The Back button led here. In such a run widgets have what their part of the address says, and where
+        # that is hidden, their defaults. In the next one they have what was set just now.
+        st.rerun()
+    here = of_page(page())
+    st.query_params.update({choice.name: value for choice, value in hidden.items() if choice.name in here})
+
+
+def _delete(name: str) -> None:
+    # What a widget that has just gone left behind, Streamlit itself takes out.
+    with suppress(StreamlitAPIException):
+        del st.query_params[name]
+
+
+def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]]) -> list[str]:
+    sentences = []
+    for name, values in asked.items():
+        if name not in given:
+            sentences.append(f"{_shown(name)} is not something a link can choose here; it was left out.")
+        elif set(map(_same, values)) != set(map(_same, given[name])):
+            taken = ", ".join(_shown(value) for value in given[name]) or "none"
+            wanted = ", ".join(_shown(value) for value in values) or "nothing"
+            if len(values) > 1 and len(given[name]) == 1 and given[name][0] in values:
+                sentences.append(f"The link names {_shown(name)} more than once: it is {taken} now.")
+                continue
+            sentences.append(f"{_shown(name)} cannot be {wanted} here, so it is {taken} now.")
+    return sentences
+
+
+def _same(value: str) -> float | str:
+    """A number by its size, so that "1" is what "1.0" is; anything else as it is written."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return number if math.isfinite(number) else value
+
+
+def _shown(text: str, most: int = 60) -> str:
+    if not text.strip():
+        return "empty"
+    return markdown.code(text if len(text) <= most else text[:most] + "…")

@@ -1,0 +1,67 @@
+"""What is remembered of one visit. The only file that touches Streamlit's session state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+STALE_SECONDS = 2.0
+"""For how long after a pick the widgets may still say what they said before it."""
+
+_PICKED = "what was picked"
+
+
+def get(name: str, default: Any = None) -> Any:
+    """The value of this name: a widget's, or what the app put there; the default where there is none."""
+    return st.session_state.get(name, default)
+
+
+def has(name: str) -> bool:
+    """Whether there is a value of this name."""
+    return name in st.session_state
+
+
+def put(name: str, value: Any) -> None:
+    """Remember a value; a widget whose key is this name then shows it."""
+    st.session_state[name] = value
+
+
+def forget(name: str) -> Any:
+    """Forget the value of this name, and return it; None where there is none."""
+    return st.session_state.pop(name, None)
+
+
+def said(widget: str, trigger: str) -> Any:
+    """What came with a browser widget's trigger; None where the widget has gone from the page since."""
+    return st.session_state.get(widget, {}).get(trigger)
+
+
+class _Picked(NamedTuple):
+    """Values that were picked, and those that stood there before, by name."""
+
+    before: dict[str, Any]
+    now: dict[str, Any]
+    at: float
+
+
+def pick(values: Mapping[str, Any]) -> None:
+    """Put values that a visitor picked in a picture; `keep_picked` then defends them."""
+    before = {name: get(name) for name in values}
+    st.session_state.update(values)
+    put(_PICKED, _Picked(before, dict(values), time.monotonic()))
+
+
+def keep_picked() -> None:
+    """Pass over the values of a message that was on its way when something was picked.
+
+    Where something is computed, the page asks for it every second, and sends with that all that its widgets
+    held: the values before, if it does not know of the pick yet. To be called before those widgets are drawn.
+    """
+    picked: _Picked | None = get(_PICKED)
+    if picked is None or time.monotonic() - picked.at >= STALE_SECONDS:
+        return
+    if all(get(name) == value for name, value in picked.before.items()):
+        st.session_state.update(picked.now)
