@@ -58,7 +58,8 @@ def test_names_on_both_sides_of_the_late_import_agree() -> None:
 def test_scoring_and_temperature_come_with_the_link(
     visit: VisitLesson, scoring: str, temperature: str
 ) -> None:
-    app = visit(scoring=scoring, temperature=temperature, query="3 dog", draw="2")
+    drawn = {"draw": "2"} if scoring == "Additive" else {}
+    app = visit(scoring=scoring, temperature=temperature, query="3 dog", **drawn)
     found = compute.average(TIRED, scoring, float(temperature.replace("∞", "inf")), 2)
     assert sent(app, "average")["query"] == 1
     assert weights(app) == pytest.approx(found.weights[1].tolist(), abs=1e-6)
