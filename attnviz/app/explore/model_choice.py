@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from attnviz.app import links, markdown
-from attnviz.app.models.known import usable
+from attnviz.app.caches import usable
 from attnviz.models import allowed
 
 _LONGEST_ASKED = 200  # characters of a model's name in a link that a button repeats

@@ -10,7 +10,6 @@ import streamlit as st
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.controls import choose_token, one_of
-from attnviz.app.models.known import usable
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
@@ -115,7 +114,7 @@ def layers(numbers: tuple[int, ...]) -> str:
 
 
 def _choose_model() -> Entry | None:
-    known = {entry.name: entry for entry in usable()}
+    known = {entry.name: entry for entry in caches.usable()}
     if not known:
         st.warning("No model on this server can be used at the moment.", icon=":material/block:")
         return None

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import links, markdown
+from attnviz.app import caches, links, markdown
 from attnviz.app.controls import one_of
-from attnviz.app.models.known import known
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES
 from attnviz.capture import loading
@@ -97,8 +96,7 @@ def choose() -> Chosen:
         picture = one_of("Picture", [*SAMPLES, OWN], next(iter(SAMPLES)), "picture")
     with beside:
         name = _choose_model(names)
-    entry, tokens = known(name), _tokens(name)
-    assert isinstance(entry, Entry)  # noqa: S101 - `seeing.names` has left out the others
+    entry, tokens = caches.entry(name), _tokens(name)
     file, called = (seeing.drawn(picture), "") if picture in SAMPLES else (None, "")
     if picture == OWN:
         with controls:

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.app import links, markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
 from attnviz.app.heads.behaviour.choices import Chosen, first_kind
-from attnviz.app.heads.behaviour.findings import Findings, of_many, of_sentence
+from attnviz.app.heads.behaviour.findings import Findings, SoFar, of_many, of_sentence
 from attnviz.app.heads.choosing import HERE
 from attnviz.app.heads.working import working
 from attnviz.app.work import SERVER
@@ -25,7 +25,7 @@ _SHORT_FIRST = "Sentences of equal length go together. Until all are read, most 
 
 def on_sentence(entry: Entry, text: str) -> None:
     """Draw what the heads do in one sentence: what is found first, and the choices below it."""
-    findings = of_sentence(entry, text)
+    findings = of_sentence(entry.name, text)
     rules.tell(findings)
     _draw(findings, choices.choose(entry))
 
@@ -47,7 +47,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
-            findings = of_many(name, key, sentences, progress.found)
+            findings = of_many(name, SoFar(key, sentences, progress.found))
             rules.tell(findings)
             _draw(findings, chosen)
         elif progress.finished:

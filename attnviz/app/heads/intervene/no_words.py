@@ -9,7 +9,6 @@ from attnviz.app.examples import introduction
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene.choices import Chosen
 from attnviz.app.heads.intervene.mending import EDITS
-from attnviz.app.models.known import usable
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
@@ -28,7 +27,7 @@ def draw(chosen: Chosen) -> None:
         "No word changes here: this model was saved without a part that expects words. Its outputs are all "
         "that can move, the vectors that whatever comes after it would read."
     )
-    translator = next((entry for entry in usable() if entry.engine == "translator"), None)
+    translator = next((entry for entry in caches.usable() if entry.engine == "translator"), None)
     if translator is not None:
         st.button(
             "See a head change words: open the translator",
