@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import links, markdown
+from attnviz.app import caches, links, markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
 from attnviz.app.heads.behaviour.choices import Chosen, first_kind
 from attnviz.app.heads.behaviour.findings import Findings, SoFar, of_many, of_sentence
 from attnviz.app.heads.choosing import HERE
-from attnviz.app.heads.working import working
-from attnviz.app.work import SERVER
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS
 from attnviz.cli.columns import plural
 from attnviz.experiments import behaviour
 from attnviz.experiments.corpus import Corpus, Found, over
@@ -34,8 +34,8 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
-    key = "behaviour", name, entry.stamp, corpus.key
-    work = SERVER.find(key, lambda: over(corpus, name, measures))
+    key = "behaviour", name, caches.fingerprint(name), corpus.key
+    job = JOBS.find(key, lambda: over(corpus, name, measures))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[Found]) -> None:
@@ -54,7 +54,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
             st.info(_NOTHING_READ, icon=":material/edit:")
 
     unit = "line" if corpus.lines == 1 else "lines"
-    working(work, "Reading the sentences", unit, draw, key="behaviour")
+    show_job(job, counted("Reading the sentences", unit), draw, key="behaviour")
 
 
 def _draw(findings: Findings, chosen: Chosen) -> None:

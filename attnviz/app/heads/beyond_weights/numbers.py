@@ -13,7 +13,7 @@ from attnviz.analysis.table import numbered
 from attnviz.app import caches
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.beyond_weights.choices import Chosen
-from attnviz.app.heads.beyond_weights.comparison import work_of
+from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
@@ -27,7 +27,7 @@ def draw(chosen: Chosen) -> None:
     """Draw the numbers that are there."""
     with st.container(border=True, height="stretch"):
         st.subheader("The numbers", anchor=False)
-        latest = work_of(chosen).latest
+        latest = job_of(chosen).latest
         if latest is None:
             st.markdown("They come in one by one.")
             return

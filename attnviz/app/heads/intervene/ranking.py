@@ -8,13 +8,14 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import percent
+from attnviz.app import caches
 from attnviz.app.components.head_map import head_map
 from attnviz.app.controls import one_of
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene.choices import Chosen
 from attnviz.app.heads.intervene.written import angle, average
-from attnviz.app.heads.working import working
-from attnviz.app.work import SERVER, Work
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS, Job
 from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -40,22 +41,20 @@ def draw(chosen: Chosen, place: int | None) -> str:
     if st.session_state.get("by", TOKEN) not in measures:
         st.session_state["by"] = TOKEN
     by = one_of("Measured by", measures, TOKEN, "by")
-    working(
-        work(chosen, place),
-        "Silencing every head",
-        "heads",
+    show_job(
+        job(chosen, place),
+        counted("Silencing every head", "heads"),
         lambda progress: _ranked(chosen, progress, by),
         key="ranking",
     )
     return by
 
 
-def work(chosen: Chosen, place: int | None) -> Work[Ablation]:
+def job(chosen: Chosen, place: int | None) -> Job[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
-    return SERVER.find(
-        ("ablation", name, chosen.entry.stamp, given, place), lambda: ablate(name, given, place)
-    )
+    key = ("ablation", name, caches.fingerprint(name), given, place)
+    return JOBS.find(key, lambda: ablate(name, given, place))
 
 
 def sizes(chosen: Chosen, moved: Moved, by: str) -> Numbers:
