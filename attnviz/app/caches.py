@@ -257,7 +257,8 @@ def mask_token(model: str) -> str | None:
     return reader(known.origin.folder, known.token_limit, fingerprint(model)).mask
 
 
-def _of_view(view: View) -> str:
+def of_view(view: View, *_: object) -> str:
+    """The model of a cached function whose first argument is a view."""
     return view.model
 
 
@@ -345,13 +346,13 @@ def found(model: str, given: Given, kind: Kind, merge: bool) -> tuple[Behaviour,
     return behaviours(read.stack(kind), *tokens, mask=anywhere)
 
 
-@cached(_of_view)
+@cached(of_view)
 def values(view: View) -> Floats:
     """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
     return _values(view, view.given) if view.changed is None else comparison(view).values
 
 
-@cached(_of_view)
+@cached(of_view)
 def comparison(view: View) -> Change:
     """The second reading's numbers minus the first's, token by token; all 0 where there is no second.
 
@@ -368,7 +369,7 @@ def comparison(view: View) -> Change:
     )
 
 
-@cached(_of_view)
+@cached(of_view)
 def drawn(view: View) -> Picture:
     """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
@@ -376,14 +377,14 @@ def drawn(view: View) -> Picture:
     return draw(values(view), view.scale, None if seen is None else seen[:, None])
 
 
-@cached(_of_view)
+@cached(of_view)
 def small(view: View) -> Levels:
     """All heads in small, uint8 [layer × head, size, size]; only long texts need it."""
     picture = drawn(view)
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
-@cached(_of_view)
+@cached(of_view)
 def allowed(view: View) -> Mask:
     """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own."""
     tokens = _shown(view, view.given)
@@ -407,7 +408,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
     return np.where(is_number, numbers, np.float32(np.nan))
 
 
-@cached(_of_view)
+@cached(of_view)
 def facts(view: View) -> tuple[str, ...]:
     """One short sentence for each head, [layer × head]: what it looks at, or what changed most in it."""
     if view.changed is not None:

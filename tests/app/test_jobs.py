@@ -230,7 +230,11 @@ def test_jobs_take_turns_step_by_step() -> None:
 
 def test_a_lane_runs_so_many_steps_at_once() -> None:
     lane, both = Lane(2), threading.Barrier(2)
-    futures = [lane.submit(lambda: both.wait(SECONDS) and None) for _ in range(6)]
+
+    def step() -> None:
+        both.wait(SECONDS)
+
+    futures = [lane.submit(step) for _ in range(6)]
     for future in futures:
         future.result(SECONDS)
 

@@ -179,7 +179,7 @@ def test_one_readable_line_of_many_is_told_as_one(visit_page: VisitPage) -> None
 
 def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = []
-    monkeypatch.setattr(sections, "working", lambda *given, **_: counted.append(given[2]))
+    monkeypatch.setattr(sections, "counted", lambda _, unit: counted.append(unit))
     for text in ("One line.", "Two lines.\nOf which this is one."):
         app = visit_page("behaviour", on="Many sentences", source="Upload")
         app.session_state["the text that the visitor uploaded"] = Corpus.from_text(text, "my.txt")
