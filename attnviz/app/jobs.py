@@ -229,9 +229,10 @@ class Job(Generic[Found]):
         return False
 
     def _begun(self) -> Iterator[Progress[Found]]:
-        if self._iterator is None:
-            self._iterator = self._steps()
-        return self._iterator
+        iterator = self._iterator
+        if iterator is None:
+            iterator = self._iterator = self._steps()
+        return iterator
 
     def _go_on_or_rest(self) -> None:
         """Queue the next step, unless the job was stopped; no step of it runs or waits now."""
