@@ -47,7 +47,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
     yield open_family
     allowed._opened.clear()
-    caches.trace.clear()
+    caches.clear()
 
 
 def labels(tokens: list[dict[str, Any]]) -> list[str]:
@@ -415,7 +415,7 @@ def test_more_weights_than_the_page_can_hold_are_refused_with_a_remedy(
     visit: Visit, opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caches, "MOST_WEIGHTS", 6 * 10**2)
-    caches.trace.clear()
+    caches.clear()
     text = "red dog " * 6
     app = visit(model=opened("gpt2"), text=text)
     assert not app.exception
@@ -484,7 +484,7 @@ def test_a_model_whose_folder_has_changed_is_read_anew(visit: Visit, tmp_path: P
     with torch.no_grad():
         network.lm_head.weight.mul_(-1)
     network.save_pretrained(model)
-    caches.looked_up.clear()  # as half a minute does
+    caches.look_again()  # as half a minute does
     after = sent(visit(model=model, text=PROMPT), "candidates")
     assert before != after
 

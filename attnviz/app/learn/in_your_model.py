@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
-from attnviz.app.models.known import usable
 from attnviz.app.state.choice import Token
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_HEAD, OWN_KEY, OWN_KIND, OWN_LAYER, OWN_QUERY
 from attnviz.capture.given import Given
@@ -98,7 +97,7 @@ def layers(numbers: tuple[int, ...]) -> str:
 
 
 def _choose_model() -> Entry | None:
-    known = {entry.name: entry for entry in usable()}
+    known = {entry.name: entry for entry in caches.usable()}
     if not known:
         st.warning("No model on this server can be used at the moment.", icon=":material/block:")
         return None

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import controls, markdown
-from attnviz.app.models.known import usable
+from attnviz.app import caches, controls, markdown
 from attnviz.app.page import stop
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES
@@ -95,7 +94,7 @@ def choose() -> PictureSelection:
     with pictures:
         picture = PICTURE.segments("Picture", [*SAMPLES, OWN])
     with beside:
-        entries = [entry for entry in usable() if entry.name in names]
+        entries = [entry for entry in caches.usable() if entry.name in names]
         name = controls.model(entries, offer_own=False)
     entry = next(entry for entry in entries if entry.name == name)
     tokens = _tokens(name)

@@ -41,7 +41,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
     yield open_family
     allowed._opened.clear()
-    caches.trace.clear()
+    caches.clear()
 
 
 def points(message: dict[str, Any]) -> tuple[Any, Any]:

@@ -10,9 +10,9 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app import caches
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
@@ -124,7 +124,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(
 ) -> None:
     shown: list[tuple[str, str]] = []
     visit_lesson(name)  # the model is loaded now, and what is lazily imported
-    st.cache_resource.clear()
+    caches.clear()
 
     def note(module: str, function: str) -> str:
         shown.append((module, function))

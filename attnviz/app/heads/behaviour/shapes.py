@@ -103,7 +103,7 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     )
     if not second.strip():
         return findings.shapes, findings.where
-    return shapes_of_pair(entry, findings.text, second), "In this pair of sentences"
+    return shapes_of_pair(entry.name, findings.text, second), "In this pair of sentences"
 
 
 def _percent(share: float) -> str:

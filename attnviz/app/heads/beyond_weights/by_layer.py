@@ -12,7 +12,7 @@ from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
-from attnviz.app.heads.beyond_weights.comparison import work_of
+from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
     LAYER_NORMS,
@@ -50,7 +50,7 @@ def layers(chosen: TokenSelection) -> None:
 
 def _known(chosen: TokenSelection) -> tuple[Found, Mask, Chance] | None:
     """What was found, which tokens are ranked, and how far chance goes; or a word why nothing is drawn."""
-    latest = work_of(chosen).latest
+    latest = job_of(chosen).latest
     if latest is None or not (OCCLUSION in latest.found.values or latest.finished):
         st.markdown("This is drawn when words have been left out.")
     elif OCCLUSION not in latest.found.values:

@@ -9,13 +9,13 @@ import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.analysis.sentence import percent
-from attnviz.app import markdown, warm_up
+from attnviz.app import caches, markdown, warm_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
-from attnviz.app.heads.working import working
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, QUERY
-from attnviz.app.work import SERVER, Work
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
@@ -35,16 +35,15 @@ _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
 def draw(chosen: TokenSelection) -> None:
     """Draw the measures as they come in."""
     st.header(f"What does {chosen.token} depend on?", anchor=False)
-    working(
-        work_of(chosen),
-        "Measuring",
-        "steps",
+    show_job(
+        job_of(chosen),
+        counted("Measuring", "steps"),
         lambda progress: _draw(chosen, progress),
         key="beyond weights",
     )
 
 
-def work_of(chosen: TokenSelection) -> Work[Found]:
+def job_of(chosen: TokenSelection) -> Job[Found]:
     """The computation behind the page; other heads and other choices of what is ranked need no new one."""
     entry, text, kind, place = chosen.entry, chosen.text, chosen.kind, chosen.place
 
@@ -52,7 +51,7 @@ def work_of(chosen: TokenSelection) -> Work[Found]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
-    return SERVER.find(("beyond weights", entry.name, entry.stamp, text, kind, place), steps)
+    return JOBS.find(("beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place), steps)
 
 
 def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:

@@ -24,6 +24,7 @@ from attnviz.analysis.plane import (
 from attnviz.analysis.sentence import name_of, percent
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
 from attnviz.app.explore.file_names import file_name_of
@@ -142,9 +143,8 @@ def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
 
 def find(chosen: HeadSelection) -> Found:
     """The plane of the chosen head, computed once for all visitors."""
-    origin = repr(chosen.entry.origin)
     where = (chosen.kind, chosen.layer, chosen.head)
-    return _found(chosen.entry.name, origin, chosen.given, *where, chosen.hide, chosen.keeps)
+    return _found(chosen.entry.name, chosen.given, *where, chosen.hide, chosen.keeps)
 
 
 def picture(chosen: HeadSelection, found: Found) -> None:
@@ -371,23 +371,22 @@ def _turns(chosen: HeadSelection) -> bool:
     if chosen.kind == "cross" or not loading.ready(chosen.entry.name):
         return False  # the model whose opening sentence is stored has a table
     try:
-        return chosen.layer in _turning_layers(chosen.entry.name, repr(chosen.entry.origin))
+        return chosen.layer in _turning_layers(chosen.entry.name)
     except AttnvizError:  # it tells places apart in a way that attnviz does not know
         return False
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _turning_layers(model: str, origin: str) -> frozenset[int]:  # noqa: ARG001 - a part of the key
+@cached(named)
+def _turning_layers(model: str) -> frozenset[int]:
     """In which layers, from 0, queries and keys are turned by their places."""
     from attnviz.app.learn.positions.compute_own import positions
 
     return frozenset(layer for way in positions(model).ways if way.kind == "turns" for layer in way.layers)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached(named)
 def _found(
     model: str,
-    origin: str,  # noqa: ARG001 - a part of the key: a folder may have changed
     given: Given,
     kind: Kind,
     layer: int,

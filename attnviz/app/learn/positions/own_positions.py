@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import name_of
-from attnviz.app import markdown, warm_up
+from attnviz.app import markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
@@ -42,7 +43,7 @@ def draw(text: str) -> None:
     with in_your_model(told) as entry:
         if entry is None:
             return
-        found = _positions(entry.name, _opened(entry))
+        found = _positions(entry.name)
         if not found.ways:
             _nothing(entry)
         draw_kind: dict[str, Callable[[Entry, str, list[Any]], None]] = {
@@ -81,7 +82,7 @@ def _nothing(entry: Entry) -> None:
 
 def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
     table = _of_part(tables)
-    found = _likeness(entry.name, repr(entry.origin), tables.index(table))
+    found = _likeness(entry.name, tables.index(table))
     told, drawn = st.columns(2, gap="large")
     with told:
         _tell_table(entry, table, found)
@@ -456,27 +457,22 @@ def _number(number: float, digits: int) -> str:
     return f"{number:.{digits}f}".replace("-", "−")
 
 
-# What is kept between two clicks
+# What the server keeps
+
+_opened = cached(named, "Opening the model …")
 
 
-def _opened(entry: Entry) -> str:
-    """The model, loaded if need be; what it was loaded from, so that a changed folder is read anew."""
-    with st.spinner("Opening the model …"):
-        warm_up.model(entry.name)
-    return repr(entry.origin)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _positions(name: str, origin: str) -> Positions:  # noqa: ARG001 - a part of the key
+@_opened
+def _positions(model: str) -> Positions:
     from attnviz.app.learn.positions.compute_own import positions
 
-    return positions(name)
+    return positions(model)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _likeness(name: str, origin: str, number: int) -> Likeness:
+@_opened
+def _likeness(model: str, number: int) -> Likeness:
     """How alike the places of a model's table of this number are."""
     from attnviz.app.learn.positions.compute_own import alike
 
-    tables = [way for way in _positions(name, origin).ways if way.kind == "table"]
+    tables = [way for way in _positions(model).ways if way.kind == "table"]
     return alike(tables[number], _SHOWN_PLACES)

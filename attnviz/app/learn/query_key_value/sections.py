@@ -11,8 +11,9 @@ import streamlit as st
 from attnviz.analysis.sentence import looks, name_of, percent
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.components import store
-from attnviz.app.learn.computed import MODEL, computed_with
+from attnviz.app.learn.computed import COMPUTING, MODEL
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
@@ -102,20 +103,16 @@ def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
     asked = six_steps_of.choose()
     attention = asked.attention
-    done = _WALKS[attention.model](
-        asked.text, asked.layer, asked.head, asked.token, attention.model, attention.kind
-    )
+    done = _walk(attention.model, attention.kind, asked.text, asked.layer, asked.head, asked.token)
     queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
     return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
-def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) -> Walk:
+@cached(named, COMPUTING)
+def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> Walk:
     from attnviz.app.learn.query_key_value.compute import walk
 
     return walk(text, layer, head, token, model, kind)
-
-
-_WALKS = {model: computed_with(model, _walk) for model in (MODEL, TRANSLATOR)}
 
 
 def question(chosen: QueryAtWork) -> None:

@@ -1,4 +1,4 @@
-"""A long computation on a page: what is shown of it in every state, and what its buttons do."""
+"""A job on a page: what is shown of it in every state, and what its buttons do."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.work import Work, Works
+from attnviz.app.jobs import Job, Jobs
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from tests.app.shown import clean
@@ -41,17 +41,17 @@ class Reading:
 
 
 class Page:
-    """A page with one work: its parts after the last run, and how often it ran."""
+    """A page with one job: its parts after the last run, and how often it ran."""
 
     def __init__(self, reading: Reading, start: str) -> None:
         self.reading = reading
-        self.works = Works()
+        self.jobs = Jobs()
         self.runs = 0
         self.app = AppTest.from_function(_page, args=(self, start), default_timeout=SECONDS)
 
     @property
-    def work(self) -> Work[str]:
-        return self.works.find("reading", self.reading)
+    def job(self) -> Job[str]:
+        return self.jobs.find("reading", self.reading)
 
     def open(self) -> None:
         """Open it; return when the first step has begun."""
@@ -60,10 +60,10 @@ class Page:
         self.app.run()
 
     def ends(self) -> str:
-        """Let the work run to its end, unless it is stopped; return its state."""
+        """Let the job run to its end, unless it is stopped; return its state."""
         for _ in range(3):
             self.reading.steps.release()
-        return self.work.wait(SECONDS)
+        return self.job.wait(SECONDS)
 
     def click(self, label: str) -> None:
         next(button for button in self.app.button if button.label == label).click().run()
@@ -83,14 +83,14 @@ class Page:
 def _page(page: "Page", start: str) -> None:
     import streamlit as st
 
-    from attnviz.app.heads.working import working
+    from attnviz.app.job_view import counted, show_job
 
     def draw(latest: "Progress[str]") -> None:
         st.text(latest.found)
 
     page.runs += 1
-    working(page.work, "Reading the pages", "pages", draw, start=start, key="reading")
-    st.caption(page.work.state)
+    show_job(page.job, counted("Reading the pages", "pages"), draw, start=start, key="reading")
+    st.caption(page.job.state)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def opened() -> Iterator[Callable[..., Page]]:
 
     yield open_page
     for page in pages:
-        page.work.stop()
+        page.job.stop()
         page.ends()
 
 
@@ -139,7 +139,7 @@ def test_it_stops_and_goes_on_where_it_stopped(opened: Callable[..., Page]) -> N
     page.app.run()
     page.click("Stop")
     page.reading.steps.release()
-    assert page.work.wait(SECONDS) == "stopped"
+    assert page.job.wait(SECONDS) == "stopped"
     for _ in range(2):
         page.app.run()
         assert page.progress() == (66, "Stopped after 2,000 of 3,000 pages. What was found stays.")
@@ -156,7 +156,7 @@ def test_stopped_before_it_found_anything(opened: Callable[..., Page]) -> None:
     first.open()
     second.app.run()
     second.click("Stop")
-    assert second.work.wait(SECONDS) == "stopped"
+    assert second.job.wait(SECONDS) == "stopped"
     second.app.run()
     assert (second.progress(), second.buttons()) == ((0, "Stopped."), ["Go on"])
 
@@ -174,10 +174,10 @@ def test_it_begins_when_it_is_asked_to(opened: Callable[..., Page]) -> None:
 def test_what_nobody_watched_goes_on_when_it_is_looked_at_again(opened: Callable[..., Page]) -> None:
     page = opened()
     page.open()
-    page.work._patience = 0
+    page.job._patience = 0
     page.reading.steps.release()
-    assert page.work.wait(SECONDS) == "left alone"
-    page.work._patience = SECONDS
+    assert page.job.wait(SECONDS) == "left alone"
+    page.job._patience = SECONDS
     page.app.run()
     assert page.buttons() == ["Stop"]
     assert page.ends() == "finished"
@@ -191,7 +191,7 @@ def test_when_it_has_ended_the_whole_page_is_drawn_once_more(
     page.open()
     runs = page.runs
     # It ends after the page has looked whether it runs, and before it is drawn.
-    monkeypatch.setattr(page.work, "watched", page.ends)
+    monkeypatch.setattr(page.job, "watched", page.ends)
     page.app.run()
     assert page.runs == runs + 2
     assert [caption.value for caption in page.app.caption] == ["finished"]
