@@ -26,7 +26,8 @@ from transformers import AutoModel, AutoTokenizer
 from attnviz.analysis.tally import RULES, Tally, tally
 from attnviz.capture import loading
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import PART, Corpus, Engine, Found, Part, count, locally, over
+from attnviz.experiments.behaviour import PART, Engine, Found, Part, count, locally, over
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.on_ray import on_ray
 from attnviz.models import catalogue
 from attnviz.trained.translator import splits

@@ -31,9 +31,11 @@ STEPS = {
     "trace": 2,
     "transformer": 2,
     "trace_io": 1,
+    "atomic_file": 0,
     "errors": 0,
     "readable": 1,
     "spelling": 0,  # the signs of tokenizers
+    "text": 0,  # numbers and lists as people write them
 }
 
 # Files that import each other inside functions; none may be added.

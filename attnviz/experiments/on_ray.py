@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from attnviz.errors import AttnvizError
-from attnviz.experiments.corpus import Counted, Engine, Found, Measure, Part, count
+from attnviz.experiments.behaviour import Counted, Engine, Found, Measure, Part, count
 
 HERE = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""

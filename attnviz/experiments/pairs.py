@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.encodings import refuse_other_files
+from attnviz.experiments.corpus import refuse_other_files
 
 FILE = Path(__file__).with_name("pairs.txt")
 """The pairs that come with attnviz; how they are written stands at its beginning."""

@@ -14,8 +14,9 @@ from attnviz import readable
 from attnviz.analysis.tally import NAMES, Tally, tally
 from attnviz.capture.batches import Batch
 from attnviz.errors import AttnvizError, EmptyText, ModelNotSupported, UnreadableText
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments.corpus import Corpus, Found, Skipped, over
+from attnviz.experiments import behaviour
+from attnviz.experiments.behaviour import Found, Skipped, over
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
 
@@ -51,7 +52,7 @@ def lines_of(batch: Batch) -> Lines:
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "PART", 3)
+    monkeypatch.setattr(behaviour, "PART", 3)
 
 
 def last(steps: Sequence[Progress[Found]]) -> Found:
@@ -130,7 +131,7 @@ def assert_it_goes_on_from(step: Progress[Found], again: Sequence[Progress[Found
 
 
 def test_of_many_bad_lines_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "MOST_NAMED", 3)
+    monkeypatch.setattr(behaviour, "MOST_NAMED", 3)
     monkeypatch.setattr(readable, "MOST_CHARACTERS", 9)
     found = last(list(over(Corpus.from_text("A dog.\n" + "0123456789\n" * 5), "minilm")))
     assert (found.skipped, [skipped.line for skipped in found.named]) == (5, [2, 3, 4])

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from attnviz.capture.batches import MOST_TOKENS
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments.corpus import Corpus, over
-from attnviz.experiments.memory import give_back
+from attnviz.experiments import behaviour
+from attnviz.experiments.behaviour import give_back, over
+from attnviz.experiments.corpus import Corpus
 
 SIZE, MANY = 60_000, 1_000  # bytes that malloc takes from its heap, not each from the system
 
@@ -42,7 +42,7 @@ def test_a_gap_goes_back_to_the_system() -> None:
 
 def test_it_goes_back_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[None] = []
-    monkeypatch.setattr(corpora, "give_back", lambda: given.append(None))
+    monkeypatch.setattr(behaviour, "give_back", lambda: given.append(None))
     lengths = [1, 1, 2, 3, 3, 3]
     text = "\n".join("a" + " b" * (length - 1) for length in lengths)
     assert sum(lengths) + 2 * len(lengths) < MOST_TOKENS  # each length is one batch

@@ -13,10 +13,10 @@ from attnviz.trained.translator.translator import Sizes
 from tests.trained.translator.steps import same, snapshot
 
 STARTED = """
-import argparse, time
-from attnviz.trained.translator import live
+import time
+from attnviz.cli import live
 live.tell = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), {})
-live.run(argparse.Namespace(variant="taught", seed=7, steps=60))
+live.run("taught", 7, 60)
 """
 
 

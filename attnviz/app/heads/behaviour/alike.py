@@ -14,7 +14,7 @@ from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import Chosen
 from attnviz.app.heads.behaviour.findings import Findings, written
 from attnviz.app.heads.behaviour.words import in_short
-from attnviz.cli.columns import plural
+from attnviz.text import plural
 
 LETTERS = "ABCDE"
 _MARKS: tuple[tuple[Marker, Colour], ...] = (

@@ -18,9 +18,9 @@ from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
-from attnviz.experiments.corpus import Found
+from attnviz.experiments.behaviour import Found
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 from attnviz.trace import head_name
 
 GROUPS = 5

@@ -11,11 +11,12 @@ from attnviz.app.heads.behaviour.findings import Findings, of_many, of_sentence
 from attnviz.app.heads.choosing import HERE
 from attnviz.app.heads.working import working
 from attnviz.app.work import SERVER
-from attnviz.cli.columns import plural
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import Corpus, Found, over
+from attnviz.experiments.behaviour import Found, over
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 
 _NOTHING_READ = (
     "The model could read none of these lines. Choose another model, or give it words that it knows."

@@ -11,7 +11,7 @@ from attnviz.app import caches
 from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import Chosen
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
-from attnviz.cli.columns import plural
+from attnviz.text import plural
 
 PARAMETERS = ("pair",)
 

@@ -10,11 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import markdown
 from attnviz.app.controls import one_of
 from attnviz.app.heads import choosing
-from attnviz.cli.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 
 SENTENCE, MANY = "Your sentence", "Many sentences"
 BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"

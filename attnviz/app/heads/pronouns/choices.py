@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.app.controls import one_of
 from attnviz.app.heads import choosing
 from attnviz.experiments import pronouns, relations
-from attnviz.experiments.one_by_one import self_attention
+from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, head_name
 

@@ -10,11 +10,11 @@ from attnviz.app import warm_up
 from attnviz.app.heads.pronouns.choices import Chosen
 from attnviz.app.work import RUNNING, SERVER, Work
 from attnviz.experiments import pronouns, relations
-from attnviz.experiments.one_by_one import reader
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Verdicts
 from attnviz.experiments.relations import Grammar
+from attnviz.experiments.sentences import reader
 from attnviz.trace import Trace
 
 

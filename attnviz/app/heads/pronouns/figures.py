@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.spans import Span
 from attnviz.app import markdown
-from attnviz.cli.columns import joined
 from attnviz.experiments.pronouns import Looks, Scores
+from attnviz.text import joined
 from attnviz.trace import head_name
 
 FEW = 30

@@ -12,9 +12,9 @@ from attnviz.app.controls import one_of
 from attnviz.app.heads import choosing
 from attnviz.app.heads.pronouns.choices import Chosen
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
-from attnviz.cli.columns import plural
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.relations import CALLED, LOOKS, SORTS, Counts, Grammar, Looks
+from attnviz.text import plural
 
 _CASES = {sort: sort.capitalize() for sort in SORTS}
 

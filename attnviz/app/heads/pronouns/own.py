@@ -14,11 +14,11 @@ from attnviz.app.heads.pronouns.choices import Chosen
 from attnviz.app.heads.pronouns.figures import fine, share
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.pronouns import Looks
+from attnviz.text import plural
 from attnviz.trace import Trace, head_name
 
 _MOST_NAMED = 12

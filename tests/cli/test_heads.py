@@ -15,9 +15,9 @@ import pytest
 from attnviz.__main__ import main
 from attnviz.analysis.tally import NAMES
 from attnviz.cli import resuming
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments import findings_file, on_ray
-from attnviz.experiments.corpus import Corpus, Found, over
+from attnviz.experiments import behaviour, findings_file, on_ray
+from attnviz.experiments.behaviour import Found, over
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
 
@@ -26,7 +26,7 @@ LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "PART", 2)
+    monkeypatch.setattr(behaviour, "PART", 2)
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
 
@@ -246,9 +246,9 @@ def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None
 def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str]] = []
 
-    def here(workers: int, address: str) -> corpora.Engine:
+    def here(workers: int, address: str) -> behaviour.Engine:
         asked.append((workers, address))
-        return corpora.locally
+        return behaviour.locally
 
     monkeypatch.setattr(on_ray, "on_ray", here)
     assert run("corpus.txt", "--engine", "ray", "--workers", 3) == 0
@@ -290,8 +290,8 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(
 
 
 def test_the_work_on_another_text_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
-    job = resuming.job_of(Corpus.from_text("Another text."), resolve.entry("minilm"))
-    findings_file.write(Path("kept.npz"), job, expected())
+    key = resuming.run_key(Corpus.from_text("Another text."), resolve.entry("minilm"))
+    findings_file.write(Path("kept.npz"), key, expected())
     assert run("corpus.txt", "--keep", "kept.npz") == 2
     assert "holds the work on another text" in capsys.readouterr().err
     assert Path("kept.npz").exists()
