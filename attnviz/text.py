@@ -64,7 +64,7 @@ def rounded_count(number: int) -> str:
     return f"{number:,}"
 
 
-def size_in_bytes(count: float, digits: int = 0) -> str:
+def in_bytes(count: float, digits: int = 0) -> str:
     """A number of bytes: "700 bytes", "12 kB", "91 MB" or, with one digit, "90.9 MB"; "1.1 GB"."""
     if count < 999.5:
         return f"{count:.0f} bytes"

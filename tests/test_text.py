@@ -38,10 +38,10 @@ def test_counts_and_sizes() -> None:
     counts = (12_345, 22_713_216, 1_100_000_000)
     assert [text.rounded_count(count) for count in counts] == ["12,345", "22.7 million", "1.1 billion"]
     sizes = (999, 1_000, 999_499, 999_500, 90_900_000, 999_500_000, 2e12)
-    assert [text.size_in_bytes(size) for size in sizes] == [
+    assert [text.in_bytes(size) for size in sizes] == [
         *("999 bytes", "1 kB", "999 kB", "1 MB", "91 MB", "1 GB", "2,000 GB"),
     ]
-    assert [text.size_in_bytes(size, 1) for size in sizes[2:5]] == ["999 kB", "1.0 MB", "90.9 MB"]
+    assert [text.in_bytes(size, 1) for size in sizes[2:5]] == ["999 kB", "1.0 MB", "90.9 MB"]
 
 
 @pytest.mark.parametrize(

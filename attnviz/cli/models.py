@@ -15,7 +15,7 @@ from attnviz.cli.output import aligned
 from attnviz.models import catalogue, headers, resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
 from attnviz.models.text import reader
-from attnviz.text import size_in_bytes
+from attnviz.text import in_bytes
 
 _WIDTH = 100  # characters of a line
 
@@ -115,7 +115,7 @@ def _reads(entry: Entry) -> str:
 def _files(entry: Entry) -> str:
     match entry.origin:
         case Hub(repository=repository, size=size):
-            return f"{repository} on the Hugging Face hub; {size_in_bytes(size, 1)} to download"
+            return f"{repository} on the Hugging Face hub; {in_bytes(size, 1)} to download"
         case Downloaded(repository=repository, folder=folder):
             return f"{folder}, downloaded from {repository}"
         case Folder(folder=folder):

@@ -112,7 +112,7 @@ def give(said: str, out: Path | None, header: Sequence[str], rows: Iterable[Cell
 
 def written(out: Path) -> str:
     """The line that says what was written, and how much it is."""
-    return f"Written: {out} ({text.size_in_bytes(out.stat().st_size, 1)})\n"
+    return f"Written: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
 
 
 def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust) -> str:
