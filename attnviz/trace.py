@@ -375,11 +375,6 @@ def checked_trace(found: object) -> Trace:
     raise TypeError(f"A trace is needed, as attnviz.trace(…) returns one, not {type(found).__name__}.")
 
 
-def head_name(layer: int, head: int) -> str:
-    """What a person calls a head, as in Clark et al. 2019: layer 3 and head 1, from 0, are "4-2"."""
-    return f"{layer + 1}-{head + 1}"
-
-
 def whole(number: SupportsIndex, name: str) -> int:
     """A whole number, of numpy's too.
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches
 from attnviz.app.caches import View
 from attnviz.app.examples import Example, example_named, introduction
 from attnviz.app.explore import attention, sentences
 from attnviz.app.explore.choices import open_heads
 from attnviz.capture.given import Given
+from attnviz.text import percent
 from attnviz.trace import Kind
 
 _KIND: Kind = "encoder"

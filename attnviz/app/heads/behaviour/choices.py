@@ -9,7 +9,8 @@ import streamlit as st
 from attnviz.analysis.tally import NAMES, RULES, Rule
 from attnviz.app.heads import choosing
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 
 PARAMETERS = ("rule",)
 

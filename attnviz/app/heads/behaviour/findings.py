@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnviz.analysis.clusters import Scaled, groups, scaled
 from attnviz.analysis.divergence import Divergences, divergences
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Rule, Tally, tally
 from attnviz.app import caches
@@ -20,8 +19,7 @@ from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.experiments.behaviour import Found
 from attnviz.models.catalogue import Entry
-from attnviz.text import plural
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent, plural
 
 GROUPS = 5
 """Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""

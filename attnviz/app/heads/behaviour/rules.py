@@ -15,8 +15,7 @@ from attnviz.app.heads.behaviour.findings import Findings, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
 from attnviz.app.heads.behaviour.words import does, in_full, in_short
 from attnviz.capture.given import Given
-from attnviz.text import plural
-from attnviz.trace import head_name
+from attnviz.text import head_name, plural
 
 _NOT_SAID = ("focused", "broad", "distance", "relative distance")  # these do not say at what
 

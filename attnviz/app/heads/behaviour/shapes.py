@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
 from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import Chosen
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
-from attnviz.text import plural
+from attnviz.text import percent, plural
 
 PARAMETERS = ("pair",)
 

@@ -15,7 +15,8 @@ from attnviz.app.heads import choosing
 from attnviz.capture.given import Given
 from attnviz.experiments.beyond_weights import Found
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, Mask, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind, Mask
 
 PARAMETERS = (*choosing.HERE, "measure", "special", "itself")
 

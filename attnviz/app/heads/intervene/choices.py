@@ -23,7 +23,8 @@ from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_SILENCED
-from attnviz.trace import Block, Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Block, Kind
 
 PARAMETERS = (*choosing.HERE, EDITS, "points_at", "asked", "by")
 _MOST_TOLD = 8

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.components.candidates import candidates
@@ -14,6 +14,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Chosen, word
 from attnviz.app.heads.intervene.computed import Effect
+from attnviz.text import percent
 from attnviz.trace import Kind
 
 _PRONOUNS = ("il", "elle")

@@ -21,8 +21,7 @@ from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few
 from attnviz.experiments import pronouns
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
-from attnviz.text import plural
-from attnviz.trace import head_name
+from attnviz.text import head_name, plural
 
 _COIN = 1 / 4  # of the pairs, a coin for each sentence is right in both
 _MOST_LISTED = 8

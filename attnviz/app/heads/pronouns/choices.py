@@ -11,7 +11,8 @@ from attnviz.app.heads import choosing
 from attnviz.experiments import pronouns, relations
 from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 
 PARAMETERS = (
     *(

@@ -8,8 +8,7 @@ from attnviz.analysis.intervals import wilson
 from attnviz.analysis.spans import Span
 from attnviz.app import markdown
 from attnviz.experiments.pronouns import Looks, Scores
-from attnviz.text import joined
-from attnviz.trace import head_name
+from attnviz.text import head_name, joined
 
 FEW = 30
 """Of fewer, no share is told: a share of one half could then be anything from a third to two thirds."""

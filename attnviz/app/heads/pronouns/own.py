@@ -18,8 +18,8 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.pronouns import Looks
-from attnviz.text import plural
-from attnviz.trace import Trace, head_name
+from attnviz.text import head_name, plural
+from attnviz.trace import Trace
 
 _MOST_NAMED = 12
 

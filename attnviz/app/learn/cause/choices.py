@@ -15,7 +15,8 @@ from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.errors import InvalidEdit
 from attnviz.models import catalogue
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NoReturn, TypedDict
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import links, markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import translated
@@ -25,6 +24,7 @@ from attnviz.app.learn.long_distances.stretched import (
     stretched,
 )
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import (
     GENDERS,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.computed import MODEL, computed
@@ -17,7 +16,7 @@ from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
 from attnviz.app.learn.sentence import choose_head, choose_word, sentence
 from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.models import catalogue
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.scale.compute import Curves, HeadRow, Row, Variances

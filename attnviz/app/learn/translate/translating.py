@@ -16,7 +16,8 @@ from attnviz.app.learn.known_words import known_words
 from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.menus import menus
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Floats, Kind
 from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import links, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.controls import one_of
@@ -27,6 +26,7 @@ from attnviz.app.learn.watch_it_learn.in_training import (
 )
 from attnviz.app.learn.watch_it_learn.playing import play
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 from attnviz.trained.translator import learning
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import Learning, Probe, Snapshot
