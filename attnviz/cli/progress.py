@@ -6,9 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
 from attnviz.capture.loading import Tell
 
 
@@ -20,6 +17,9 @@ def progress(*, log: bool = False) -> Iterator[Tell]:
     writes a line for every tenth.
     """
     if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
         columns = (BarColumn(), TextColumn("{task.description}", markup=False))
         drawing = Progress(
             *columns,

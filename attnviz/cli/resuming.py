@@ -13,7 +13,7 @@ from pathlib import Path
 from attnviz.cli.progress import progress
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
-from attnviz.experiments.behaviour import Engine, Found, over
+from attnviz.experiments.behaviour import Engine, Found, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.findings_file import RunKey
 from attnviz.models.catalogue import Entry
@@ -69,7 +69,7 @@ def resumable(
     began = kept_at = time.monotonic()
     try:
         with progress(log=True) as tell:
-            for step in over(corpus, entry.name, engine=engine, begun=found):
+            for step in measure_corpus(corpus, entry.name, engine=engine, begun=found):
                 found = step.found
                 speed = (step.done - begun) / max(time.monotonic() - began, 1e-9)
                 lines = f"{step.done:,} of {plural(step.total, 'line')}, {speed:,.0f} a second"

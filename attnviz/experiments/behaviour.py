@@ -139,12 +139,12 @@ Engine = Callable[[Iterator[Part], str, Mapping[str, Measure]], Iterator[Counted
 def locally(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
     """The engine of this process: one part after the other, told batch by batch."""
     for part in parts:
-        for found in count(part, model, measures):
+        for found in measure_part(part, model, measures):
             yield Counted(found, None)
         yield Counted(Found(_nothing(model)), part.number)
 
 
-def over(
+def measure_corpus(
     corpus: Corpus,
     model: str,
     measures: Mapping[str, Measure] | None = None,
@@ -155,7 +155,7 @@ def over(
     """Read the whole text with one model; `done` and `total` count lines.
 
     To stop it, ask for no more; to go on, ask the same iterator again. Further measures go through the same
-    batches: `over(corpus, "minilm", {"shapes": shapes_of})` finds `found.sums["shapes"]`.
+    batches: `measure_corpus(corpus, "minilm", {"shapes": shapes_of})` finds `found.sums["shapes"]`.
 
     Args:
         corpus: the sentences.
@@ -180,7 +180,7 @@ def over(
         yield Progress(found.lines, corpus.lines, found)
 
 
-def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[Found]:
+def measure_part(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[Found]:
     """What is in one part of a text, batch by batch.
 
     Raises:
@@ -201,7 +201,7 @@ def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[F
             counted = tally(read.texts, read.tokens, read.weights, read.masks)
             sums = {name: measure(read) for name, measure in measures.items()}
             yield Found(counted, sums, single=frozenset(read.lines))
-            give_back()
+            return_freed_memory()
 
 
 def _nothing(model: str) -> Tally:
@@ -224,7 +224,7 @@ def _parts(corpus: Corpus, begun: Found) -> Iterator[Part]:
         number += 1
 
 
-def give_back() -> None:
+def return_freed_memory() -> None:
     """Hand back what has been freed; only where the C library is glibc, elsewhere nothing.
 
     Tensors of many sizes leave gaps between them. glibc keeps these for later, and a process that reads

@@ -16,7 +16,7 @@ from attnviz.__main__ import main
 from attnviz.analysis.tally import NAMES
 from attnviz.cli import resuming
 from attnviz.experiments import behaviour, findings_file, on_ray
-from attnviz.experiments.behaviour import Found, over
+from attnviz.experiments.behaviour import Found, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
@@ -36,7 +36,7 @@ def run(*arguments: object) -> int:
 
 
 def expected() -> Found:
-    *_, last = over(Corpus.from_file(Path("corpus.txt")), "minilm")
+    *_, last = measure_corpus(Corpus.from_file(Path("corpus.txt")), "minilm")
     return last.found
 
 
@@ -51,9 +51,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def noted(*asked: Any, begun: Found | None, **more: Any) -> Iterator[Progress[Found]]:
         lines.append(begun.lines if begun else 0)
-        return over(*asked, begun=begun, **more)
+        return measure_corpus(*asked, begun=begun, **more)
 
-    monkeypatch.setattr(resuming, "over", noted)
+    monkeypatch.setattr(resuming, "measure_corpus", noted)
     return lines
 
 
@@ -114,13 +114,13 @@ def test_what_is_broken_off_goes_on_by_the_same_command(
     done: int, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
-        for step in over(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
+        for step in measure_corpus(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
             if step.done > done:
                 raise KeyboardInterrupt
             yield step
 
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(resuming, "over", broken_off)
+        interrupted.setattr(resuming, "measure_corpus", broken_off)
         assert run("corpus.txt", "--out", "heads.npz") == 130
     said = capsys.readouterr().err
     assert f"{done} of 7 lines are done and kept in attnviz-heads-" in said
@@ -190,10 +190,10 @@ def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
-        yield next(over(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
+        yield next(measure_corpus(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(resuming, "over", broken_off)
+    monkeypatch.setattr(resuming, "measure_corpus", broken_off)
     assert run("corpus.txt") == 130
     assert "Nothing was kept: no line was done yet." in capsys.readouterr().err
     assert files() == {"corpus.txt"}

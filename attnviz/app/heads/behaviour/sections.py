@@ -12,7 +12,7 @@ from attnviz.app.heads.choosing import HERE
 from attnviz.app.heads.working import working
 from attnviz.app.work import SERVER
 from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import Found, over
+from attnviz.experiments.behaviour import Found, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models.catalogue import Entry
@@ -36,7 +36,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: Chosen) -> None:
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
     key = "behaviour", name, entry.stamp, corpus.key
-    work = SERVER.find(key, lambda: over(corpus, name, measures))
+    work = SERVER.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[Found]) -> None:
