@@ -21,7 +21,23 @@ from attnviz.trace import Kind, Trace
 STDIN = "-"
 """Typed for a text that comes through the pipe."""
 
-TEXT_HELP = f"What the model reads; {STDIN}: standard input. A model that sees pictures takes a file."
+TAKES_DASHES = {"ignore_unknown_options": True}
+"""The setting of a command whose text may begin with a dash, as "- No, it did not." does."""
+
+
+def _no_option(text: str | None) -> str | None:
+    if text is not None and text.startswith("-") and text != STDIN and " " not in text:
+        raise typer.BadParameter(f"No such option: {text}")
+    return text
+
+
+_TEXT = typer.Argument(
+    metavar="TEXT",
+    callback=_no_option,
+    help=f"What the model reads; {STDIN}: standard input. A model that sees pictures takes a file.",
+)
+Text = Annotated[str, _TEXT]
+TextOrNone = Annotated[str | None, _TEXT]
 
 Model = Annotated[
     str,

@@ -43,10 +43,11 @@ def _repeated(option: str, arguments: Sequence[str]) -> Iterator[str]:
 @app.command(
     "report",
     cls=_SeveralTraces,
+    context_settings=reading.TAKES_DASHES,
     epilog='Example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
 )
 def run(
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help=reading.TEXT_HELP)] = None,
+    text: reading.TextOrNone = None,
     model: reading.Model = "minilm",
     second: reading.Second = None,
     target: reading.Target = None,

@@ -21,9 +21,13 @@ MOST_LINKS = 3
 """How many of the strongest links are told."""
 
 
-@app.command("trace", epilog='Example: python -m attnviz trace "The dog slept." --model minilm --out dog.npz')
+@app.command(
+    "trace",
+    context_settings=reading.TAKES_DASHES,
+    epilog='Example: python -m attnviz trace "The dog slept." --model minilm --out dog.npz',
+)
 def run(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help=reading.TEXT_HELP)],
+    text: reading.Text,
     model: reading.Model = "minilm",
     second: reading.Second = None,
     target: reading.Target = None,

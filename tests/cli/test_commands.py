@@ -22,7 +22,7 @@ from attnviz import __main__ as command_line
 from attnviz.cli import measure as measuring
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
-from attnviz.trained.translator import measures, training
+from attnviz.trained.translator import contest, distance, measures, training
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
 from attnviz.trained.translator.variants import VARIANTS
@@ -125,6 +125,12 @@ def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
     assert "decoder read: Le chat" in say(
         "trace", "The dog was tired.", "--model", "translator", "--target", "Le chat"
     )
+
+
+def test_a_text_may_begin_with_a_dash(say: Say, tmp_path: Path) -> None:
+    say("trace", "- No, it slept.", "--second", "- No.", "--out", tmp_path / "no")
+    kept = attnviz.Trace.load(tmp_path / "no")
+    assert (kept.text, kept.second) == ("- No, it slept.", "- No.")
 
 
 def test_a_pair_is_read_together(say: Say, tmp_path: Path) -> None:
@@ -416,6 +422,8 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
         (["train", "--seed", "one"], "'--seed': Input should be a valid integer"),
         (["train", "--fast"], "No such option: --fast"),
         (["trace"], "Missing argument 'TEXT'"),
+        (["trace", "--fast"], "No such option: --fast"),
+        (["trace", "a dog", "--fast"], "--fast"),
         (["pronouns", "--looks", "away"], "'away' is not one of 'pronoun', 'nouns'"),
     ],
 )
@@ -424,6 +432,16 @@ def test_what_does_not_exist_is_named(
 ) -> None:
     assert command_line.main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_distances_are_measured_without_training_again(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = distance.read()
+    monkeypatch.setattr(contest, "train", pytest.fail)
+    monkeypatch.setattr(contest, "measure", lambda folder: found if folder == tmp_path else None)
+    say("distances", "--only-measure", "--out", tmp_path)
+    assert distance.read(tmp_path) == found
 
 
 def test_missing_weights_are_named_with_the_command_that_makes_them(
