@@ -218,7 +218,7 @@ class Trace:
 
         Args:
             file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
-                there already is written over, as by `numpy.savez`.
+                there already is replaced when all is written.
 
         Raises:
             InvalidTrace: the trace is too large for a file.
