@@ -32,10 +32,10 @@ PIPED = "standard input"
 """What messages call a text that comes through the pipe."""
 
 MOST_LISTED = 10
-"""How many of the lines that could not be read are told; the NPZ file names more."""
+"""How many of the lines that could not be read are printed; the NPZ file names more."""
 
 MOST_REASONS = 3
-"""How many of them are told if nothing else was read."""
+"""How many of them are printed if nothing else was read."""
 
 HEADER = ("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention")
 """The columns of the table in a CSV file; layers and heads count from 1, shares are 0 to 1."""

@@ -55,18 +55,18 @@ def run(
     """
     inputs = [] if pairs_file is None else [pairs_file]
     check_out(out, force, begins_with(COLUMNS), "table of heads", ".csv", inputs=inputs)
-    asked = pairs.bundled() if pairs_file is None else pairs.read(pairs_file)
+    every = pairs.bundled() if pairs_file is None else pairs.read(pairs_file)
     kind, trace = reader_of(model)
     if kind == "decoder" and looks != "pronoun":
         raise AttnvizError(
             "The nouns stand before the pronoun, and this model looks only back: --looks pronoun."
         )
     with progress() as tell:
-        for step in pronouns.resolve(asked, trace, kind):
+        for step in pronouns.resolve(every, trace, kind):
             tell(f"{step.done} of {step.total} pairs", step.done / step.total)
     found = step.found
     if not found.pairs:
-        raise AttnvizError(f"Of {plural(len(asked), 'pair')} the model can read none. {found.unread[0].why}")
+        raise AttnvizError(f"Of {plural(len(every), 'pair')} the model can read none. {found.unread[0].why}")
     scores = found.scores(looks)
     give(summary(model, found, scores, looks == "pronoun"), out, COLUMNS, pronouns.table_rows(scores))
 

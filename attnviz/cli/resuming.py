@@ -1,4 +1,4 @@
-"""Work over a text that may be broken off: what is done is kept in a file, and the same command goes on."""
+"""Work over a text that may be broken off: a file keeps what is done, and the same command goes on."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def run_key(corpus: Corpus, entry: Entry) -> RunKey:
 def resumable(
     corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None, out: Path | None = None
 ) -> Iterator[Found]:
-    """All that is in the text, from where an earlier run was broken off; how far it is stands on stderr.
+    """Measures the whole text, from where an earlier run was broken off, and gives what was found to a block.
 
-    What is done is kept until the block has ended well, in which it is written or told. Whatever goes wrong,
-    in the work or in the block, it is kept, and the same command goes on from there.
+    If the work or the block fails, or is broken off, what is done stays in a file, and the same command goes
+    on from there. The file is deleted when the block, which writes or prints the findings, has ended well.
 
     Args:
         corpus: the text.
         entry: the model.
         engine: who does the work.
-        keep: where work is kept; None: a file in this folder, named after text and model.
+        keep: the file of unfinished work; None: a file in this folder, named after text and model.
         out: the file that the block writes, if it writes one.
 
     Raises:

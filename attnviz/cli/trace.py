@@ -18,7 +18,7 @@ from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
 
 MOST_LINKS = 3
-"""How many of the strongest links are told."""
+"""How many of the strongest links are printed."""
 
 
 @app.command(

@@ -137,7 +137,7 @@ def refuse_other_files(source: Source, name: str) -> None:
     begun = False
     for chunk in _chunks(source):
         if not begun:
-            what = next((told for sign, told in _KNOWN if chunk.startswith(sign)), None)
+            what = next((what for sign, what in _KNOWN if chunk.startswith(sign)), None)
             if what is not None:
                 raise UnreadableText(f"{quoted(name)} is {what}, and try again.")
         begun = True

@@ -13,7 +13,7 @@ from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
 from attnviz.analysis.spans import positions, weight_between
 from attnviz.experiments.pairs import Pair, Reading
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import CANNOT_READ, LeftOut, Unread
+from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 Looks = Literal["pronoun", "nouns"]
@@ -238,8 +238,8 @@ def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
         float32 [looks, candidate, layer, head].
 
     Raises:
-        LeftOut: the pronoun, one of the words or what decides has no token, or no layer lets the pronoun look
-            at what decides.
+        UnusableSentence: the pronoun, one of the words or what decides has no token, or no layer lets the
+            pronoun look at what decides.
     """
     blocks = trace.of_kind(kind)
     tokens = blocks[0].query_tokens
@@ -247,9 +247,9 @@ def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
     words = [positions(tokens, span) for span in reading.candidates]
     deciding = positions(tokens, reading.deciding)
     if not (pronoun and all(words) and deciding):
-        raise LeftOut(_NO_TOKENS)
+        raise UnusableSentence(_NO_TOKENS)
     if not any(block.mask[np.ix_(pronoun, deciding)].any() for block in blocks):
-        raise LeftOut(_ONLY_BACK)
+        raise UnusableSentence(_ONLY_BACK)
     weights = trace.stack(kind)
     return np.stack(
         [

@@ -18,7 +18,7 @@ from attnviz.analysis.shown import Shown, merged_weights, only
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import CANNOT_READ, LeftOut, Unread
+from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
@@ -199,7 +199,7 @@ def count(sentence: Annotated, trace: Trace, kind: Kind) -> Grammar:
     """What every head finds in one sentence.
 
     Raises:
-        LeftOut: a word of a relation has no token.
+        UnusableSentence: a word of a relation has no token.
     """
     shown = Shown(trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True)
     weights = only(merged_weights(trace.stack(kind), shown), shown.visible, shown.visible).copy()
@@ -271,7 +271,9 @@ def _place(shown: Shown, span: Span) -> int:
         pieces = [shown.tokens[position] for position in group.positions]
         if pieces[0].start < span.end and pieces[-1].end > span.start:
             return place
-    raise LeftOut(f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}.")
+    raise UnusableSentence(
+        f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}."
+    )
 
 
 def _annotated(sentence: Annotated | None, line: str) -> Annotated:
