@@ -26,7 +26,8 @@ from transformers import AutoModel, AutoTokenizer
 from attnviz.analysis.tally import RULES, Tally, tally
 from attnviz.capture import loading
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import PART, Corpus, Engine, Found, Part, count, locally, over
+from attnviz.experiments.behaviour import PART, Engine, Found, Part, locally, measure_corpus, measure_part
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.on_ray import on_ray
 from attnviz.models import catalogue
 from attnviz.trained.translator import splits
@@ -119,7 +120,7 @@ def plain_way() -> tuple[Callable[[Sequence[str]], None], Callable[[Sequence[str
 def job(texts: Sequence[str]) -> None:
     """What `python -m attnviz heads` does with these lines."""
     found = Found(Tally.nothing(6, 12))
-    for more in count(Part(0, tuple(enumerate(texts))), MODEL, {}):
+    for more in measure_part(Part(0, tuple(enumerate(texts))), MODEL, {}):
         found += more
 
 
@@ -144,7 +145,7 @@ def one(size: int) -> None:
 def whole(engine: Engine, size: int = SENTENCES) -> Found:
     """What is found over that many sentences."""
     corpus = Corpus.from_text("\n".join(sentences()[:size]))
-    for step in over(corpus, MODEL, engine=engine):
+    for step in measure_corpus(corpus, MODEL, engine=engine):
         last = step.found
     return last
 

@@ -26,7 +26,6 @@ from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.behaviour import facts as describe
 from attnviz.analysis.change import Change, change, largest_moves
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
-from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group, Shown, shown_mask, shown_scores, shown_weights
 from attnviz.analysis.stages import at_stage
 from attnviz.app import warm_up
@@ -38,6 +37,7 @@ from attnviz.models import allowed as on_list
 from attnviz.models import resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder
 from attnviz.models.text import reader
+from attnviz.text import decimal, percent, signed_percent
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 MOST_BYTES = 5 * 2**28
@@ -435,7 +435,7 @@ def written(view: View, number: float) -> str:
         return percent(number)
     if view.unit == "signed percent":
         return signed_percent(number)
-    return f"{number:.2f}".replace("-", "−")
+    return decimal(number)
 
 
 def shares(view: View, given: Given) -> Floats:

@@ -154,11 +154,11 @@ def moved(before: Outcomes, after: Outcomes) -> Moved:
     """
     likely = before.probabilities
     if likely is None or after.probabilities is None:
-        told: dict[str, Numbers] = {}
+        expectation: dict[str, Numbers] = {}
     else:
         p, q = likely.astype(np.float64), after.probabilities.astype(np.float64)
         best = int(p[0].argmax())
-        told = {
+        expectation = {
             "expected": q[:, best] - p[0, best],
             "variation": np.abs(q - p).sum(axis=1) / 2,
             "divergence": _divergence(p, q),
@@ -166,7 +166,7 @@ def moved(before: Outcomes, after: Outcomes) -> Moved:
     source = None
     if before.source is not None and after.source is not None:
         source = turned(before.source[0], after.source)
-    return Moved(turned(before.states[0], after.states), source, **told)
+    return Moved(turned(before.states[0], after.states), source, **expectation)
 
 
 def turned(before: Floats, after: Floats) -> Numbers:

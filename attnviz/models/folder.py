@@ -13,6 +13,7 @@ from attnviz.models import config, headers, limits
 from attnviz.models.catalogue import Entry, Folder, Hub
 from attnviz.models.config import Facts
 from attnviz.models.text import Reader, reader
+from attnviz.text import plural, rounded_count
 
 WEIGHTS = "model.safetensors"
 SHARDS = "model.safetensors.index.json"
@@ -264,21 +265,10 @@ def _joins(read: Reader) -> bool:
 def _description(facts: Facts, parameters: int) -> str:
     """What a visitor reads first."""
     if facts.layers and facts.decoder_layers:
-        layers = f"an encoder of {facts.layers} and a decoder of {_counted(facts.decoder_layers, 'layer')}"
+        layers = f"an encoder of {facts.layers} and a decoder of {plural(facts.decoder_layers, 'layer')}"
     else:
-        layers = _counted(facts.layers or facts.decoder_layers, "layer")
+        layers = plural(facts.layers or facts.decoder_layers, "layer")
     return (
-        f"A model of the family {facts.family}: {layers} with {_counted(facts.heads, 'head')} each, "
-        f"{_rounded(parameters)} learned numbers."
+        f"A model of the family {facts.family}: {layers} with {plural(facts.heads, 'head')} each, "
+        f"{rounded_count(parameters)} learned numbers."
     )
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _rounded(number: int) -> str:
-    for size, word in ((1e9, "billion"), (1e6, "million")):
-        if number >= size:
-            return f"{number / size:.1f} {word}"
-    return f"{number:,}"

@@ -9,12 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.analysis.sentence import percent
 from attnviz.app.caches import View
 from attnviz.app.examples import TRANSLATED
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of
 from attnviz.capture.given import Given
+from attnviz.text import percent
 from attnviz.trace import Kind, Trace
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 from tests.app.conftest import Visit

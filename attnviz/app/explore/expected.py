@@ -16,6 +16,7 @@ from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.predictions import Candidate, Prediction
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 
 _MOST_NAMED = 3
 _PROBABILITY = "probability"
@@ -128,14 +129,14 @@ def _put(text: str, second: bool, masked: str) -> None:
 def _in_words(prediction: Prediction, mark: str) -> str:
     """The likeliest tokens with their probabilities, and what was taken, in Markdown."""
     likeliest = ", ".join(
-        f"{markdown.code(_label(each))} **{_percent(each.probability)}**"
+        f"{markdown.code(_label(each))} **{percent(each.probability, 1)}**"
         for each in prediction.candidates[:_MOST_NAMED]
     )
     actual = prediction.actual
     if actual is None:
         return f"{likeliest}."
     told = "was taken" if mark == "taken" else "stands there in the text"
-    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{_percent(actual.probability)}**."
+    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{percent(actual.probability, 1)}**."
 
 
 def _bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
@@ -159,8 +160,3 @@ def _label(candidate: Candidate) -> str:
     """The token with the space at its beginning drawn as a sign: it tells a new word from a piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)
-
-
-def _percent(share: float) -> str:
-    """With one decimal; never 0 % for what is not 0."""
-    return f"{share:.1%}".replace("%", " %") if share >= 0.0005 or share == 0 else "< 0.1 %"

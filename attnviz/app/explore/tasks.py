@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches
 from attnviz.app.caches import View
 from attnviz.app.examples import Example, example_named, introduction
@@ -16,6 +15,7 @@ from attnviz.app.explore.choices import open_heads
 from attnviz.app.state import memory
 from attnviz.app.state.choices import FIND, OTHER, SHOW, STAGE, TEXT
 from attnviz.capture.given import Given
+from attnviz.text import percent
 from attnviz.trace import Kind
 
 _KIND: Kind = "encoder"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import sqrt
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trace import head_name
+from attnviz.text import head_name
 
 Name = Literal["recurrent", "transformer"]
 Gender = Literal["il", "elle"]
@@ -154,32 +152,6 @@ def read(folder: Path = WEIGHTS) -> Distances:
 def write(distances: Distances, folder: Path = WEIGHTS) -> None:
     """Write down what was measured; `read` undone."""
     (folder / _FIGURES).write_text(json.dumps(asdict(distances), indent=1) + "\n", "utf-8")
-
-
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `distances` to the command line."""
-    command = commands.add_parser(
-        "distances", help="train a network without attention and a transformer, and measure both by distance"
-    )
-    command.add_argument("--only-measure", action="store_true", help="measure the weights that are there")
-    command.add_argument("--out", type=Path, default=WEIGHTS, help="the folder to write (the one of attnviz)")
-    command.add_argument("--threads", type=int, default=2, help="how many cores to use (2)")
-    command.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Train both networks, measure them, and write both down."""
-    import torch
-
-    from attnviz.trained.translator import contest
-
-    torch.set_num_threads(arguments.threads)
-    for name in () if arguments.only_measure else NAMES:
-        for step, loss in contest.train(name, weights_of(name, arguments.out)):
-            sys.stdout.write(f"\r{name}: step {step} of {contest.SETTINGS[name].steps}, loss {loss:.3f} ")
-            sys.stdout.flush()
-        sys.stdout.write("\n")
-    write(contest.measure(arguments.out), arguments.out)
 
 
 def _learned(written: dict[str, Any]) -> Learned:

@@ -24,8 +24,8 @@ from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.loading import Model
 from attnviz.experiments import behaviour
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments.corpus import MOST_NAMED, Corpus
+from attnviz.experiments.behaviour import MOST_NAMED
+from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats
 from tests.app.conftest import VisitPage
@@ -318,7 +318,7 @@ def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> I
 def test_ten_thousand_uploaded_lines_are_all_read_and_counted(
     visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpora, "batches", all_alike)
+    monkeypatch.setattr(behaviour, "batches", all_alike)
     lines = [b"a b"] * MOST_LINES
     lines[3::10] = [b""] * len(lines[3::10])
     lines[7::50] = [b"caf\xe9"] * len(lines[7::50])

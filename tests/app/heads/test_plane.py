@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Shown
 from attnviz.app import caches
 from attnviz.app.heads.plane.sections import HeadSelection, _finding, find
 from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.models import allowed, catalogue
+from attnviz.text import percent
 from attnviz.trace import Block
 from tests.app.conftest import VisitPage
 from tests.app.shown import clean, sent, words

@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn.weighted_average import averaged, averages_compared, compute_splitting
 from attnviz.app.learn.weighted_average import compute as lesson
-from attnviz.app.learn.weighted_average.averaged import number, percent
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
 from attnviz.app.learn.weighted_average.splitting import SPLITS
+from attnviz.text import percent
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import sent, words
 
@@ -30,7 +30,7 @@ def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
     assert not app.exception
     found = lesson.average(TIRED, "Dot product", 1.0)
     [said] = [one.value for one in app.markdown if " takes " in one.value and "All 13 weights" in one.value]
-    assert said.startswith(f"`it` takes **{percent(found.weights[8, 8])}** from itself")
+    assert said.startswith(f"`it` takes **{percent(found.weights[8, 8], 1)}** from itself")
     assert "All 13 weights sum to 100.0 %" in said
     message = sent(app, "average")
     assert message["query"] == 8
@@ -153,15 +153,3 @@ def test_a_link_with_rubbish_falls_back_and_says_so(visit: VisitLesson) -> None:
     for name in ("scoring", "temperature", "split", "query"):
         assert f"`{name}`" in said
     assert sent(app, "average")["query"] == 8
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [(0.1456, "14.6 %"), (0.0001, "<0.1 %"), (0.0, "0.0 %"), (1.0, "100.0 %")]
-)
-def test_percent(value: float, expected: str) -> None:
-    assert percent(value) == expected
-
-
-@pytest.mark.parametrize(("value", "expected"), [(-0.1, "−0.10"), (-0.001, "0.00"), (2, "2.00")])
-def test_number(value: float, expected: str) -> None:
-    assert number(value) == expected

@@ -1,6 +1,5 @@
 """What is written down of both networks: intervals as published, and a file read as it was written."""
 
-import argparse
 import json
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import distance
-from attnviz.trained.translator.distance import Distances, Head, Learned, Point, Spread, add_command, interval
+from attnviz.trained.translator.distance import Distances, Head, Learned, Point, Spread, interval
 
 
 @pytest.mark.parametrize(
@@ -64,12 +63,3 @@ def test_a_missing_number_is_noticed(measured: Distances, tmp_path: Path) -> Non
     file.write_text(json.dumps(written))
     with pytest.raises(ModelFilesDamaged):
         distance.read(tmp_path)
-
-
-def test_the_command() -> None:
-    parser = argparse.ArgumentParser()
-    add_command(parser.add_subparsers())
-    asked = parser.parse_args(["distances", "--only-measure"])
-    assert asked.run is distance.run
-    assert asked.out == distance.WEIGHTS
-    assert asked.only_measure

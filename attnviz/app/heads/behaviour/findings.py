@@ -8,7 +8,6 @@ import numpy as np
 
 from attnviz.analysis.clusters import Scaled, groups, scaled
 from attnviz.analysis.divergence import Divergences, divergences
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Rule, Tally, tally
 from attnviz.app import caches
@@ -18,9 +17,8 @@ from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
-from attnviz.experiments.corpus import Found
-from attnviz.trace import head_name
+from attnviz.experiments.behaviour import Found
+from attnviz.text import head_name, percent, plural
 
 GROUPS = 5
 """Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""

@@ -16,8 +16,7 @@ from attnviz.app.heads.behaviour.words import does, in_full, in_short
 from attnviz.app.state import link
 from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
 from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
-from attnviz.trace import head_name
+from attnviz.text import head_name, plural
 
 _NOT_SAID = ("focused", "broad", "distance", "relative distance")  # these do not say at what
 

@@ -12,11 +12,12 @@ from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
-from attnviz.cli.columns import plural
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import Corpus, Found, over
+from attnviz.experiments.behaviour import Found, measure_corpus
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 
 _NOTHING_READ = (
     "The model could read none of these lines. Choose another model, or give it words that it knows."
@@ -36,7 +37,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
     key = "behaviour", name, caches.fingerprint(name), corpus.key
-    job = JOBS.find(key, lambda: over(corpus, name, measures))
+    job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[Found]) -> None:

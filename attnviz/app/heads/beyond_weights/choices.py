@@ -16,7 +16,8 @@ from attnviz.app.state.choices import ITSELF, SPECIAL
 from attnviz.capture.given import Given
 from attnviz.experiments.beyond_weights import Found
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, Mask, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind, Mask
 
 
 @dataclass(frozen=True)

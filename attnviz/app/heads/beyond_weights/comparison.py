@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches, markdown, warm_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words
 from attnviz.app.heads.beyond_weights.explained import name_here
@@ -27,6 +26,7 @@ from attnviz.experiments.beyond_weights import (
     measured,
 )
 from attnviz.experiments.progress import Progress
+from attnviz.text import decimal, percent
 from attnviz.trace import Mask
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
@@ -135,7 +135,7 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
     told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
     if head in others and head not in [*shown, *reverse]:
-        told += f" The weights of head {chosen.head_name} have ρ = {_signed(head.agreement)}."
+        told += f" The weights of head {chosen.head_name} have ρ = {decimal(head.agreement)}."
     if reverse:
         told += f" Beyond chance too, but towards the reverse order: {_listed(chosen, reverse)}."
     return f"{told} {in_words(chance, count)} One sentence is an anecdote."
@@ -144,7 +144,7 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
 def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     """Measures by name, with their ρ, as Markdown."""
     return ", ".join(
-        f"{name_here(row.measure, chosen.head_name)} (ρ = {_signed(row.agreement)})" for row in rows
+        f"{name_here(row.measure, chosen.head_name)} (ρ = {decimal(row.agreement)})" for row in rows
     )
 
 
@@ -170,7 +170,7 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
     return Line(
         row.measure,
         name_here(row.measure, chosen.head_name),
-        "" if row.measure == OCCLUSION or np.isnan(row.agreement) else _signed(row.agreement),
+        "" if row.measure == OCCLUSION or np.isnan(row.agreement) else decimal(row.agreement),
         values,
         [_number(row.measure, value) for value in values.tolist()],
         row.ranks[places],
@@ -193,16 +193,12 @@ def _number(measure: str, value: float) -> str:
     """With three digits; a share as a percentage, which never reads as 0 where it is not."""
     if measure not in _SHARES:
         return f"{value:.3g}"
-    return "<0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
+    return percent(value, 1)
 
 
 def _probability(share: float) -> str:
     """A small one keeps its digits, so that one sees it move."""
     return percent(share) if share >= 0.1 else f"{100 * share:.2g} %"
-
-
-def _signed(number: float) -> str:
-    return "–" if np.isnan(number) else f"{number:.2f}".replace("-", "−")
 
 
 def _open_measure(measure: str) -> None:

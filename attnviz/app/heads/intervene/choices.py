@@ -35,7 +35,8 @@ from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_SILENCED
-from attnviz.trace import Block, Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Block, Kind
 
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches, controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
@@ -18,7 +17,8 @@ from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name, percent
+from attnviz.trace import Kind
 
 _SHOWN = 10
 TOKEN, MEAN, EXPECTED = "This token", "All tokens", "What is expected"

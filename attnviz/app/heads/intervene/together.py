@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.heads.intervene import ranking
@@ -16,7 +15,7 @@ from attnviz.app.jobs import JOBS
 from attnviz.experiments.ablation import Ablation, Numbers, ablate_together, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 
 def draw(chosen: Intervention, place: int | None, by: str) -> None:

@@ -21,7 +21,7 @@ from attnviz.analysis.plane import (
     faithfulness,
     plane,
 )
-from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
@@ -35,7 +35,8 @@ from attnviz.capture import loading
 from attnviz.capture.given import Given
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Floats, Kind, Mask, head_name
+from attnviz.text import decimal, head_name, percent
+from attnviz.trace import Block, Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
@@ -285,10 +286,10 @@ def _kept(chosen: HeadSelection, found: Found) -> None:
 def _true_and_shown(chosen: HeadSelection, found: Found) -> None:
     faithful = found.faithful
     what = "Distances" if chosen.keeps == "distances" else "Dot products"
-    told = "not defined" if faithful.correlation is None else _number(faithful.correlation, 2)
+    told = "not defined" if faithful.correlation is None else decimal(faithful.correlation)
     pair = _pair(chosen, faithful.query, faithful.key)
     st.markdown(f"**{what} here and in truth: correlation {told}**")
-    numbers = f"**{_number(faithful.shown)}** here and **{_number(faithful.true)}** in truth"
+    numbers = f"**{decimal(faithful.shown, 1)}** here and **{decimal(faithful.true, 1)}** in truth"
     rule = " A projection can shorten a distance, never lengthen it." if chosen.keeps == "distances" else ""
     st.markdown(
         f"Over all {found.true.size:,} pairs of a query and a key (1: the plane says it all). The largest "
@@ -325,10 +326,10 @@ def lost(chosen: HeadSelection, found: Found) -> None:
         chosen.block.query[head, chosen.queries[query].positions[0]],
         chosen.block.key[head, chosen.keys[key].positions[0]],
     )
-    squares = [_number(float((vector.astype(np.float64) ** 2).sum())) for vector in vectors]
+    squares = [decimal(float((vector.astype(np.float64) ** 2).sum()), 1) for vector in vectors]
     far, product = (
-        _number(float(found.distances[query, key]) ** 2),
-        _number(float(found.products[query, key])),
+        decimal(float(found.distances[query, key]) ** 2, 1),
+        decimal(float(found.products[query, key]), 1),
     )
     bias = "" if chosen.block.bias is None else ", together with a bias"
     st.markdown(
@@ -416,10 +417,6 @@ def _pair(chosen: HeadSelection, query: int, key: int) -> str:
     return " → ".join(
         markdown.code(name_of(at, groups)) for at, groups in ((query, chosen.queries), (key, chosen.keys))
     )
-
-
-def _number(value: float, digits: int = 1) -> str:
-    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def _d_head(chosen: HeadSelection) -> int:

@@ -9,11 +9,11 @@ from attnviz.app import caches, warm_up
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.jobs import JOBS, Job
 from attnviz.experiments import pronouns, relations
-from attnviz.experiments.one_by_one import reader
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Verdicts
 from attnviz.experiments.relations import Grammar
+from attnviz.experiments.sentences import reader
 from attnviz.trace import Trace
 
 

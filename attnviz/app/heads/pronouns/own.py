@@ -14,12 +14,12 @@ from attnviz.app.state import link
 from attnviz.app.state.choices import FIRST_MEANT, OTHER, QUERY, SECOND_MEANT, TEXT
 from attnviz.capture import loading
 from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.pronouns import Looks
-from attnviz.trace import Trace, head_name
+from attnviz.text import head_name, plural
+from attnviz.trace import Trace
 
 _MOST_NAMED = 12
 

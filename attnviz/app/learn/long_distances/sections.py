@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import translated
@@ -27,6 +26,7 @@ from attnviz.app.learn.long_distances.stretched import (
 from attnviz.app.page import stop
 from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import (
     GENDERS,

@@ -18,7 +18,8 @@ from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Floats, Trace, head_name
+from attnviz.text import decimal, head_name
+from attnviz.trace import Block, Floats, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
     near, far = (min(apart, len(found.mean) - 1) for apart in (1, 10))
     st.markdown(
         "**Does it know distances?** The vectors of neighbouring places have a cosine of "
-        f"**{_number(found.mean[near], 2)}** on average, {far} apart **{_number(found.mean[far], 2)}** "
-        f"(from {_number(found.low[far], 2)} to {_number(found.high[far], 2)}). {lengths}"
+        f"**{decimal(found.mean[near], 2)}** on average, {far} apart **{decimal(found.mean[far], 2)}** "
+        f"(from {decimal(found.low[far], 2)} to {decimal(found.high[far], 2)}). {lengths}"
     )
 
 
@@ -286,7 +287,7 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
         f"**Check it.** In head {head_name(block.layer, head)}, {markdown.code(name_of(query, names))} "
-        f"scores {markdown.code(name_of(key, names))} with **{_number(score, 3)}**, {_apart(key - query)}."
+        f"scores {markdown.code(name_of(key, names))} with **{decimal(score, 3)}**, {_apart(key - query)}."
         f"{closed} The curve takes the model's own two vectors and turns the key on, by the model's own "
         "rates: the score at every other distance, the words being the same."
     )
@@ -347,8 +348,8 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
         st.markdown(
             f"{_called(entry)} learned for each head and each distance a number that is added to the score "
             "(Raffel et al. 2020). Far distances share one number. "
-            f"Head {head + 1} adds most for a key {_apart(most)}: **{_number(line.max(), 2)}**; least "
-            f"{_apart(least)}: **{_number(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
+            f"Head {head + 1} adds most for a key {_apart(most)}: **{decimal(line.max(), 2)}**; least "
+            f"{_apart(least)}: **{decimal(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
         )
         _chart_of_biases(way.distances, way.biases, head, "key's place − query's place")
     with drawn:
@@ -451,10 +452,6 @@ def _apart(distance: int) -> str:
     if distance == 0:
         return "at its own place"
     return f"{abs(distance)} {'ahead' if distance > 0 else 'back'}"
-
-
-def _number(number: float, digits: int) -> str:
-    return f"{number:.{digits}f}".replace("-", "−")
 
 
 # What the server keeps

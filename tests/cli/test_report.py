@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.__main__ import main
-from attnviz.cli.placing import written
+from attnviz.cli.output import written
 from attnviz.export.report.page import Opening, report
 from tests.export.report.made import encoder, translator
 

@@ -12,11 +12,11 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
 
-class LeftOut(ValueError):
-    """A sentence that a model reads, but whose words do not say what is asked; the message says why."""
+class UnusableSentence(ValueError):
+    """A model can read the sentence, but it does not answer the question; the message says why."""
 
 
-CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, LeftOut)
+CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSentence)
 """What is raised at a sentence that is not for a model; others may be."""
 
 

@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all."""
+"""Writing a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 
 @contextmanager
-def replacing(file: Path) -> Iterator[BinaryIO]:
+def atomic_file(file: Path) -> Iterator[BinaryIO]:
     """Opens what takes the place of a file when the block ends well; else what was there before stays.
 
     What is no ordinary file, such as a pipe, cannot be replaced, and gets what is written as it comes.

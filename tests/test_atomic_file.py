@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.experiments.replacing import replacing
+from attnviz.atomic_file import atomic_file
 
 
 def names(folder: Path) -> list[str]:
@@ -14,7 +14,7 @@ def names(folder: Path) -> list[str]:
 
 
 def interrupted(file: Path) -> None:
-    with replacing(file) as opened:
+    with atomic_file(file) as opened:
         opened.write(b"half")
         raise KeyboardInterrupt
 
@@ -22,7 +22,7 @@ def interrupted(file: Path) -> None:
 def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
     file = tmp_path / "table"
     file.write_bytes(b"before")
-    with replacing(file) as opened:
+    with atomic_file(file) as opened:
         opened.write(b"after")
         opened.flush()
         assert file.read_bytes() == b"before"
@@ -34,7 +34,7 @@ def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_says_for_which_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No space left") as refused, replacing(tmp_path / "table"):
+    with pytest.raises(OSError, match="No space left") as refused, atomic_file(tmp_path / "table"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert refused.value.filename == str(tmp_path / "table")
     assert names(tmp_path) == []
@@ -43,7 +43,7 @@ def test_a_full_disk_says_for_which_file(tmp_path: Path) -> None:
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("table")
-    with replacing(link) as opened:
+    with atomic_file(link) as opened:
         opened.write(b"new")
     assert link.is_symlink()
     assert (tmp_path / "table").read_bytes() == b"new"
@@ -54,7 +54,7 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        with replacing(pipe) as opened:
+        with atomic_file(pipe) as opened:
             opened.write(b"new")
         assert os.read(reading, 9) == b"new"
     finally:

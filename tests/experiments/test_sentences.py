@@ -7,7 +7,7 @@ import pytest
 
 from attnviz.capture import loading
 from attnviz.errors import ModelNotSupported
-from attnviz.experiments.one_by_one import reader, self_attention
+from attnviz.experiments.sentences import reader, self_attention
 from attnviz.models.catalogue import Entry
 from tests.capture.tiny import SENTENCE, tiny
 

@@ -15,9 +15,9 @@ import pytest
 from attnviz.__main__ import main
 from attnviz.analysis.tally import NAMES
 from attnviz.cli import resuming
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments import findings_file, on_ray
-from attnviz.experiments.corpus import Corpus, Found, over
+from attnviz.experiments import behaviour, findings_file, on_ray
+from attnviz.experiments.behaviour import Found, measure_corpus
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
 
@@ -26,7 +26,7 @@ LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "PART", 2)
+    monkeypatch.setattr(behaviour, "PART", 2)
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
 
@@ -36,7 +36,7 @@ def run(*arguments: object) -> int:
 
 
 def expected() -> Found:
-    *_, last = over(Corpus.from_file(Path("corpus.txt")), "minilm")
+    *_, last = measure_corpus(Corpus.from_file(Path("corpus.txt")), "minilm")
     return last.found
 
 
@@ -51,9 +51,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def noted(*asked: Any, begun: Found | None, **more: Any) -> Iterator[Progress[Found]]:
         lines.append(begun.lines if begun else 0)
-        return over(*asked, begun=begun, **more)
+        return measure_corpus(*asked, begun=begun, **more)
 
-    monkeypatch.setattr(resuming, "over", noted)
+    monkeypatch.setattr(resuming, "measure_corpus", noted)
     return lines
 
 
@@ -114,13 +114,13 @@ def test_what_is_broken_off_goes_on_by_the_same_command(
     done: int, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
-        for step in over(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
+        for step in measure_corpus(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
             if step.done > done:
                 raise KeyboardInterrupt
             yield step
 
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(resuming, "over", broken_off)
+        interrupted.setattr(resuming, "measure_corpus", broken_off)
         assert run("corpus.txt", "--out", "heads.npz") == 130
     said = capsys.readouterr().err
     assert f"{done} of 7 lines are done and kept in attnviz-heads-" in said
@@ -190,10 +190,10 @@ def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
-        yield next(over(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
+        yield next(measure_corpus(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(resuming, "over", broken_off)
+    monkeypatch.setattr(resuming, "measure_corpus", broken_off)
     assert run("corpus.txt") == 130
     assert "Nothing was kept: no line was done yet." in capsys.readouterr().err
     assert files() == {"corpus.txt"}
@@ -246,9 +246,9 @@ def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None
 def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str]] = []
 
-    def here(workers: int, address: str) -> corpora.Engine:
+    def here(workers: int, address: str) -> behaviour.Engine:
         asked.append((workers, address))
-        return corpora.locally
+        return behaviour.locally
 
     monkeypatch.setattr(on_ray, "on_ray", here)
     assert run("corpus.txt", "--engine", "ray", "--workers", 3) == 0
@@ -290,8 +290,8 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(
 
 
 def test_the_work_on_another_text_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
-    job = resuming.job_of(Corpus.from_text("Another text."), resolve.entry("minilm"))
-    findings_file.write(Path("kept.npz"), job, expected())
+    key = resuming.run_key(Corpus.from_text("Another text."), resolve.entry("minilm"))
+    findings_file.write(Path("kept.npz"), key, expected())
     assert run("corpus.txt", "--keep", "kept.npz") == 2
     assert "holds the work on another text" in capsys.readouterr().err
     assert Path("kept.npz").exists()
