@@ -20,7 +20,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "compare": ("segmented_control", "compare", "Two models"),
     "intervene": ("selectbox", "points_at", "3 cat"),
     "plane": ("toggle", "hide", True),
-    "pronouns": ("segmented_control", "part", "Grammar"),
+    "pronouns": ("segmented_control", "looks", "The nouns look"),
     "weighted_average": ("select_slider", "softmax_temperature", "0.1"),
     "scale": ("number_input", "vectors_seed", 9999),
     "query_key_value": ("segmented_control", "step_of_six", "3"),
