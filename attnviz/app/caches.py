@@ -30,7 +30,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import resolve
 from attnviz.models.allowed import public as chosen_by_operator
 from attnviz.models.catalogue import Downloaded, Entry, Folder
-from attnviz.models.text import reader
+from attnviz.models.tokenizer import tokenizer_of
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 WEIGHTS = "weights"
@@ -115,7 +115,7 @@ def entry(model: str) -> Entry:
         known = looked_up(model)
     if isinstance(known, AttnvizError):
         raise known
-    _forget_if_changed(model, known.stamp)
+    _forget_if_changed(model, known.fingerprint)
     return known
 
 
@@ -142,7 +142,7 @@ def mask_token(model: str) -> str | None:
     known = entry(model)
     if known.expects != "masked" or not isinstance(known.origin, Folder):
         return None
-    return reader(known.origin.folder, known.token_limit, known.stamp).mask
+    return tokenizer_of(known).mask
 
 
 def _bytes_of(read: Trace) -> int:

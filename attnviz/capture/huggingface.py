@@ -28,7 +28,7 @@ from attnviz.capture.writing import habits_of, write
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
-from attnviz.models.text import Reader
+from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
 LIKELIEST = Writing(tokens=40)
@@ -70,16 +70,16 @@ class HuggingFaceModel:
     Args:
         entry: what is known of it.
         folder: where its files lie.
-        reader: its tokenizer.
+        tokenizer: its tokenizer.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
         ModelFilesDamaged: a file is missing or damaged.
     """
 
-    def __init__(self, entry: Entry, folder: Path, reader: Reader) -> None:
+    def __init__(self, entry: Entry, folder: Path, tokenizer: TextTokenizer) -> None:
         self.entry = entry
-        self.reader = reader
+        self.tokenizer = tokenizer
         self.network: PreTrainedModel = open_network(folder, entry.name)
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
@@ -91,9 +91,9 @@ class HuggingFaceModel:
         self._shelf = threading.Lock()  # held for moments only
 
     def tokens(self, given: str | Given) -> tuple[Token, ...]:
-        """What the model, or its encoder, is given to read; see `Reader.encoded` for the errors."""
+        """What the model, or its encoder, is given to read; see `TextTokenizer.tokenized` for the errors."""
         given = self._understood(given)
-        return self.reader.tokens(given.text, given.second)
+        return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
         """One forward pass over the text, and over what the model has written.
@@ -137,8 +137,8 @@ class HuggingFaceModel:
         inputs = self._inputs(read)
         with intervening(self.network, self._places, [edits]):
             if self._expects == "next":
-                return next_tokens(self.network, self.reader, inputs, read.writing, read.written, read.end)
-            return masked_tokens(self.network, self.reader, inputs)
+                return next_tokens(self.network, self.tokenizer, inputs, read.writing, read.written, read.end)
+            return masked_tokens(self.network, self.tokenizer, inputs)
 
     def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
         """What comes out for each variant; what the unchanged model writes, all of them read.
@@ -175,7 +175,7 @@ class HuggingFaceModel:
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
-        return tuple(self.reader.readable(number) for number in ids)
+        return tuple(self.tokenizer.readable(number) for number in ids)
 
     def _understood(self, given: str | Given) -> Given:
         return understood(
@@ -203,8 +203,8 @@ class HuggingFaceModel:
     def _asked_at(self, read: Reading) -> tuple[int, ...]:
         if self._expects == "next":
             return tuple(range(len(read.target or read.source)))
-        if self._expects == "masked" and self.reader.mask is not None:
-            mask = self.reader.id_of(self.reader.mask)
+        if self._expects == "masked" and self.tokenizer.mask is not None:
+            mask = self.tokenizer.id_of(self.tokenizer.mask)
             return tuple(place for place, token in enumerate(read.source) if token.id == mask)
         return ()
 
@@ -213,7 +213,7 @@ class HuggingFaceModel:
         refuse_misfits(edits, len(read.source), len(read.target or read.source))
 
     def _read_and_write(self, given: Given, edits: Edits) -> Reading:
-        encoded = self.reader.encoded(given.text, given.second)
+        encoded = self.tokenizer.tokenized(given.text, given.second)
         self._check_rows(encoded.tokens)
         read = Reading(encoded.tokens, encoded.type_ids, given.text)
         if not self._paired:
@@ -222,7 +222,7 @@ class HuggingFaceModel:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
         # What it is taught to write, moved by one: it never reads the end.
-        taught = self.reader.target(given.target)
+        taught = self.tokenizer.target(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start(), *(taught if end is None else taught[:-1]))
@@ -262,9 +262,9 @@ class HuggingFaceModel:
         end = ids.pop() if ids and ids[-1] in ends else None
         read = replace(read, writing=writing, written=len(ids), end=end)
         if self._paired:
-            text, tokens = self.reader.written(read.target_text or "", before, ids)
+            text, tokens = self.tokenizer.written(read.target_text or "", before, ids)
             return replace(read, target=tokens, target_text=text)
-        text, tokens = self.reader.written(read.text, before, ids)
+        text, tokens = self.tokenizer.written(read.text, before, ids)
         return replace(read, source=tokens, text=text, type_ids=(*read.type_ids, *(0 for _ in ids)))
 
     def _start(self) -> Token:
@@ -274,7 +274,7 @@ class HuggingFaceModel:
             for config in configs:
                 number = getattr(config, name, None)
                 if isinstance(number, int):
-                    return self.reader.special(number)
+                    return self.tokenizer.special(number)
         raise ModelNotSupported(
             f"{quoted(self.entry.name)} does not say with which token its decoder begins "
             "(decoder_start_token_id in its config)."

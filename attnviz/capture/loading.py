@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from attnviz.capture.given import Given
 from attnviz.capture.outcomes import Outcomes
-from attnviz.capture.patches import patch_tokens
 from attnviz.capture.predictions import Prediction
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
-from attnviz.models.text import Reader, reader
+from attnviz.models.tokenizer import patch_tokens, tokenizer_of
 from attnviz.trace import Token, Trace
 from attnviz.trained.translator import reading
 
@@ -224,9 +223,9 @@ def tokens(name: str, given: str | Given) -> tuple[Token, ...]:
     asked = Given(given) if isinstance(given, str) else given
     if isinstance(entry.origin, catalogue.Trained):
         return reading.tokens(asked.text)
-    if entry.sees:
-        return patch_tokens(entry.origin.folder)
-    return _reader(entry).tokens(asked.text, asked.second)
+    if entry.grid:
+        return patch_tokens(entry.grid)
+    return tokenizer_of(entry).tokens(asked.text, asked.second)
 
 
 def _nobody(doing: str, done: float) -> None:
@@ -275,16 +274,11 @@ def _open(entry: catalogue.Entry) -> Model:
     if entry.engine == "scratch":
         from attnviz.capture.scratch import ScratchModel
 
-        return ScratchModel(entry.name, folder, _reader(entry))
+        return ScratchModel(entry.name, folder, tokenizer_of(entry))
     if entry.sees:
         from attnviz.capture.pictures import SeeingModel
 
         return SeeingModel(entry, folder)
     from attnviz.capture.huggingface import HuggingFaceModel
 
-    return HuggingFaceModel(entry, folder, _reader(entry))
-
-
-def _reader(entry: catalogue.Entry) -> Reader:
-    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has no tokenizer; for the type checker
-    return reader(entry.origin.folder, entry.token_limit, entry.stamp)
+    return HuggingFaceModel(entry, folder, tokenizer_of(entry))

@@ -19,11 +19,11 @@ from attnviz.capture.forward import blocks
 from attnviz.capture.given import Given
 from attnviz.capture.network import open_network
 from attnviz.capture.outcomes import Outcomes
-from attnviz.capture.patches import FORMATS, patch_tokens
 from attnviz.capture.predictions import Prediction
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
 from attnviz.trace import Token, Trace
 
 MOST_BYTES = 20_000_000
@@ -49,7 +49,8 @@ class SeeingModel:
         self.entry = entry
         self.network: PreTrainedModel = open_network(folder, entry.name)
         self._processor = _processor(folder, entry.name)
-        self._tokens = patch_tokens(folder)
+        assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
+        self._tokens = patch_tokens(entry.grid)
         self._places = checked(self.network, self._inputs(Image.linear_gradient("L")), entry)
 
     def tokens(self, given: str | Given) -> tuple[Token, ...]:
@@ -101,7 +102,7 @@ class SeeingModel:
         """One forward pass over a picture, which is brought to the size that the model was trained with.
 
         Args:
-            picture: a picture of Pillow's, or a file of one of `FORMATS`, or what is in such a file.
+            picture: a picture of Pillow's, or a file of one of `PICTURE_FORMATS`, or what is in such a file.
             name: what the trace calls it.
 
         Raises:
@@ -138,13 +139,14 @@ def opened(picture: Picture) -> Image.Image:
             warnings.simplefilter(
                 "ignore", Image.DecompressionBombWarning
             )  # we ask for less than Pillow does
-            found = _of_a_bearable_size(Image.open(io.BytesIO(data), formats=FORMATS))
+            found = _of_a_bearable_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
             found.load()
     except UnreadablePicture:
         raise
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         raise UnreadablePicture(
-            f"This is no picture that can be read. Take a file of one of these kinds: {', '.join(FORMATS)}."
+            "This is no picture that can be read. Take a file of one of these kinds: "
+            f"{', '.join(PICTURE_FORMATS)}."
         ) from error
     return found
 

@@ -12,7 +12,7 @@ from attnviz.models.catalogue import Expects
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.models.text import Reader
+    from attnviz.models.tokenizer import TextTokenizer
 
 MOST_CANDIDATES = 10
 """How many of the likeliest tokens are told."""
@@ -57,7 +57,7 @@ class Prediction:
 
 def next_tokens(
     network: Any,
-    reader: Reader,
+    tokenizer: TextTokenizer,
     inputs: Mapping[str, Any],
     writing: Writing | None = None,
     written: int = 0,
@@ -67,7 +67,7 @@ def next_tokens(
 
     Args:
         network: a transformers model with a head for the next token, in evaluation mode.
-        reader: its tokenizer.
+        tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token]; the tokens that it expects something after are
             `decoder_input_ids` where there are any, else `input_ids`.
         writing: how it wrote the last tokens, if it wrote any.
@@ -89,24 +89,28 @@ def next_tokens(
         probabilities = shares = scores.softmax(-1)
         if writing is not None and len(read) - written <= following < len(ids):
             shares = drawn_by(scores, writing, habits, following)
-        actual = _candidate(reader, ids[following], probabilities, shares) if following < len(ids) else None
-        predictions.append(Prediction(position, "next", _likeliest(reader, probabilities, shares), actual))
+        actual = (
+            _candidate(tokenizer, ids[following], probabilities, shares) if following < len(ids) else None
+        )
+        predictions.append(Prediction(position, "next", _likeliest(tokenizer, probabilities, shares), actual))
     return tuple(predictions)
 
 
-def masked_tokens(network: Any, reader: Reader, inputs: Mapping[str, Any]) -> tuple[Prediction, ...]:
+def masked_tokens(
+    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any]
+) -> tuple[Prediction, ...]:
     """What a model like BERT expects behind every masked token; nothing if no token is masked.
 
     Args:
         network: a transformers model with a head for masked tokens, in evaluation mode.
-        reader: its tokenizer.
+        tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token].
     """
     import torch
 
-    if reader.mask is None:
+    if tokenizer.mask is None:
         return ()
-    mask = reader.id_of(reader.mask)
+    mask = tokenizer.id_of(tokenizer.mask)
     masked = [position for position, number in enumerate(inputs["input_ids"][0].tolist()) if number == mask]
     if not masked:
         return ()
@@ -114,15 +118,15 @@ def masked_tokens(network: Any, reader: Reader, inputs: Mapping[str, Any]) -> tu
         logits = network(**inputs).logits[0].float()
     every = {position: logits[position].softmax(-1) for position in masked}
     return tuple(
-        Prediction(position, "masked", _likeliest(reader, probabilities, probabilities), None)
+        Prediction(position, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
         for position, probabilities in every.items()
     )
 
 
-def _likeliest(reader: Reader, probabilities: Tensor, shares: Tensor) -> tuple[Candidate, ...]:
+def _likeliest(tokenizer: TextTokenizer, probabilities: Tensor, shares: Tensor) -> tuple[Candidate, ...]:
     best = probabilities.topk(min(MOST_CANDIDATES, len(probabilities))).indices.tolist()
-    return tuple(_candidate(reader, number, probabilities, shares) for number in best)
+    return tuple(_candidate(tokenizer, number, probabilities, shares) for number in best)
 
 
-def _candidate(reader: Reader, number: int, probabilities: Tensor, shares: Tensor) -> Candidate:
-    return Candidate(reader.readable(number), number, float(probabilities[number]), float(shares[number]))
+def _candidate(tokenizer: TextTokenizer, number: int, probabilities: Tensor, shares: Tensor) -> Candidate:
+    return Candidate(tokenizer.readable(number), number, float(probabilities[number]), float(shares[number]))

@@ -15,7 +15,7 @@ from attnviz.capture.outcomes import Outcomes, in_parts, numbers
 from attnviz.capture.predictions import Prediction
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.interventions.editing import attention_at, edited, places
-from attnviz.models.text import Reader
+from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Token, Trace
 from attnviz.transformer.bert import Bert
 
@@ -23,9 +23,9 @@ from attnviz.transformer.bert import Bert
 class ScratchModel:
     """A BERT of attnviz's own making with published weights; safe to share among threads."""
 
-    def __init__(self, name: str, folder: Path, reader: Reader) -> None:
+    def __init__(self, name: str, folder: Path, tokenizer: TextTokenizer) -> None:
         self.name = name
-        self.reader = reader
+        self.tokenizer = tokenizer
         self.bert = Bert.from_folder(folder)
         # Made once: every trace of this model shares them.
         self._projections = [
@@ -34,8 +34,8 @@ class ScratchModel:
         ]
 
     def tokens(self, given: str | Given) -> tuple[Token, ...]:
-        """The text's tokens; see `Reader.encoded` for the errors."""
-        return self.reader.tokens(understood(given, self.name).text)
+        """The text's tokens; see `TextTokenizer.tokenized` for the errors."""
+        return self.tokenizer.tokens(understood(given, self.name).text)
 
     def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
         """One forward pass over the text.
@@ -117,4 +117,4 @@ class ScratchModel:
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
-        return tuple(self.reader.readable(number) for number in ids)
+        return tuple(self.tokenizer.readable(number) for number in ids)

@@ -97,13 +97,13 @@ def test_a_sentence_that_the_model_refuses_leaves_the_others(
     minilm: HuggingFaceModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A token for which the model has no vector, as some tokenizers have, in one of three sentences."""
-    tokens = minilm.reader.tokens
+    tokens = minilm.tokenizer.tokens
     unknown = replace(tokens("cat")[1], id=len(minilm.network.get_input_embeddings().get_parameter("weight")))
 
     def with_unknown(text: str, second: str | None = None) -> tuple[Token, ...]:
         return tuple(unknown if token.text == "cat" else token for token in tokens(text, second))
 
-    monkeypatch.setattr(minilm.reader, "tokens", with_unknown)
+    monkeypatch.setattr(minilm.tokenizer, "tokens", with_unknown)
     one, refused, other = read(minilm, "minilm", ("A dog.", "A cat.", "A cow."))
     assert isinstance(one, Batch)
     assert isinstance(other, Batch)

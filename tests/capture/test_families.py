@@ -23,7 +23,6 @@ import attnviz
 from attnviz.capture import checks, loading, recorder
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.patches import grid
 from attnviz.capture.pictures import SeeingModel
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported
 from attnviz.models import families, resolve
@@ -268,7 +267,6 @@ def test_patches_are_named_by_row_and_column(folder_of: Folder) -> None:
         *(f"{row},{column}" for row in (1, 2, 3) for column in (1, 2, 3, 4, 5)),
     ]
     assert [token.special for token in tokens] == [True] + [False] * 15
-    assert grid(tokens) == (3, 5)
     assert trace.text == "noise"
     assert loading.tokens(str(folder_of("vit")), "noise") == tokens
 

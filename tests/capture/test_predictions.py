@@ -12,7 +12,7 @@ from attnviz.capture import loading
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.predictions import MOST_CANDIDATES, Prediction, masked_tokens, next_tokens
 from attnviz.capture.writing import write
-from attnviz.models.text import Reader
+from attnviz.models.tokenizer import TextTokenizer
 from tests.capture.tiny import tiny
 
 HEADS: dict[str, Any] = {
@@ -27,7 +27,7 @@ TEXT = "The dog did not cross the road"
 
 class Opened(NamedTuple):
     network: Any
-    reader: Reader
+    tokenizer: TextTokenizer
 
     def probabilities(self, inputs: dict[str, Tensor]) -> Tensor:
         """[token, vocabulary], by transformers itself."""
@@ -45,13 +45,13 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Opened]:
         network = HEADS[family].from_pretrained(
             folder, attn_implementation="eager", local_files_only=True, use_safetensors=True
         )
-        return Opened(network.eval(), Reader(folder, 61))
+        return Opened(network.eval(), TextTokenizer(folder, 61))
 
     return {family: one(family) for family in HEADS}
 
 
 def inputs_of(model: Opened, text: str = TEXT) -> dict[str, Tensor]:
-    ids = torch.tensor([model.reader.encoded(text).ids])
+    ids = torch.tensor([model.tokenizer.tokenized(text).ids])
     if model.network.config.is_encoder_decoder:
         return {"input_ids": ids, "decoder_input_ids": torch.tensor([[2, 11, 7, 13, 5]])}
     return {"input_ids": ids}
@@ -62,13 +62,13 @@ def read_ids(inputs: dict[str, Tensor]) -> list[int]:
     return ids
 
 
-def check(prediction: Prediction, expected: Tensor, reader: Reader) -> None:
+def check(prediction: Prediction, expected: Tensor, tokenizer: TextTokenizer) -> None:
     """Its candidates are the likeliest, with their probabilities, in order."""
     best = expected.topk(MOST_CANDIDATES)
     assert [candidate.id for candidate in prediction.candidates] == best.indices.tolist()
     assert [c.probability for c in prediction.candidates] == pytest.approx(best.values.tolist(), abs=1e-6)
     assert [c.text for c in prediction.candidates] == [
-        reader.readable(number) for number in best.indices.tolist()
+        tokenizer.readable(number) for number in best.indices.tolist()
     ]
 
 
@@ -77,17 +77,17 @@ def test_what_follows_is_the_softmax_of_the_models_scores(opened: dict[str, Open
     model = opened[family]
     inputs = inputs_of(model)
     ids, expected = read_ids(inputs), model.probabilities(inputs)
-    found = next_tokens(model.network, model.reader, inputs)
+    found = next_tokens(model.network, model.tokenizer, inputs)
     assert [prediction.position for prediction in found] == [*range(len(ids))]
     assert {prediction.expects for prediction in found} == {"next"}
     for prediction, probabilities in zip(found, expected, strict=True):
-        check(prediction, probabilities, model.reader)
+        check(prediction, probabilities, model.tokenizer)
         assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
     assert found[-1].actual is None
     for prediction, following in zip(found[:-1], ids[1:], strict=True):
         actual = prediction.actual
         assert actual is not None
-        assert (actual.id, actual.text) == (following, model.reader.readable(following))
+        assert (actual.id, actual.text) == (following, model.tokenizer.readable(following))
         assert (
             actual.probability
             == actual.share
@@ -104,7 +104,7 @@ def test_what_was_written_tells_by_which_share_it_was_drawn(opened: dict[str, Op
     steps = list(write(model.network, ids, writing, 61, source))
     name = "input_ids" if source is None else "decoder_input_ids"
     inputs[name] = torch.tensor([[*ids, *(step.id for step in steps)]])
-    found = next_tokens(model.network, model.reader, inputs, writing, len(steps))
+    found = next_tokens(model.network, model.tokenizer, inputs, writing, len(steps))
     assert len(found) == len(ids) + len(steps)
     for prediction, step in zip(found[len(ids) - 1 :], steps, strict=False):
         assert prediction.actual is not None
@@ -121,7 +121,7 @@ def test_the_end_of_a_text_is_told_although_nobody_reads_it(opened: dict[str, Op
     model = opened["bart"]
     inputs, end = inputs_of(model), 2
     for writing, written in ((None, 0), (Writing(5, temperature=2.0), 3), (Writing(5, temperature=2.0), 0)):
-        *before, last = next_tokens(model.network, model.reader, inputs, writing, written, end)
+        *before, last = next_tokens(model.network, model.tokenizer, inputs, writing, written, end)
         expected = model.probabilities(inputs)[-1]
         assert [prediction.actual and prediction.actual.id for prediction in before] == read_ids(inputs)[1:]
         assert last.actual is not None
@@ -136,7 +136,7 @@ def test_the_likeliest_token_is_taken_with_certainty(opened: dict[str, Opened]) 
     ids = read_ids(inputs_of(model))
     step = next(write(model.network, ids, Writing(1), 61))
     inputs = {"input_ids": torch.tensor([[*ids, step.id]])}
-    found = next_tokens(model.network, model.reader, inputs, Writing(1), 1)[len(ids) - 1]
+    found = next_tokens(model.network, model.tokenizer, inputs, Writing(1), 1)[len(ids) - 1]
     assert found.actual == found.candidates[0]
     assert [candidate.share for candidate in found.candidates] == [1, *[0] * (MOST_CANDIDATES - 1)]
     assert found.candidates[0].probability < 1
@@ -147,13 +147,13 @@ def test_masked_tokens_are_the_softmax_at_their_places(
     opened: dict[str, Opened], family: str, mask: str
 ) -> None:
     model = opened[family]
-    assert model.reader.mask == mask
+    assert model.tokenizer.mask == mask
     inputs = inputs_of(model, f"The {mask} did not {mask} the road")
     expected = model.probabilities(inputs)
-    found = masked_tokens(model.network, model.reader, inputs)
+    found = masked_tokens(model.network, model.tokenizer, inputs)
     assert [prediction.position for prediction in found] == [2, 5]
     for prediction in found:
-        check(prediction, expected[prediction.position], model.reader)
+        check(prediction, expected[prediction.position], model.tokenizer)
         assert prediction.expects == "masked"
         assert prediction.actual is None
         assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
@@ -161,18 +161,18 @@ def test_masked_tokens_are_the_softmax_at_their_places(
 
 
 def test_nothing_masked_nothing_expected(opened: dict[str, Opened]) -> None:
-    assert masked_tokens(None, opened["bert"].reader, inputs_of(opened["bert"])) == ()
-    assert masked_tokens(None, opened["gpt2"].reader, inputs_of(opened["gpt2"])) == ()
+    assert masked_tokens(None, opened["bert"].tokenizer, inputs_of(opened["bert"])) == ()
+    assert masked_tokens(None, opened["gpt2"].tokenizer, inputs_of(opened["gpt2"])) == ()
 
 
 def test_the_second_sentence_of_a_pair_is_read_as_such(opened: dict[str, Opened]) -> None:
     model = opened["bert"]
-    pair = model.reader.encoded("The dog", "The [MASK] did not")
+    pair = model.tokenizer.tokenized("The dog", "The [MASK] did not")
     assert set(pair.type_ids) == {0, 1}
     inputs = {"input_ids": torch.tensor([pair.ids]), "token_type_ids": torch.tensor([pair.type_ids])}
-    [prediction] = masked_tokens(model.network, model.reader, inputs)
-    check(prediction, model.probabilities(inputs)[prediction.position], model.reader)
-    [other] = masked_tokens(model.network, model.reader, {"input_ids": inputs["input_ids"]})
+    [prediction] = masked_tokens(model.network, model.tokenizer, inputs)
+    check(prediction, model.probabilities(inputs)[prediction.position], model.tokenizer)
+    [other] = masked_tokens(model.network, model.tokenizer, {"input_ids": inputs["input_ids"]})
     assert prediction.candidates != other.candidates
 
 

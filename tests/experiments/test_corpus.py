@@ -202,7 +202,7 @@ def test_texts_without_a_sentence_or_with_too_many_are_refused() -> None:
 
 
 def test_a_model_that_sees_pictures_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeing = replace(resolve.entry("minilm"), sees=True)
+    seeing = replace(resolve.entry("minilm"), grid=(3, 5))
     monkeypatch.setattr(resolve, "entry", lambda _name: seeing)
     with pytest.raises(ModelNotSupported, match="looks at pictures"):
         next(over(Corpus.from_text("A dog."), "vit"))

@@ -9,12 +9,6 @@ LIST = "minilm, my-bert=/models/bert, /models/gpt, openai-community/gpt2, short=
 NAMES = ("minilm", "my-bert", "gpt", "openai-community/gpt2", "short")
 
 
-@pytest.fixture(autouse=True)
-def nothing_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(allowed.SETTING, raising=False)
-    monkeypatch.setattr(allowed, "_opened", {})
-
-
 def test_without_a_list_everything_may_be_opened() -> None:
     assert not allowed.public()
     assert allowed.may_open()

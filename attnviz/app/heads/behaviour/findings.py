@@ -85,7 +85,7 @@ def of_sentence(entry: Entry, text: str) -> Findings:
     Raises:
         AttnvizError: the model cannot read it.
     """
-    return _of_sentence(entry.name, entry.stamp, text)
+    return _of_sentence(entry.name, entry.fingerprint, text)
 
 
 def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
@@ -94,7 +94,7 @@ def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
     Raises:
         AttnvizError: the model cannot read them.
     """
-    return _shapes_of_pair(entry.name, entry.stamp, text, second)
+    return _shapes_of_pair(entry.name, entry.fingerprint, text, second)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -35,7 +35,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
-    key = "behaviour", name, entry.stamp, corpus.key
+    key = "behaviour", name, entry.fingerprint, corpus.key
     work = SERVER.find(key, lambda: over(corpus, name, measures))
     drawn: dict[str, object] = {}
 

@@ -52,7 +52,7 @@ def work_of(chosen: TokenSelection) -> Work[Found]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
-    return SERVER.find(("beyond weights", entry.name, entry.stamp, text, kind, place), steps)
+    return SERVER.find(("beyond weights", entry.name, entry.fingerprint, text, kind, place), steps)
 
 
 def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:

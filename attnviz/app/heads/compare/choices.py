@@ -237,7 +237,7 @@ def _offer(against: Entry, example: Example) -> None:
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> Read:
-    return Read(entry.name, Given(text), kind, entry.stamp)
+    return Read(entry.name, Given(text), kind, entry.fingerprint)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:

@@ -57,7 +57,7 @@ class Effect:
 def asked_at(chosen: Intervention) -> tuple[int, ...]:
     """The tokens at which the model can be asked what it expects."""
     _ready(chosen.entry.name)
-    return _asked_at(chosen.entry.name, chosen.entry.stamp, chosen.given)
+    return _asked_at(chosen.entry.name, chosen.entry.fingerprint, chosen.given)
 
 
 def effect(chosen: Intervention, place: int | None) -> Effect:
@@ -67,7 +67,7 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
         AttnvizError: the model cannot be changed like that.
     """
     _ready(chosen.entry.name)
-    return _effect(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written, place)
+    return _effect(chosen.entry.name, chosen.entry.fingerprint, chosen.given, chosen.written, place)
 
 
 def words_left_out(chosen: Intervention) -> LeftOut | None:
@@ -82,7 +82,7 @@ def words_left_out(chosen: Intervention) -> LeftOut | None:
     if chosen.kind != kind or tokens > _MOST_LEFT_OUT or products > _MOST_PRODUCTS:
         return None
     _ready(chosen.entry.name)
-    return _left_out(chosen.entry.name, chosen.entry.stamp, chosen.given.text, chosen.query)
+    return _left_out(chosen.entry.name, chosen.entry.fingerprint, chosen.given.text, chosen.query)
 
 
 def weights(chosen: Intervention) -> Floats | None:
@@ -96,7 +96,9 @@ def weights(chosen: Intervention) -> Floats | None:
     """
     _ready(chosen.entry.name)
     same = Given(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
-    found = _weights(chosen.entry.name, chosen.entry.stamp, same, chosen.written, chosen.kind, chosen.layer)
+    found = _weights(
+        chosen.entry.name, chosen.entry.fingerprint, same, chosen.written, chosen.kind, chosen.layer
+    )
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
 
@@ -107,7 +109,7 @@ def target(chosen: Intervention) -> str:
         AttnvizError: the model cannot be changed like that.
     """
     _ready(chosen.entry.name)
-    return _target(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written)
+    return _target(chosen.entry.name, chosen.entry.fingerprint, chosen.given, chosen.written)
 
 
 def _ready(model: str) -> None:

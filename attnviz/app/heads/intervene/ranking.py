@@ -52,7 +52,7 @@ def work(chosen: Intervention, place: int | None) -> Work[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
     return SERVER.find(
-        ("ablation", name, chosen.entry.stamp, given, place), lambda: ablate(name, given, place)
+        ("ablation", name, chosen.entry.fingerprint, given, place), lambda: ablate(name, given, place)
     )
 
 

@@ -33,7 +33,7 @@ def draw(chosen: Intervention, place: int | None, by: str) -> None:
     rising = np.argsort(size, kind="stable")
     orders = [[heads[at] for at in order] for order in (rising, rising[::-1])]
     name, given = chosen.entry.name, chosen.given
-    key = ("together", name, chosen.entry.stamp, given, place, by, chosen.kind, chosen.query)
+    key = ("together", name, chosen.entry.fingerprint, given, place, by, chosen.kind, chosen.query)
     working(
         SERVER.find(key, lambda: ablate_together(name, given, orders, place)),
         "Silencing heads together",

@@ -49,4 +49,4 @@ def runs(work: Work[Any]) -> bool:
 
 def _model(chosen: HeadSelection) -> tuple[str, str]:
     """The model's name, and by what its files are known."""
-    return chosen.entry.name, chosen.entry.stamp
+    return chosen.entry.name, chosen.entry.fingerprint
