@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.predictions import Candidate, Prediction
+from attnviz.capture.given import Candidate, Given, Prediction, Writing
 from attnviz.errors import (
     AttnvizError,
     EmptyText,
@@ -142,7 +141,8 @@ def predictions(
     Raises:
         AttnvizError, TypeError: as `trace` does.
     """
-    return loading.predictions(_name(model), Given(text, second, target, writing), _edits(edits))
+    given, changes = Given(text, second, target, writing), _edits(edits)
+    return loading.load(_name(model)).predictions(given, edits=changes)
 
 
 def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:

@@ -24,8 +24,7 @@ from attnviz.analysis.stages import at_stage
 from attnviz.app import warm_up
 from attnviz.app.kept import kept
 from attnviz.capture import loading, stored
-from attnviz.capture.given import Given
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.given import Given, Prediction
 from attnviz.errors import AttnvizError
 from attnviz.models import resolve
 from attnviz.models.allowed import public as chosen_by_operator
@@ -198,7 +197,7 @@ def predictions(model: str, given: Given) -> tuple[Prediction, ...]:
     Raises:
         AttnvizError: the text or the model cannot be used.
     """
-    return loading.predictions(model, given)
+    return loading.load(model).predictions(given)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

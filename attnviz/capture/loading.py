@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.given import Given, Model
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
@@ -36,32 +34,6 @@ Tell = Callable[[str, float], None]
 
 
 _LOADING = 0.9  # how much of an opening is done when the download is
-
-
-class Model(Protocol):
-    """A loaded model: safe to share among threads.
-
-    A text alone stands for `Given(text)`. What a model cannot do (a second sentence, a target, writing on)
-    it refuses with ModelNotSupported.
-    """
-
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
-        """What the model, or its encoder, reads; see `loading.tokens`."""
-
-    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
-        """One forward pass, with changes in its attention; a model that is to write does so first."""
-
-    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects, place by place, in the same forward pass."""
-
-    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
-        """What comes out of many passes over one text; see `loading.outcomes`."""
-
-    def asked_at(self, given: str | Given) -> tuple[int, ...]:
-        """The tokens at which it can be asked what it expects; see `loading.asked_at`."""
-
-    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What the tokens of these numbers are, as a person reads them."""
 
 
 _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
@@ -154,54 +126,6 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     if not isinstance(model, SeeingModel):
         raise ModelNotSupported(f"{quoted(name)} reads texts and sees no pictures. Give it a text.")
     return model.look(picture, called)
-
-
-def predictions(name: str, given: Given, edits: Edits = ()) -> tuple[Prediction, ...]:
-    """What the model of that name expects in what it reads, place by place; nothing if it has no head for it.
-
-    Raises:
-        AttnvizError: the model, the text or an edit cannot be used; the message says why.
-    """
-    return load(name).predictions(given, edits=edits)
-
-
-def outcomes(name: str, given: Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
-    """What comes out of the model of that name if it reads a text once for each variant of its attention.
-
-    All variants read the same tokens. What a model writes itself, it writes unchanged: only then does nothing
-    differ but the changes.
-
-    Args:
-        name: the model's.
-        given: what it reads.
-        variants: the edits of each; () is the model as it is.
-        place: one of `asked_at`: the token at which the model is asked what it expects; None: it is not.
-
-    Raises:
-        AttnvizError: the model, the text or an edit cannot be used; the message says why.
-    """
-    return load(name).outcomes(given, variants, place)
-
-
-def asked_at(name: str, given: Given) -> tuple[int, ...]:
-    """The tokens, from 0, at which the model of that name expects something: what follows, or what is masked.
-
-    They are tokens of its decoder, where it has one. None where the model has no head for tokens, or where
-    nothing is masked.
-
-    Raises:
-        AttnvizError: the model or the text cannot be used; the message says why.
-    """
-    return load(name).asked_at(given)
-
-
-def words(name: str, ids: Sequence[int]) -> tuple[str, ...]:
-    """What the tokens of these numbers are in the vocabulary from which that model predicts.
-
-    Raises:
-        AttnvizError: the model cannot be used; the message says why.
-    """
-    return load(name).words(ids)
 
 
 def ready(name: str) -> bool:

@@ -54,6 +54,10 @@ class Record(NamedTuple):
     bias: Tensor | None
     weights: Tensor
 
+    def concatenated(self) -> Tensor:
+        """[batch, token, head · d_head]: what the heads read, side by side."""
+        return (self.weights @ self.value).transpose(1, 2).flatten(2)
+
 
 # A context variable, because one model serves many threads: each call sees its own list.
 _records: ContextVar[list[Record] | None] = ContextVar("attnviz_records", default=None)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes
+from attnviz.capture.given import Given, Outcomes
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.models import resolve
@@ -87,7 +86,7 @@ def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progr
     Args:
         model: its name.
         given: what it reads.
-        place: one of `loading.asked_at`, at which it is asked what it expects; None: it is not asked.
+        place: one of `Model.asked_at`, at which it is asked what it expects; None: it is not asked.
 
     Yields:
         After each layer, what all heads up to it did.
@@ -137,7 +136,7 @@ def words_left_out(model: str, text: str, place: int) -> LeftOut:
         AttnvizError: the model or the text cannot be used, or no word can be left out there.
     """
     loaded = loading.load(model)  # imports torch, if need be, in safety
-    from attnviz.capture.occlusion import occlusion
+    from attnviz.capture.attribution import occlusion
     from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
@@ -194,11 +193,11 @@ def angles(turned: Numbers | float) -> Numbers:
 def _tried(
     model: str, given: Given, sets: Sequence[Edits], at_once: int, place: int | None
 ) -> Iterator[Progress[Ablation]]:
-    before = loading.outcomes(model, given, [()], place)
+    before = loading.load(model).outcomes(given, [()], place)
     parts: list[Moved] = []
     for first in range(0, len(sets), at_once):
         some = sets[first : first + at_once]
-        parts.append(moved(before, loading.outcomes(model, given, some, place)))
+        parts.append(moved(before, loading.load(model).outcomes(given, some, place)))
         done = first + len(some)
         yield Progress(done, len(sets), Ablation(tuple(sets[:done]), _joined(parts)))
 

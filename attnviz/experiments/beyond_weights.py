@@ -20,7 +20,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.trace import Block, Floats, Kind, Mask
 
 if TYPE_CHECKING:
-    from attnviz.capture.occlusion import Occluded
+    from attnviz.capture.attribution import Occluded
     from attnviz.capture.stack import Expected
     from attnviz.capture.surroundings import Surroundings
 
@@ -165,8 +165,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         AttnvizError: the model cannot be used, or cannot read the text.
     """
     model = loading.load(name)  # imports torch, if need be, in safety
-    from attnviz.capture.gradients import gradients
-    from attnviz.capture.occlusion import occlusion
+    from attnviz.capture.attribution import gradients, occlusion
     from attnviz.capture.stack import expected, stack_of
     from attnviz.capture.surroundings import surroundings
 

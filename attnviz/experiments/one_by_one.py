@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attnviz.capture.given import Given
-from attnviz.capture.loading import Model
+from attnviz.capture.given import Given, Model
 from attnviz.errors import EmptyText, ModelNotSupported, TextTooLong, UnknownWords, UnreadableText
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace

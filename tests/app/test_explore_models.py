@@ -397,7 +397,7 @@ def test_of_two_masked_words_the_query_chooses(visit: Visit, opened: Callable[[s
     text = "the [MASK] did [MASK] the road"
     app = visit(model=opened("bert"), text=text, other="he was sad", second="Read together with")
     clean(app)
-    predictions = loading.predictions(opened("bert"), Given(text, second="he was sad"))
+    predictions = loading.load(opened("bert")).predictions(Given(text, second="he was sad"))
     assert [prediction.position for prediction in predictions] == [2, 4]
     for between in ("All", "A→B"):
         app.segmented_control(key="between").set_value(between).run()

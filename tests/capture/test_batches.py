@@ -10,10 +10,9 @@ import torch
 
 from attnviz.capture import batches as batching
 from attnviz.capture import loading
-from attnviz.capture.batches import Batch, ReadsTogether, Refused, batches
-from attnviz.capture.given import Given
+from attnviz.capture.batches import Batch, ReadsBatches, Refused, batches
+from attnviz.capture.given import Given, Model
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.loading import Model
 from attnviz.capture.recorder import recording, watching
 from attnviz.models import resolve
 from attnviz.trace import Kind, Token
@@ -73,7 +72,7 @@ def test_the_bundled_bert_reads_what_transformers_reads(minilm: HuggingFaceModel
 def test_our_own_models_read_one_after_the_other(name: str) -> None:
     lines = ("The dog was tired.", "The cat was tired.", "The street was too wide.")
     model = loading.load(name)
-    assert not isinstance(model, ReadsTogether)
+    assert not isinstance(model, ReadsBatches)
     found = [each for each in read(model, name, lines) if isinstance(each, Batch)]
     assert [each.lines for each in found] == [(0,), (1,), (2,)]
     for each in found:

@@ -20,7 +20,7 @@ from torch import Tensor
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
-from attnviz.capture import checks, loading, recorder
+from attnviz.capture import inspection, loading, recorder
 from attnviz.capture.given import Given, Writing
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.pictures import SeeingModel
@@ -311,7 +311,7 @@ def test_a_record_that_is_not_what_happened_is_refused(
             yield records
         records[:] = [record._replace(**{field: forge(record)}) for record in records]
 
-    monkeypatch.setattr(checks, "recording", forged)
+    monkeypatch.setattr(inspection, "recording", forged)
     with pytest.raises(ModelNotSupported, match="What cannot be shown exactly is not shown"):
         load_again(folder_of(family))
 

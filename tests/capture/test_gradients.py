@@ -17,7 +17,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from transformers import AutoModelForMaskedLM
 
 from attnviz.capture import loading
-from attnviz.capture.gradients import Gradients, gradients
+from attnviz.capture.attribution import Gradients, gradients
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.stack import Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
@@ -174,7 +174,7 @@ class Kept:
 def test_between_two_steps_nothing_of_the_passes_is_held(
     folder_of: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attnviz.capture.gradients._ROWS_AT_ONCE", 5)
+    monkeypatch.setattr("attnviz.capture.attribution._ROWS_AT_ONCE", 5)
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 

@@ -7,8 +7,8 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
 from attnviz.capture import loading
+from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.loading import Model
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Trace
 from tests.capture.sentences import sentence

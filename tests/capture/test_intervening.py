@@ -15,8 +15,9 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 import attnviz
-from attnviz.capture import last_layer, loading, outcomes, own_attention
-from attnviz.capture.given import Given, Writing
+from attnviz.capture import custom_attention, forward, loading
+from attnviz.capture import given as interface
+from attnviz.capture.given import Given, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit
@@ -259,7 +260,7 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str
     for edits in (*([edit] for edit in POINTED[family]), POINTED[family]):
         weights, states = expected(edits)
         changes = [Edit.parse(edit) for edit in edits]
-        close(loading.outcomes(str(folder), given(folder), [changes]).states[0], states)
+        close(loading.load(str(folder)).outcomes(given(folder), [changes]).states[0], states)
         trace = attnviz.trace(SENTENCE, folder, target=given(folder).target, edits=edits)
         assert trace.edits == tuple(edits)
         for number, changed in weights.items():
@@ -278,7 +279,7 @@ def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
     for name in ("minilm", "minilm-scratch"):
         changes = [Edit.parse(edit) for edit in edits]
         np.testing.assert_allclose(
-            loading.outcomes(name, Given(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
+            loading.load(name).outcomes(Given(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
         )
         weights = attnviz.trace(TIRED, name, edits=edits).stack("encoder")
         assert weights[3, 1, 9].argmax() == 7
@@ -302,15 +303,15 @@ def test_memory_bounds_the_batch_and_nothing_else(
 ) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
-    monkeypatch.setattr(outcomes, "AT_ONCE", 3 * outcomes.numbers(6, 12, 384))
+    monkeypatch.setattr(interface, "MOST_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))
     sizes = []
-    run = last_layer.outcomes
+    run = forward.outcomes
 
-    def counted(*given: Any) -> outcomes.Outcomes:
+    def counted(*given: Any) -> Outcomes:
         sizes.append(len(given[3]))
         return run(*given)
 
-    monkeypatch.setattr(last_layer, "outcomes", counted)
+    monkeypatch.setattr(forward, "outcomes", counted)
     np.testing.assert_allclose(minilm.outcomes(SHORT, variants).states, at_once, atol=5e-6)
     assert sizes == [3, 3, 1]
 
@@ -390,7 +391,7 @@ def test_an_edited_trace_is_kept_in_a_file(tmp_path: Path, folder_of: Folder) ->
 
 
 def test_the_families_that_can_only_be_silenced_are_listed() -> None:
-    assert set(own_attention._READERS) == families.ONLY_SILENCED == set(OWN)
+    assert set(custom_attention._READERS) == families.ONLY_SILENCED == set(OWN)
 
 
 @pytest.mark.parametrize("family", OWN)

@@ -11,8 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.given import Given, Prediction
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
 from attnviz.trace import Token, Trace

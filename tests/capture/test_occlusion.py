@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 
 from attnviz.capture import loading
-from attnviz.capture.occlusion import Occluded, occlusion
+from attnviz.capture.attribution import Occluded, occlusion
 from attnviz.capture.stack import Expected, Stack, expected, stack_of
 from tests.capture.tiny import SENTENCE
 
@@ -88,7 +88,7 @@ def test_long_texts_are_read_in_several_batches(
 ) -> None:
     stack = stack_of(minilm, TIRED)
     together = all_of(stack, 9, None)
-    monkeypatch.setattr("attnviz.capture.occlusion._TOKENS_AT_ONCE", 4 * len(stack.tokens))
+    monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
     found = list(occlusion(stack, 9, None))
     assert [len(so_far.turned) for so_far in found] == [4, 8, 12, 15]
     np.testing.assert_allclose(found[-1].turned, together.turned, atol=1e-6)

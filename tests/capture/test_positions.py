@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, LlamaConfig, LlamaModel, PreTrainedModel
 
 from attnviz.capture import loading
-from attnviz.capture.checks import run
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.inspection import run
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns, Way, positions_of
 from attnviz.capture.recorder import IMPLEMENTATION, recording

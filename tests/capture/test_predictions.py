@@ -9,9 +9,8 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.predictions import MOST_CANDIDATES, Prediction, masked_tokens, next_tokens
-from attnviz.capture.writing import write
+from attnviz.capture.generation import MOST_CANDIDATES, masked_tokens, next_tokens, write
+from attnviz.capture.given import Given, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 from tests.capture.tiny import tiny
 
@@ -179,7 +178,7 @@ def test_the_second_sentence_of_a_pair_is_read_as_such(opened: dict[str, Opened]
 def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(tmp_path: Path) -> None:
     """Through the door that pages use: the end token is expected, and never read."""
     name = str(tiny("bart", tmp_path / "typed"))
-    typed = loading.predictions(name, Given(TEXT, target="The dog"))
+    typed = loading.load(name).predictions(Given(TEXT, target="The dog"))
     assert [prediction.actual and prediction.actual.text for prediction in typed] == [
         "<s>",
         "The",
@@ -191,7 +190,7 @@ def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(tmp_path: 
     given = Given(TEXT, writing=Writing(7, 2.0, seed=1))
 
     def written() -> list[int]:
-        told = [each.actual for each in loading.predictions(str(folder), given)]
+        told = [each.actual for each in loading.load(str(folder)).predictions(given)]
         return [actual.id for actual in told[len(TEXT.split()) - 1 :] if actual is not None]
 
     free = written()

@@ -57,7 +57,7 @@ def every_way(name: str) -> Iterator[Callable[[], object]]:
     yield lambda: loading.load(name)
     yield lambda: loading.tokens(name, SENTENCE)
     yield lambda: loading.trace(name, Given(SENTENCE))
-    yield lambda: loading.predictions(name, Given(SENTENCE))
+    yield lambda: loading.load(name).predictions(Given(SENTENCE))
     yield lambda: attnviz.trace(SENTENCE, model=name)
 
 

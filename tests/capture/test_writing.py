@@ -15,9 +15,9 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from attnviz.capture.generation import Habits, drawn_by, habits_of, write
 from attnviz.capture.given import MOST_SEED, MOST_WRITTEN, Given, Writing, as_given
 from attnviz.capture.network import open_network
-from attnviz.capture.writing import Habits, drawn_by, habits_of, write
 from attnviz.errors import AttnvizError
 from tests.capture.tiny import tiny
 

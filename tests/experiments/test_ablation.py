@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import kl_div
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes
+from attnviz.capture.given import Given, Outcomes
 from attnviz.experiments.ablation import (
     Ablation,
     ablate,
@@ -72,9 +71,11 @@ def test_every_head_of_minilm_alone() -> None:
     found = last(steps)
     assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
     assert found.silenced == tuple((edit,) for edit in heads_of("minilm"))
-    before = torch.tensor(loading.outcomes("minilm", Given(TIRED), [()]).states[0])
+    before = torch.tensor(loading.load("minilm").outcomes(Given(TIRED), [()]).states[0])
     for number in (37, 71):
-        states = torch.tensor(loading.outcomes("minilm", Given(TIRED), [found.silenced[number]]).states[0])
+        states = torch.tensor(
+            loading.load("minilm").outcomes(Given(TIRED), [found.silenced[number]]).states[0]
+        )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
         np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
     assert found.silenced[37] == (Edit("encoder", 3, 1),)
@@ -95,9 +96,9 @@ def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
     model = str(tiny("gpt2", tmp_path / "gpt2"))
     found = last(list(ablate(model, Given(SENTENCE), 6))).moved
     given = Given(SENTENCE)
-    before = torch.tensor(loading.outcomes(model, given, [()], 6).probabilities).double()
+    before = torch.tensor(loading.load(model).outcomes(given, [()], 6).probabilities).double()
     after = torch.tensor(
-        loading.outcomes(model, given, [[edit] for edit in heads_of(model)], 6).probabilities
+        loading.load(model).outcomes(given, [[edit] for edit in heads_of(model)], 6).probabilities
     ).double()
     assert found.divergence is not None
     assert found.variation is not None
@@ -121,7 +122,7 @@ def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
     found = words_left_out("minilm", TIRED, 9)
     assert found.replaced_by == "[MASK]"
     before, after = [
-        torch.tensor(loading.outcomes("minilm", Given(text), [()]).states[0, 9]).double()
+        torch.tensor(loading.load("minilm").outcomes(Given(text), [()]).states[0, 9]).double()
         for text in (TIRED, TIRED.replace("dog", "[MASK]"))
     ]
     assert found.turned[2] == pytest.approx(

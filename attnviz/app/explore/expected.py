@@ -13,8 +13,7 @@ from attnviz.app.caches import View
 from attnviz.app.components.candidates import Expected, candidates
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.state.choices import OTHER, TEXT
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.predictions import Candidate, Prediction
+from attnviz.capture.given import Candidate, Given, Prediction, Writing
 from attnviz.errors import AttnvizError
 
 _MOST_NAMED = 3

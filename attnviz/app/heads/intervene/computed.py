@@ -119,7 +119,7 @@ def _ready(model: str) -> None:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _asked_at(model: str, stamp: str, given: Given) -> tuple[int, ...]:  # noqa: ARG001 - stamp: a key
-    return loading.asked_at(model, given)
+    return loading.load(model).asked_at(given)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -131,8 +131,8 @@ def _effect(
     place: int | None,
 ) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
-    before = loading.outcomes(model, given, [()], place)
-    after = loading.outcomes(model, given, [changes], place)
+    before = loading.load(model).outcomes(given, [()], place)
+    after = loading.load(model).outcomes(given, [changes], place)
     likely: list[Likely] = []
     if before.probabilities is not None and after.probabilities is not None:
         p, q = before.probabilities[0], after.probabilities[0]
@@ -140,7 +140,9 @@ def _effect(
         ids = [*first, *(number for number in now if number not in first)]
         likely = [
             Likely(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
-            for rank, (number, label) in enumerate(zip(ids, loading.words(model, ids), strict=True), start=1)
+            for rank, (number, label) in enumerate(
+                zip(ids, loading.load(model).words(ids), strict=True), start=1
+            )
         ]
     return Effect(moved(before, after), tuple(likely))
 
