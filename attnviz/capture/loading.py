@@ -1,4 +1,4 @@
-"""Models are loaded here, one at a time, once for everybody."""
+"""Loads models, one at a time, and keeps those that were used last for everybody."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from attnviz.capture.given import Given, Model
+from attnviz.capture.given import Given, Model, as_given
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
@@ -32,12 +32,10 @@ gate = importing.gate
 Tell = Callable[[str, float], None]
 """What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
 
-
 _LOADING = 0.9  # how much of an opening is done when the download is
 
-
 _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
-_shelf = threading.Lock()  # held for moments only: a loaded model is found while another one loads
+_lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
 
 def load(name: str) -> Model:
@@ -51,12 +49,12 @@ def load(name: str) -> Model:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown; the message says why, and what helps.
     """
-    entry = _here(name, _nobody)
+    entry = _downloaded(name, _tell_nobody)
     model = _find(entry)
     if model is None:
         with gate:
             model = _find(entry) or _open(entry)
-            with _shelf:
+            with _lock:
                 _models[name] = entry, model
                 _make_room()
     return model
@@ -66,16 +64,16 @@ def open_model(name: str, tell: Tell | None = None) -> catalogue.Entry:
     """Bring a model that a visitor asked for onto this server: look at it, download it, load it, list it.
 
     Args:
-        name: as `models.entry` takes it.
-        tell: is told how far it is; whatever it raises ends the opening, and is raised from here.
+        name: as `resolve.entry` takes it.
+        tell: is told how far it is; an error that it raises ends the opening.
 
     Raises:
         AttnvizError: the model cannot be shown; the message says why, and what helps.
     """
     allowed.check(name)
-    tell = tell or _nobody
+    tell = tell or _tell_nobody
     tell("Looking at the model", 0.0)
-    entry = _here(name, tell)
+    entry = _downloaded(name, tell)
     tell("Loading the weights", _LOADING)
     load(name)
     tell("Ready", 1.0)  # whoever has stopped it meanwhile does not want it listed
@@ -130,11 +128,11 @@ def look(name: str, picture: Picture, called: str) -> Trace:
 
 def ready(name: str) -> bool:
     """True if a model of that name is in memory. Loads nothing, and looks at no file."""
-    with _shelf:
+    with _lock:
         return name in _models
 
 
-def tokens(name: str, given: str | Given) -> tuple[Token, ...]:
+def tokens(name: str, text: str | Given) -> tuple[Token, ...]:
     """The tokens that this model, or its encoder, would read, without loading it.
 
     It takes some milliseconds, and no torch where the tokenizer is in `tokenizer.json`.
@@ -143,20 +141,20 @@ def tokens(name: str, given: str | Given) -> tuple[Token, ...]:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
         UnknownWords: the model knows whole words only, and not all of these.
     """
-    entry = _here(name, _nobody)
-    asked = Given(given) if isinstance(given, str) else given
+    entry = _downloaded(name, _tell_nobody)
+    given = as_given(text)
     if isinstance(entry.origin, catalogue.Trained):
-        return reading.tokens(asked.text)
+        return reading.tokens(given.text)
     if entry.grid:
         return patch_tokens(entry.grid)
-    return tokenizer_of(entry).tokens(asked.text, asked.second)
+    return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def _nobody(doing: str, done: float) -> None:
-    """Told how far a model is, and tells nobody."""
+def _tell_nobody(doing: str, done: float) -> None:
+    """For whoever does not ask how far a model is."""
 
 
-def _here(name: str, tell: Tell) -> catalogue.Entry:
+def _downloaded(name: str, tell: Tell) -> catalogue.Entry:
     """The entry of a model whose files are on this machine, downloaded if need be."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
@@ -171,7 +169,7 @@ def _here(name: str, tell: Tell) -> catalogue.Entry:
 
 def _find(entry: catalogue.Entry) -> Model | None:
     """The loaded model, unless its files have changed since."""
-    with _shelf:
+    with _lock:
         loaded, model = _models.get(entry.name, (None, None))
         if model is None or loaded != entry:
             return None

@@ -1,4 +1,4 @@
-"""A saved transformers model is opened here: never with foreign code, never from a pickle, never half."""
+"""Opens a saved transformers model: without code of others, without pickles, with all of its weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listens to the attention inside a transformers model while it runs; it changes only what it is told to."""
+"""Records the attention of a transformers model while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's layers as a function of its word vectors, which can be bent a little or replaced."""
+"""A model's layers as a function of its word vectors, so that these can be changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a layer's attention: the way around it, and the layer norm that follows."""
+"""What is added to what a layer's heads read: bias and residual connection; and the layer norm after it."""
 
 from __future__ import annotations
 

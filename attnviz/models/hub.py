@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: looked at first, downloaded when wanted, and never anything but numbers."""
+"""Models on the Hugging Face hub: what is known of one before its weights come, and the download."""
 
 from __future__ import annotations
 

@@ -100,12 +100,9 @@ def test_what_changes_the_scores_is_refused_by_its_name(
         run(built(of()))
 
 
-def test_training_mode_is_refused(folder_of: Folder) -> None:
+def test_training_mode_and_half_precision_are_refused(folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match="training mode"):
         run(open_network(folder_of("bert")).train())
-
-
-def test_half_precision_is_refused(folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match="bfloat16"):
         run(open_network(folder_of("bert")).bfloat16())
 
@@ -139,7 +136,7 @@ def test_steps_that_do_not_give_the_models_own_weights_are_refused(
     network = open_network(folder_of("mpnet"))
     with recording() as records, torch.inference_mode():
         network(IDS, output_attentions=True)
-    places = [
+    layers = [
         AttentionLayer(record.module, "encoder", layer, 3, None) for layer, record in enumerate(records)
     ]
     with pytest.raises(ModelNotSupported, match="weights of MPNetForMaskedLM, encoder layer 1: they differ"):

@@ -79,7 +79,7 @@ def test_the_payload_does_what_it_should(tmp_path: Path) -> None:
     assert (tmp_path / "imported").exists()
 
 
-@pytest.mark.parametrize("file", ["pytorch_model.bin", "model.bin", "model.pt", "weights.pkl"])
+@pytest.mark.parametrize("file", ["pytorch_model-00001-of-00002.bin", "model.pt"])
 def test_pickled_weights_are_never_read(file: str, bert: Path, marker: Path) -> None:
     (bert / "model.safetensors").unlink()
     torch.save({"weights": Payload(marker)}, bert / file)
@@ -202,10 +202,9 @@ def test_a_part_of_the_weights_does_not_lie_elsewhere(bert: Path, tmp_path: Path
         resolve.entry(str(bert))
 
 
-@pytest.mark.parametrize("claimed", [10**12, 2**63, 2**64 - 1])
-def test_a_header_that_claims_terabytes_is_refused(claimed: int, bert: Path) -> None:
+def test_a_header_that_claims_terabytes_is_refused(bert: Path) -> None:
     with (bert / "model.safetensors").open("r+b") as file:
-        file.write(claimed.to_bytes(8, "little"))
+        file.write((10**12).to_bytes(8, "little"))
     for way in every_way(str(bert)):
         with pytest.raises(ModelFilesDamaged, match="is damaged"):
             way()
@@ -247,34 +246,13 @@ def test_code_on_the_hub_is_never_asked_for(
         assert set(running.files()) == {"config.json", "tokenizer_config.json"}
 
 
+# White space, paths, addresses, ids, half characters, and far too much.
 HOSTILE = (
-    "",
-    " ",
-    "minilm ",
-    "MiniLM",
-    "..",
-    "../..",
-    "~",
-    "~root",
-    "~/.ssh/id_rsa",
-    ".",
-    "/",
-    "/etc/passwd",
-    "/etc",
-    "file:/etc/passwd",
-    "file:///etc/passwd",
-    "https://huggingface.co/google-bert/bert-base-uncased",
-    "hf://models/a/b",
-    "\\\\server\\share",
-    "C:\\models",
-    "google-bert/bert-base-uncased",
-    "no/such-model",
-    "a/b@main",
-    "a/../b",
-    "\0",
-    "\ud800",
-    "minilm\n",
-    "x" * 100_000,
+    *("", " ", "minilm ", "MiniLM", "minilm\n", "\0", "\ud800", "x" * 100_000),
+    *("..", "../..", "~", "~root", "~/.ssh/id_rsa", ".", "/", "/etc/passwd", "/etc"),
+    *("\\\\server\\share", "C:\\models", "file:/etc/passwd", "file:///etc/passwd"),
+    *("https://huggingface.co/google-bert/bert-base-uncased", "hf://models/a/b"),
+    *("google-bert/bert-base-uncased", "no/such-model", "a/b@main", "a/../b"),
 )
 
 
@@ -297,10 +275,11 @@ def told(name: str) -> set[str]:
     return {*answers, str(caught.value)}
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:30]))
-def test_on_a_public_server_every_other_name_is_answered_alike(name: str, public: str) -> None:
-    assert told(name) == {"This server offers these models and no others: minilm, tiny."}
-    assert public not in str(told(name))
+def test_on_a_public_server_every_other_name_is_answered_alike(public: str) -> None:
+    for name in HOSTILE:
+        answers = told(name)
+        assert answers == {"This server offers these models and no others: minilm, tiny."}, ascii(name[:30])
+        assert public not in str(answers)
 
 
 def test_what_exists_is_answered_like_what_does_not(

@@ -156,13 +156,13 @@ def test_no_config(tmp_path: Path) -> None:
     refused(tmp_path, ModelFilesDamaged, "no config.json", "save_pretrained")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "\ud800", "NaN,"])
+@pytest.mark.parametrize("content", ["{", "[" * 100_000, "\ud800"])
 def test_a_config_that_is_no_json(content: str, bert: Path) -> None:
     (bert / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     refused(bert, ModelFilesDamaged, "config.json", "not JSON")
 
 
-@pytest.mark.parametrize("content", ["[]", "3", '"bert"'])
+@pytest.mark.parametrize("content", ["[]", '"bert"'])
 def test_a_config_that_is_no_table(content: str, bert: Path) -> None:
     (bert / "config.json").write_text(content)
     refused(bert, ModelFilesDamaged, "no table of settings")
