@@ -116,7 +116,7 @@ def learned_numbers(repository: str, file: str, size: int, commit: str, name: st
 def _read_part(url: str, begin: int, end: int) -> bytes:
     """These bytes of a file on the hub, and no others: it may have gigabytes."""
     from huggingface_hub import get_session, hf_raise_for_status
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub.utils._headers import build_hf_headers
 
     headers = {
         **build_hf_headers(library_name=_WHO_ASKS),

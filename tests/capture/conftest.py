@@ -3,11 +3,12 @@ import torch
 from transformers import AutoModel, PreTrainedModel
 
 from attnviz.capture import loading
+from attnviz.capture.given import Model
 from attnviz.models import catalogue
 
 
 @pytest.fixture(scope="session")
-def minilm() -> loading.Model:
+def minilm() -> Model:
     return loading.load("minilm")
 
 

@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedM
 
 from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
+from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.stack import Expected, Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
@@ -217,7 +218,7 @@ def one_minus_cosine(one: torch.Tensor, other: torch.Tensor) -> float:
     return float(1 - (one @ other) / (one.norm() * other.norm()))
 
 
-def test_bert_reads_mask_in_place_of_each_word(minilm: loading.Model, eager: PreTrainedModel) -> None:
+def test_bert_reads_mask_in_place_of_each_word(minilm: Model, eager: PreTrainedModel) -> None:
     place, stack = 9, stack_of(minilm, TIRED)
     ids = torch.tensor([[token.id for token in stack.tokens]])
     found = all_occluded(stack, place, None)
@@ -271,9 +272,7 @@ def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: Folder) -> 
     np.testing.assert_allclose(found.turned[place + 1 :], 0, atol=1e-6)  # it does not see them
 
 
-def test_long_texts_are_read_in_several_batches(
-    minilm: loading.Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_texts_are_read_in_several_batches(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = stack_of(minilm, TIRED)
     together = all_occluded(stack, 9, None)
     monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))

@@ -64,10 +64,11 @@ def visible(family: str, block: Block) -> Mask:
     """[query, key], where a token may look: decoders backwards, and some layers at near tokens only."""
     queries, keys = (np.arange(len(tokens)) for tokens in (block.query_tokens, block.key_tokens))
     back = queries[:, None] - keys
-    window = {"mistral": [5, 5], "gpt_neo": [99, 5]}.get(family, [99] * 3)[block.layer]
-    if block.kind == "decoder":
-        return (back >= 0) & (back < window)
-    return np.abs(back) <= (3 if family == "modernbert" and block.layer % 2 else 99)
+    near = {"mistral": [5, 5], "gpt_neo": [99, 5]}.get(family, [99] * 3)[block.layer]
+    sees: Mask = (back >= 0) & (back < near)
+    if block.kind != "decoder":
+        sees = np.abs(back) <= (3 if family == "modernbert" and block.layer % 2 else 99)
+    return sees
 
 
 @pytest.mark.parametrize("family", families(*MECHANISMS))

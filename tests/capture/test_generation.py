@@ -79,8 +79,8 @@ def opened(folder_of: Callable[[str], Path]) -> Open:
 
 
 def endless(network: Any) -> Any:
-    config = network.generation_config
-    if config is not None:
+    if network.can_generate():
+        config = network.generation_config
         config.eos_token_id = config.forced_eos_token_id = config.forced_bos_token_id = None
     return network
 

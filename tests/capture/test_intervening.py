@@ -17,7 +17,7 @@ from transformers.pytorch_utils import Conv1D
 import attnviz
 from attnviz.capture import custom_attention, forward, loading
 from attnviz.capture import given as interface
-from attnviz.capture.given import Given, Outcomes, Writing
+from attnviz.capture.given import Given, Model, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit
@@ -103,7 +103,7 @@ def states_of(output: Any) -> Tensor:
 
 
 def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
-    minilm: loading.Model, eager: PreTrainedModel
+    minilm: Model, eager: PreTrainedModel
 ) -> None:
     scratch = loading.load("minilm-scratch")
     ours = Bert.from_folder(catalogue.MINILM.folder)
@@ -240,7 +240,7 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str
 
 
 def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
-    minilm: loading.Model, eager: PreTrainedModel
+    minilm: Model, eager: PreTrainedModel
 ) -> None:
     tokens = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
     edits = ["encoder 4-2 10 >8", "encoder 2-5 3 4>9", "encoder 6-12 >1"]
@@ -270,9 +270,7 @@ def test_a_batch_of_variants_is_what_they_are_one_by_one(name: str) -> None:
     assert all(np.abs(states - together[0]).max() > 1e-3 for states in together[1:])
 
 
-def test_memory_bounds_the_batch_and_nothing_else(
-    minilm: loading.Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_bounds_the_batch_and_nothing_else(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
     monkeypatch.setattr(interface, "MOST_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))

@@ -11,7 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Prediction
+from attnviz.capture.given import Given, Model, Prediction
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
 from attnviz.trace import Token, Trace
@@ -112,7 +112,7 @@ def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> N
     kept = loading.load("a")
     assert opened == ["a"]
     with loading.gate:
-        found: list[loading.Model] = []
+        found: list[Model] = []
         thread = threading.Thread(target=lambda: found.append(loading.load("a")))
         thread.start()
         thread.join(timeout=10)

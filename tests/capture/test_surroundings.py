@@ -11,6 +11,7 @@ import torch
 
 from attnviz.analysis.norms import handed_over
 from attnviz.capture import loading
+from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.surroundings import Surroundings, surroundings
 from attnviz.errors import ModelNotSupported
@@ -71,7 +72,7 @@ def test_a_layer_is_put_together_again(name: str, folder_of: Folder) -> None:
         assert (around.gain is not None) == (name in NORMED_AFTER)
 
 
-def test_the_output_is_what_bert_itself_goes_on_with(minilm: loading.Model) -> None:
+def test_the_output_is_what_bert_itself_goes_on_with(minilm: Model) -> None:
     assert isinstance(minilm, HuggingFaceModel)
     heard = []
     network: Any = minilm.network
@@ -115,7 +116,7 @@ def test_a_model_that_sees_pictures_has_none(folder_of: Folder) -> None:
         surroundings(loading.load(str(folder_of("vit"))), SENTENCE)
 
 
-def test_other_threads_are_not_heard(minilm: loading.Model) -> None:
+def test_other_threads_are_not_heard(minilm: Model) -> None:
     stop = threading.Event()
 
     def read_something_else() -> None:
