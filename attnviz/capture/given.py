@@ -199,8 +199,8 @@ def numbers_of_variant(tokens: int, heads: int, d_model: int, vocabulary: int = 
 class Model(ABC):
     """A loaded model: safe to share among threads.
 
-    A text alone stands for `Given(text)`. What a model cannot do (a second sentence, a target, writing on)
-    it refuses with ModelNotSupported. Every method raises AttnvizError for a text that it cannot read.
+    A text alone stands for `Given(text)`. What a model cannot do (a second sentence, a target, writing
+    on) it refuses with ModelNotSupported. Every method raises AttnvizError for a text that it cannot read.
 
     Attributes:
         name: what it is called, in links and messages.
@@ -252,7 +252,7 @@ class Model(ABC):
         Args:
             text: what it reads.
             variants: the edits of each; () is the model as it is.
-            position: one of `asked_at`, at which it is asked what it expects; None: it is not asked.
+            position: one of `asked_at`, for which it is asked; None: it is not asked.
         """
 
     @abstractmethod

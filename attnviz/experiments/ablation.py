@@ -86,7 +86,7 @@ def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progr
     Args:
         model: its name.
         given: what it reads.
-        place: one of `Model.asked_at`, at which it is asked what it expects; None: it is not asked.
+        place: one of `Model.asked_at`, for which it is asked; None: it is not asked.
 
     Yields:
         After each layer, what all heads up to it did.
