@@ -24,7 +24,7 @@ from attnviz.analysis.stages import at_stage
 from attnviz.app import warm_up
 from attnviz.app.kept import kept
 from attnviz.capture import loading, stored
-from attnviz.capture.given import Given, Prediction
+from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
 from attnviz.models import resolve
 from attnviz.models.allowed import public as chosen_by_operator
@@ -72,8 +72,8 @@ class View:
 
     model: str
     kind: Kind
-    given: Given
-    changed: Given | None
+    given: ModelInput
+    changed: ModelInput | None
     stage: str
     scale: Scale
     hide: bool
@@ -168,7 +168,7 @@ def _bytes_of_picture(picture: Picture) -> int:
 
 
 @kept(_bytes_of, _MOST_BYTES)
-def trace(model: str, given: Given) -> Trace:
+def trace(model: str, given: ModelInput) -> Trace:
     """The forward pass of `model` over what it is given.
 
     The opening sentences are stored with the app, so that the first picture need not wait for the model.
@@ -191,7 +191,7 @@ def trace(model: str, given: Given) -> Trace:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def predictions(model: str, given: Given) -> tuple[Prediction, ...]:
+def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
     """What the model expects, place by place; empty where it has no head for it.
 
     Raises:
@@ -202,7 +202,7 @@ def predictions(model: str, given: Given) -> tuple[Prediction, ...]:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def shown(
-    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> tuple[Shown, ...]:
     """Which tokens are shown, and how they are called: queries and keys, or one for both.
 
@@ -228,7 +228,7 @@ def shown(
 
 @kept(_bytes, _MOST_BYTES)
 def weights(
-    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """The weights as they are shown, [layer, head, shown query, shown key]."""
     return shown_weights(trace(model, given).stack(kind), *shown(model, given, kind, hide, merge, between))
@@ -240,7 +240,7 @@ def only_special(tokens: Sequence[Shown]) -> bool:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def found(model: str, given: Given, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
     read = trace(model, given)
     tokens = shown(model, given, kind, False, merge)
@@ -343,7 +343,7 @@ def written(view: View, number: float) -> str:
     return f"{number:.2f}".replace("-", "−")
 
 
-def shares(view: View, given: Given) -> Floats:
+def shares(view: View, given: ModelInput) -> Floats:
     """The weights of one of the view's readings at any stage, [layer, head, shown query, shown key]."""
     return weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
@@ -358,11 +358,11 @@ def _marked(shown: Shown) -> tuple[Group, ...]:
     )
 
 
-def _shown(view: View, given: Given) -> tuple[Shown, ...]:
+def _shown(view: View, given: ModelInput) -> tuple[Shown, ...]:
     return shown(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
-def _values(view: View, given: Given) -> Floats:
+def _values(view: View, given: ModelInput) -> Floats:
     if view.stage == WEIGHTS:
         return shares(view, given)
     blocks = trace(view.model, given).of_kind(view.kind)
@@ -382,8 +382,8 @@ def _texts(view: View) -> tuple[str, ...]:
     return texts[view.kind]
 
 
-def _stored(model: str, given: Given) -> Trace | None:
-    return stored.find(model, given.text) if given == Given(given.text) else None
+def _stored(model: str, given: ModelInput) -> Trace | None:
+    return stored.find(model, given.text) if given == ModelInput(given.text) else None
 
 
 def _check_size(heads: int, queries: int, keys: int) -> None:

@@ -6,7 +6,7 @@ import os
 import threading
 
 from attnviz.capture import loading
-from attnviz.capture.given import Model
+from attnviz.capture.model import Model
 from attnviz.models import allowed
 
 # Enough for one visitor's sentence; more threads wait for each other when several visitors come at once.

@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
-from attnviz.capture.given import Outcomes
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
+from attnviz.capture.model import Outcomes
 from attnviz.capture.recorder import Seen, recording, watching
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of

@@ -16,8 +16,8 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import forward
 from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
-from attnviz.capture.given import Given, Model, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.inspection import inspected
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.network import expects, open_network
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits, by_place, refuse_misfits
@@ -81,15 +81,15 @@ class HuggingFaceModel(Model):
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self._layers = inspected(self.network, self._sample(), entry)
         forward.prepare(self.network, self._layers)
-        self._inputs: OrderedDict[tuple[Given, Edits], TokenizedInput] = OrderedDict()
+        self._inputs: OrderedDict[tuple[ModelInput, Edits], TokenizedInput] = OrderedDict()
         self._lock = threading.Lock()  # held for moments only
 
-    def tokens(self, text: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
         given = self._supported(text)
         return self.tokenizer.tokens(given.text, given.second)
 
-    def trace(self, text: str | Given, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
         """One forward pass over the text, and over what the model has written; see `Model.trace`."""
         given = self._supported(text)
         read = self._tokenized(given, edits)
@@ -113,7 +113,7 @@ class HuggingFaceModel(Model):
         ids = [[token.id for token in sentence] for sentence in sentences]
         return forward.batch_weights(self.network, self._layers, ids, kind)
 
-    def predictions(self, text: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+    def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What the model expects, place by place; see `Model.predictions`."""
         read = self._tokenized(self._supported(text), edits)
         if not self._positions(read):
@@ -126,7 +126,9 @@ class HuggingFaceModel(Model):
                 )
             return masked_tokens(self.network, self.tokenizer, arguments)
 
-    def outcomes(self, text: str | Given, variants: Sequence[Edits], position: int | None = None) -> Outcomes:
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
         """What comes out for each variant; what the unchanged model writes, all of them read."""
         if self._expects is None:
             self.refuse_prediction(position)
@@ -146,19 +148,19 @@ class HuggingFaceModel(Model):
             lambda some: forward.outcomes(self.network, self._layers, arguments, some, position),
         )
 
-    def asked_at(self, text: str | Given) -> tuple[int, ...]:
-        """The tokens, from 0, at which it can be asked what it expects; see `Model.asked_at`."""
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
+        """The tokens, from 0, at which it can be asked what it expects; see `Model.prediction_positions`."""
         return self._positions(self._tokenized(self._supported(text)))
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _supported(self, text: str | Given) -> Given:
+    def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
         return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes)
 
-    def _tokenized(self, given: Given, edits: Edits = ()) -> TokenizedInput:
+    def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
         """What it reads, cached for a while: nothing is written twice."""
         key = given, tuple(edits)
         with self._lock:
@@ -184,7 +186,7 @@ class HuggingFaceModel(Model):
         by_place([edits], {(layer.kind, layer.layer): layer.heads for layer in self._layers})
         refuse_misfits(edits, len(read.source), len(read.target or read.source))
 
-    def _tokenized_and_written(self, given: Given, edits: Edits) -> TokenizedInput:
+    def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
         encoded = self.tokenizer.tokenized(given.text, given.second)
         self._check_rows(encoded.tokens)
         read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from attnviz.capture.given import Given, Model, as_given
+from attnviz.capture.model import Model, ModelInput, as_model_input
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
@@ -98,7 +98,7 @@ def load_translator(name: str) -> TranslatorModel:
     return model
 
 
-def trace(name: str, given: Given, edits: Edits = ()) -> Trace:
+def trace(name: str, given: ModelInput, edits: Edits = ()) -> Trace:
     """One forward pass of the model of that name, with these changes in its attention.
 
     Raises:
@@ -132,7 +132,7 @@ def ready(name: str) -> bool:
         return name in _models
 
 
-def tokens(name: str, text: str | Given) -> tuple[Token, ...]:
+def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     """The tokens that this model, or its encoder, would read, without loading it.
 
     It takes some milliseconds, and no torch where the tokenizer is in `tokenizer.json`.
@@ -142,7 +142,7 @@ def tokens(name: str, text: str | Given) -> tuple[Token, ...]:
         UnknownWords: the model knows whole words only, and not all of these.
     """
     entry = _downloaded(name, _tell_nobody)
-    given = as_given(text)
+    given = as_model_input(text)
     if isinstance(entry.origin, catalogue.Trained):
         return reading.tokens(given.text)
     if entry.grid:

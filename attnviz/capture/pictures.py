@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from attnviz.capture.forward import blocks
-from attnviz.capture.given import Given, Model
 from attnviz.capture.inspection import inspected
+from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.network import open_network
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.interventions.edit import Edits
@@ -51,12 +51,12 @@ class SeeingModel(Model):
         self._tokens = patch_tokens(entry.grid)
         self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)
 
-    def tokens(self, text: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """[CLS] and the patches: the same of every picture."""
         self.supported(text)
         return self._tokens
 
-    def trace(self, text: str | Given, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
         """Always an error: a text is no picture, and `look` takes one.
 
         Raises:
@@ -67,7 +67,7 @@ class SeeingModel(Model):
 
     def outcomes(
         self,
-        text: str | Given,
+        text: str | ModelInput,
         variants: Sequence[Edits],  # noqa: ARG002 - as every model's
         position: int | None = None,  # noqa: ARG002 - as every model's
     ) -> NoReturn:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.given import Given, Model, Outcomes, numbers_of_variant
+from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.interventions.editing import attention_at, edited, places
 from attnviz.models.tokenizer import TextTokenizer
@@ -31,11 +31,11 @@ class ScratchModel(Model):
             for path in places(self.bert).values()
         ]
 
-    def tokens(self, text: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """The text's tokens; see `TextTokenizer.tokenized` for the errors."""
         return self.tokenizer.tokens(self.supported(text).text)
 
-    def trace(self, text: str | Given, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
         """One forward pass over the text; see `Model.trace`."""
         given = self.supported(text)
         tokens = self.tokens(given)
@@ -55,7 +55,9 @@ class ScratchModel(Model):
             edits=tuple(str(edit) for edit in edits),
         )
 
-    def outcomes(self, text: str | Given, variants: Sequence[Edits], position: int | None = None) -> Outcomes:
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
         """What comes out for each variant; it expects nothing anywhere. See `Model.outcomes`."""
         self.refuse_prediction(position)
         tokens = self.tokens(text)

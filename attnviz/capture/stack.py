@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel

@@ -13,9 +13,9 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import run
+from attnviz.capture.model import Model
 from attnviz.capture.recorder import Record, recording
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel

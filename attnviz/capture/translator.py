@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.given import Given, Model, Outcomes, numbers_of_variant
+from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
 from attnviz.capture.scratch import block_of_steps
 from attnviz.interventions.edit import Edits
 from attnviz.interventions.editing import attention_at, places
@@ -38,11 +38,13 @@ class TranslatorModel(Model):
             for place, path in places(self.translator.model).items()
         }
 
-    def tokens(self, text: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the encoder reads of a text, [END] included; see `reading.tokens` for the errors."""
         return reading.tokens(self._supported(text).text)
 
-    def outcomes(self, text: str | Given, variants: Sequence[Edits], position: int | None = None) -> Outcomes:
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
         """What comes out for each variant; the French of the unchanged model, all of them read.
 
         Args:
@@ -66,7 +68,7 @@ class TranslatorModel(Model):
         each = numbers_of_variant(tokens, sizes.n_heads, sizes.d_model, len(FRENCH))
         return Outcomes.of_batches(variants, each, run)
 
-    def asked_at(self, text: str | Given) -> tuple[int, ...]:
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """The French words, from 0 ([START]), after which it can be asked what follows: all."""
         _, following = self._texts(text)
         return tuple(range(len(following) + 1))
@@ -75,7 +77,7 @@ class TranslatorModel(Model):
         """The French words of these numbers."""
         return tuple(FRENCH.word(number) for number in ids)
 
-    def trace(self, text: str | Given, target: str | None = None, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, target: str | None = None, edits: Edits = ()) -> Trace:
         """One forward pass over an English sentence and its French translation.
 
         Args:
@@ -119,7 +121,7 @@ class TranslatorModel(Model):
             edits=tuple(str(edit) for edit in edits),
         )
 
-    def _texts(self, text: str | Given) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _texts(self, text: str | ModelInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The English words and the French ones, without [START] and [END]."""
         given = self._supported(text)
         source = words(self.tokens(given))
@@ -127,7 +129,7 @@ class TranslatorModel(Model):
             return source, self.translator.translate(source)
         return source, words(reading.french(given.target))
 
-    def _supported(self, text: str | Given) -> Given:
+    def _supported(self, text: str | ModelInput) -> ModelInput:
         return self.supported(text, targets=True)
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.cli.telling import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.trace import Trace
@@ -99,8 +99,8 @@ def read(arguments: argparse.Namespace) -> Trace:
     return loading.trace(arguments.model, given)
 
 
-def _given(arguments: argparse.Namespace) -> Given:
-    return Given(
+def _given(arguments: argparse.Namespace) -> ModelInput:
+    return ModelInput(
         text=_piped() if arguments.text == STDIN else arguments.text,
         second=arguments.second,
         target=arguments.target,

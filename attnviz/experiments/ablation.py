@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Outcomes
+from attnviz.capture.model import ModelInput, Outcomes
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.models import resolve
@@ -80,13 +80,13 @@ def heads_of(model: str) -> tuple[Edit, ...]:
     )
 
 
-def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progress[Ablation]]:
+def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[Progress[Ablation]]:
     """Silence every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
 
     Args:
         model: its name.
         given: what it reads.
-        place: one of `Model.asked_at`, for which it is asked; None: it is not asked.
+        place: one of `Model.prediction_positions`, for which it is asked; None: it is not asked.
 
     Yields:
         After each layer, what all heads up to it did.
@@ -100,7 +100,7 @@ def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progr
 
 def ablate_together(
     model: str,
-    given: Given,
+    given: ModelInput,
     orders: Sequence[Sequence[Edit]],
     place: int | None = None,
     at_once: int = 12,
@@ -191,7 +191,7 @@ def angles(turned: Numbers | float) -> Numbers:
 
 
 def _tried(
-    model: str, given: Given, sets: Sequence[Edits], at_once: int, place: int | None
+    model: str, given: ModelInput, sets: Sequence[Edits], at_once: int, place: int | None
 ) -> Iterator[Progress[Ablation]]:
     before = loading.load(model).outcomes(given, [()], place)
     parts: list[Moved] = []

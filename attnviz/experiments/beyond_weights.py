@@ -14,7 +14,7 @@ from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation, ranks
 from attnviz.analysis.rollout import mixed, rollout
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Block, Floats, Kind, Mask
@@ -169,7 +169,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     from attnviz.capture.stack import expected, stack_of
     from attnviz.capture.surroundings import surroundings
 
-    blocks = loading.trace(name, Given(text)).of_kind(kind)
+    blocks = loading.trace(name, ModelInput(text)).of_kind(kind)
     weights = np.stack([block.weights for block in blocks])
     tokens = weights.shape[-1]
     total = 2 + 3 * tokens  # two quick steps, and three long ones that take longer the more tokens there are

@@ -3,7 +3,7 @@ import torch
 from transformers import AutoModel, PreTrainedModel
 
 from attnviz.capture import loading
-from attnviz.capture.given import Model
+from attnviz.capture.model import Model
 from attnviz.models import catalogue
 
 

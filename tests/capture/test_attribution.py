@@ -18,8 +18,8 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedM
 
 from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
-from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model
 from attnviz.capture.stack import Expected, Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
 from attnviz.transformer import multi_head

@@ -11,8 +11,8 @@ import torch
 from attnviz.capture import batches as batching
 from attnviz.capture import loading
 from attnviz.capture.batches import Batch, ReadsBatches, Refused, batches
-from attnviz.capture.given import Given, Model
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.recorder import recording, watching
 from attnviz.models import resolve
 from attnviz.trace import Kind, Token
@@ -39,7 +39,7 @@ def apart(model: Model, name: str, found: Batch) -> float:
     target = "a" if len(kinds) > 1 else None  # so that an encoder–decoder need not write
     most = 0.0
     for number, text in enumerate(found.texts):
-        alone = model.trace(Given(text, target=target)).of_kind(kinds[0])
+        alone = model.trace(ModelInput(text, target=target)).of_kind(kinds[0])
         assert len(found.weights) == len(alone)
         for block, weights, mask in zip(alone, found.weights, found.masks, strict=True):
             assert np.array_equal(mask, block.mask)

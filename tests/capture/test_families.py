@@ -20,8 +20,8 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCaus
 
 import attnviz
 from attnviz.capture import inspection, loading, recorder
-from attnviz.capture.given import Given, Writing
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.pictures import SeeingModel
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported
 from attnviz.models import families as catalogue_of_families
@@ -168,14 +168,16 @@ def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, fa
 @pytest.mark.parametrize(
     ("family", "given", "match"),
     [
-        ("gpt2", Given("The dog", second="a cat"), "not two sentences"),
-        ("bert", Given("The dog", target="a cat"), "no decoder"),
-        ("bert", Given("The dog", writing=Writing(3)), "only reads"),
-        ("bart", Given("The dog", second="a cat"), "not two sentences"),
-        ("vit", Given("The dog"), "sees pictures"),
+        ("gpt2", ModelInput("The dog", second="a cat"), "not two sentences"),
+        ("bert", ModelInput("The dog", target="a cat"), "no decoder"),
+        ("bert", ModelInput("The dog", writing=Writing(3)), "only reads"),
+        ("bart", ModelInput("The dog", second="a cat"), "not two sentences"),
+        ("vit", ModelInput("The dog"), "sees pictures"),
     ],
 )
-def test_what_a_model_cannot_do_is_refused(folder_of: Folder, family: str, given: Given, match: str) -> None:
+def test_what_a_model_cannot_do_is_refused(
+    folder_of: Folder, family: str, given: ModelInput, match: str
+) -> None:
     with pytest.raises(ModelNotSupported, match=match):
         loading.trace(str(folder_of(family)), given)
 
@@ -410,7 +412,7 @@ def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, 
     tokenizer.add_tokens(["wombat"])
     tokenizer.save(str(folder / "tokenizer.json"))
     assert attnviz.trace("The dog", folder, target="The dog").target == "The dog"
-    for given in (Given("The wombat", target="The dog"), Given("The dog", target="The wombat")):
+    for given in (ModelInput("The wombat", target="The dog"), ModelInput("The dog", target="The wombat")):
         with pytest.raises(
             ModelNotSupported, match="has a token “wombat”, but the model has no vector for it"
         ):

@@ -32,7 +32,7 @@ from attnviz.capture.generation import (
     next_tokens,
     write,
 )
-from attnviz.capture.given import MOST_SEED, MOST_WRITTEN, Given, Prediction, Writing, as_given
+from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Prediction, Writing, as_model_input
 from attnviz.capture.network import open_network
 from attnviz.errors import AttnvizError
 from attnviz.models.tokenizer import TextTokenizer
@@ -298,8 +298,8 @@ def test_the_ends_of_the_ranges_are_allowed() -> None:
 
 
 def test_a_text_alone_is_given_as_it_is() -> None:
-    assert as_given("A dog") == Given("A dog")
-    assert as_given(Given("A dog", second="A cat")) == Given("A dog", second="A cat")
+    assert as_model_input("A dog") == ModelInput("A dog")
+    assert as_model_input(ModelInput("A dog", second="A cat")) == ModelInput("A dog", second="A cat")
 
 
 # What is expected.
@@ -433,7 +433,7 @@ def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(
     folder_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Through the door that pages use: the end token is expected, and never read."""
-    typed = loading.load(str(folder_of("bart"))).predictions(Given(TEXT, target="The dog"))
+    typed = loading.load(str(folder_of("bart"))).predictions(ModelInput(TEXT, target="The dog"))
     assert [prediction.actual and prediction.actual.text for prediction in typed] == [
         "<s>",
         "The",
@@ -442,7 +442,7 @@ def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(
     ]
 
     folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "written"))
-    given = Given(TEXT, writing=Writing(7, 2.0, seed=1))
+    given = ModelInput(TEXT, writing=Writing(7, 2.0, seed=1))
 
     def written() -> list[int]:
         told = [each.actual for each in loading.load(str(folder)).predictions(given)]

@@ -6,7 +6,7 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
 from attnviz.capture import loading
-from attnviz.capture.given import Model
+from attnviz.capture.model import Model
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Trace
 from tests.capture.sentences import sentence

@@ -16,8 +16,8 @@ from transformers.pytorch_utils import Conv1D
 
 import attnviz
 from attnviz.capture import custom_attention, forward, loading
-from attnviz.capture import given as interface
-from attnviz.capture.given import Given, Model, Outcomes, Writing
+from attnviz.capture import model as interface
+from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit
@@ -44,8 +44,8 @@ OWN = ("mpnet", "deberta", "deberta-v2", "bloom", "gptj", "gpt_neo")
 """The families that compute attention in a way of their own."""
 
 
-def given(folder: Path) -> Given:
-    return Given(SENTENCE, target=TARGET if folder.name in PAIRED else None)
+def given(folder: Path) -> ModelInput:
+    return ModelInput(SENTENCE, target=TARGET if folder.name in PAIRED else None)
 
 
 @contextmanager
@@ -251,7 +251,7 @@ def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
     for name in ("minilm", "minilm-scratch"):
         changes = [Edit.parse(edit) for edit in edits]
         np.testing.assert_allclose(
-            loading.load(name).outcomes(Given(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
+            loading.load(name).outcomes(ModelInput(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
         )
         weights = attnviz.trace(TIRED, name, edits=edits).stack("encoder")
         assert weights[3, 1, 9].argmax() == 7
@@ -305,7 +305,7 @@ def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> 
 def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     model, asked = loading.load(str(folder)), given(folder)
-    places = model.asked_at(asked)
+    places = model.prediction_positions(asked)
     kind = resolve.entry(str(folder)).kinds[-1]
     edits = [Edit(kind, 1, 2), Edit(kind, 0, 0, 3)]
     found = model.outcomes(asked, [(), edits], places[4]).probabilities
@@ -324,8 +324,8 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
 def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: Folder) -> None:
     model = loading.load(str(folder_of("bert")))
     text = "The [MASK] did not cross the road"
-    assert model.asked_at(text) == (2,)
-    assert model.asked_at(SENTENCE) == ()
+    assert model.prediction_positions(text) == (2,)
+    assert model.prediction_positions(SENTENCE) == ()
     (before,), (after,) = model.predictions(text), model.predictions(text, edits=[Edit("encoder", 1, 2)])
     assert before.position == after.position == 2
     assert before.candidates[0].probability != after.candidates[0].probability
@@ -337,7 +337,7 @@ def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folde
     folder = folder_of(family)
     entry, model = resolve.entry(str(folder)), loading.load(str(folder))
     kind: Kind = "decoder"
-    writes = Given(SENTENCE, writing=Writing(tokens=6))
+    writes = ModelInput(SENTENCE, writing=Writing(tokens=6))
     edits = [Edit(other, 0, head) for other in entry.kinds for head in range(3)]
     edits.append(Edit(kind, 1, 0, 4, None, 2))
     trace = model.trace(writes, edits=edits)
@@ -405,7 +405,7 @@ def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, f
 def test_who_expects_nothing_is_not_asked() -> None:
     for name in ("minilm", "minilm-scratch"):
         model = loading.load(name)
-        assert model.asked_at(SHORT) == ()
+        assert model.prediction_positions(SHORT) == ()
         with pytest.raises(ModelNotSupported, match="expects no tokens"):
             model.outcomes(SHORT, [()], 1)
 
@@ -420,7 +420,7 @@ def test_many_visitors_use_one_model_at_once(name: str, folder_of: Folder) -> No
     kind = model.trace(" ".join(words)).blocks[0].kind
     target = "the dog" if name == "t5" else None
     visits = [
-        (Given(text, target=target), edits)
+        (ModelInput(text, target=target), edits)
         for text, edits in (
             (" ".join(words), []),
             (" ".join(words[:7]), [Edit(kind, 0, 1)]),
@@ -429,7 +429,7 @@ def test_many_visitors_use_one_model_at_once(name: str, folder_of: Folder) -> No
         )
     ]
 
-    def numbers(visit: tuple[Given, list[Edit]]) -> list[Floats]:
+    def numbers(visit: tuple[ModelInput, list[Edit]]) -> list[Floats]:
         text, edits = visit
         trace = model.trace(text, edits=edits)
         return [

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from attnviz.capture import loading
-from attnviz.capture.given import Model
+from attnviz.capture.model import Model
 from attnviz.capture.scratch import ScratchModel
 from tests.capture.sentences import sentence
 

@@ -12,7 +12,7 @@ import torch
 
 import attnviz
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, UnknownModel
 from attnviz.models import allowed, folder, hub, resolve
 from attnviz.models.catalogue import MINILM
@@ -56,8 +56,8 @@ def every_way(name: str) -> Iterator[Callable[[], object]]:
     yield lambda: loading.open_model(name)
     yield lambda: loading.load(name)
     yield lambda: loading.tokens(name, SENTENCE)
-    yield lambda: loading.trace(name, Given(SENTENCE))
-    yield lambda: loading.load(name).predictions(Given(SENTENCE))
+    yield lambda: loading.trace(name, ModelInput(SENTENCE))
+    yield lambda: loading.load(name).predictions(ModelInput(SENTENCE))
     yield lambda: attnviz.trace(SENTENCE, model=name)
 
 
@@ -318,7 +318,7 @@ def test_a_broken_model_on_the_list_does_not_tell_where_it_lies(file: str, publi
 
 def test_the_lessons_work_on_a_public_server_without_their_models_on_the_list(public: str) -> None:
     assert public
-    assert loading.trace("translator", Given("The dog was tired.")).target
+    assert loading.trace("translator", ModelInput("The dog was tired.")).target
     with pytest.raises(UnknownModel):
         loading.open_model("translator")
 

@@ -11,8 +11,8 @@ import torch
 
 from attnviz.analysis.norms import handed_over
 from attnviz.capture import loading
-from attnviz.capture.given import Model
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model
 from attnviz.capture.surroundings import Surroundings, surroundings
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Block, Floats

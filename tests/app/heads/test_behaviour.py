@@ -23,7 +23,7 @@ from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
 from attnviz.capture.batches import Batch, batches
-from attnviz.capture.given import Model
+from attnviz.capture.model import Model
 from attnviz.experiments import behaviour
 from attnviz.experiments import corpus as corpora
 from attnviz.experiments.corpus import MOST_NAMED, Corpus

@@ -17,7 +17,7 @@ from attnviz.app.examples import examples_of
 from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.cli.columns import plural
 from attnviz.experiments.corpus import Found
 from attnviz.models.catalogue import Entry
@@ -108,7 +108,7 @@ def of_many(model: str, work: tuple[str, ...], sentences: int, _found: Found) ->
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001 (for the cache)
     kind = first_kind(caches.entry(model))
-    blocks = caches.trace(model, Given(text)).of_kind(kind)
+    blocks = caches.trace(model, ModelInput(text)).of_kind(kind)
     weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
     tokens = blocks[0].query_tokens
     return Findings(
@@ -124,7 +124,7 @@ def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _shapes_of_pair(model: str, stamp: str, text: str, second: str) -> ShapeSums:  # noqa: ARG001 (for the cache)
-    blocks = caches.trace(model, Given(text, second)).of_kind(first_kind(caches.entry(model)))
+    blocks = caches.trace(model, ModelInput(text, second)).of_kind(first_kind(caches.entry(model)))
     sentence_of = [token.sentence for token in blocks[0].query_tokens]
     return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
 

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.app import caches, warm_up
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments.ablation import LeftOut, Moved, moved
 from attnviz.experiments.ablation import words_left_out as left_out
@@ -54,10 +54,10 @@ class Effect:
     likely: tuple[Likely, ...]
 
 
-def asked_at(chosen: Intervention) -> tuple[int, ...]:
+def prediction_positions(chosen: Intervention) -> tuple[int, ...]:
     """The tokens at which the model can be asked what it expects."""
     _ready(chosen.entry.name)
-    return _asked_at(chosen.entry.name, chosen.entry.fingerprint, chosen.given)
+    return _prediction_positions(chosen.entry.name, chosen.entry.fingerprint, chosen.given)
 
 
 def effect(chosen: Intervention, place: int | None) -> Effect:
@@ -95,7 +95,7 @@ def weights(chosen: Intervention) -> Floats | None:
         AttnvizError: the model cannot be changed like that.
     """
     _ready(chosen.entry.name)
-    same = Given(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
+    same = ModelInput(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
     found = _weights(
         chosen.entry.name, chosen.entry.fingerprint, same, chosen.written, chosen.kind, chosen.layer
     )
@@ -118,15 +118,15 @@ def _ready(model: str) -> None:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _asked_at(model: str, stamp: str, given: Given) -> tuple[int, ...]:  # noqa: ARG001 - stamp: a key
-    return loading.load(model).asked_at(given)
+def _prediction_positions(model: str, stamp: str, given: ModelInput) -> tuple[int, ...]:  # noqa: ARG001 - stamp: a key
+    return loading.load(model).prediction_positions(given)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _effect(
     model: str,
     stamp: str,  # noqa: ARG001 - a key
-    given: Given,
+    given: ModelInput,
     edits: Sequence[str],
     place: int | None,
 ) -> Effect:
@@ -159,7 +159,7 @@ def _left_out(model: str, stamp: str, text: str, place: int) -> LeftOut | None: 
 def _weights(
     model: str,
     stamp: str,  # noqa: ARG001 - a key
-    given: Given,
+    given: ModelInput,
     edits: Sequence[str],
     kind: Kind,
     layer: int,
@@ -168,5 +168,5 @@ def _weights(
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _target(model: str, stamp: str, given: Given, edits: Sequence[str]) -> str:  # noqa: ARG001 - stamp: a key
+def _target(model: str, stamp: str, given: ModelInput, edits: Sequence[str]) -> str:  # noqa: ARG001 - stamp: a key
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""

@@ -77,7 +77,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ModelInput:
     """What a model reads, and what it is to write: a key of the caches.
 
     Attributes:
@@ -107,9 +107,9 @@ class Given:
             raise TypeError(f"writing must be a Writing, as in Writing(20), not {_with_type(self.writing)}.")
 
 
-def as_given(text: str | Given) -> Given:
+def as_model_input(text: str | ModelInput) -> ModelInput:
     """A text alone is read as it is."""
-    return Given(text) if isinstance(text, str) else text
+    return ModelInput(text) if isinstance(text, str) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def numbers_of_variant(tokens: int, heads: int, d_model: int, vocabulary: int = 
 class Model(ABC):
     """A loaded model: safe to share among threads.
 
-    A text alone stands for `Given(text)`. What a model cannot do (a second sentence, a target, writing
+    A text alone stands for `ModelInput(text)`. What a model cannot do (a second sentence, a target, writing
     on) it refuses with ModelNotSupported. Every method raises AttnvizError for a text that it cannot read.
 
     Attributes:
@@ -209,11 +209,11 @@ class Model(ABC):
     name: str
 
     @abstractmethod
-    def tokens(self, text: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the model, or its encoder, reads; see `loading.tokens`."""
 
     @abstractmethod
-    def trace(self, text: str | Given, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
         """One forward pass; a model that is to write does so first.
 
         Args:
@@ -226,14 +226,14 @@ class Model(ABC):
             InvalidEdit: the model or the text has no such place.
         """
 
-    def predictions(self, text: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+    def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What it expects, place by place, in the same forward pass; nothing if it has no head that tells."""
         self.tokens(text)
         if edits:
             self.trace(text, edits=edits)  # it may refuse them
         return ()
 
-    def asked_at(self, text: str | Given) -> tuple[int, ...]:
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """The tokens, from 0, at which it expects something: what follows, or what is masked.
 
         They are tokens of its decoder, where it has one. None where it has no head for tokens, or where
@@ -243,7 +243,9 @@ class Model(ABC):
         return ()
 
     @abstractmethod
-    def outcomes(self, text: str | Given, variants: Sequence[Edits], position: int | None = None) -> Outcomes:
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
         """What comes out if it reads a text once for each variant of its attention.
 
         All variants read the same tokens. What a model writes itself, it writes unchanged: only then does
@@ -252,7 +254,7 @@ class Model(ABC):
         Args:
             text: what it reads.
             variants: the edits of each; () is the model as it is.
-            position: one of `asked_at`, for which it is asked; None: it is not asked.
+            position: one of `prediction_positions`, for which it is asked; None: it is not asked.
         """
 
     @abstractmethod
@@ -260,8 +262,8 @@ class Model(ABC):
         """What the tokens of these numbers are, as a person reads them."""
 
     def supported(
-        self, text: str | Given, *, pairs: bool = False, targets: bool = False, writes: bool = False
-    ) -> Given:
+        self, text: str | ModelInput, *, pairs: bool = False, targets: bool = False, writes: bool = False
+    ) -> ModelInput:
         """What is given, if the model can do it all.
 
         Args:
@@ -273,7 +275,7 @@ class Model(ABC):
         Raises:
             ModelNotSupported: it cannot do what is asked; the message says what it does.
         """
-        given = as_given(text)
+        given = as_model_input(text)
         if given.second is not None and not pairs:
             raise ModelNotSupported(
                 f"{quoted(self.name)} reads one text, not two sentences together. Leave the second one out."
