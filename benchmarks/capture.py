@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from transformers import AutoModel, BertConfig, PreTrainedModel
 
-from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
+from attnviz.capture.inspection import inspected
 from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Token
@@ -50,7 +50,7 @@ def main(tokens: int, rounds: int) -> tuple[bool, float]:
     plain, captured = bert_base("eager"), bert_base(IMPLEMENTATION)
     inputs = {"input_ids": ids[None]}
     entry = catalogue.entry("minilm")  # a BERT, too
-    places = checked(captured, inputs, replace(entry, layers=captured.config.num_hidden_layers))
+    places = inspected(captured, inputs, replace(entry, layers=captured.config.num_hidden_layers))
 
     def run_plain() -> tuple[Floats, ...]:
         with torch.inference_mode():

@@ -30,13 +30,12 @@ from attnviz.analysis.shown import Group, Shown, shown_mask, shown_scores, shown
 from attnviz.analysis.stages import at_stage
 from attnviz.app import warm_up
 from attnviz.capture import loading, stored
-from attnviz.capture.given import Given
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed as on_list
 from attnviz.models import resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder
-from attnviz.models.text import reader
+from attnviz.models.tokenizer import tokenizer_of
 from attnviz.text import decimal, percent, signed_percent
 from attnviz.trace import Floats, Kind, Mask, Trace
 
@@ -91,8 +90,8 @@ class View:
 
     model: str
     kind: Kind
-    given: Given
-    changed: Given | None
+    given: ModelInput
+    changed: ModelInput | None
     stage: str
     scale: Scale
     hide: bool
@@ -239,7 +238,7 @@ def fingerprint(model: str) -> str:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown.
     """
-    return entry(model).stamp
+    return entry(model).fingerprint
 
 
 def called(model: str) -> str:
@@ -254,7 +253,7 @@ def mask_token(model: str) -> str | None:
     known = entry(model)
     if known.expects != "masked" or not isinstance(known.origin, Folder):
         return None
-    return reader(known.origin.folder, known.token_limit, fingerprint(model)).mask
+    return tokenizer_of(known).mask
 
 
 def of_view(view: View, *_: object) -> str:
@@ -263,7 +262,7 @@ def of_view(view: View, *_: object) -> str:
 
 
 @cached(named)
-def trace(model: str, given: Given) -> Trace:
+def trace(model: str, given: ModelInput) -> Trace:
     """The forward pass of `model` over what it is given.
 
     The opening sentences are stored with the app, so that the first picture need not wait for the model.
@@ -286,18 +285,18 @@ def trace(model: str, given: Given) -> Trace:
 
 
 @cached(named)
-def predictions(model: str, given: Given) -> tuple[Prediction, ...]:
+def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
     """What the model expects, place by place; empty where it has no head for it.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
     """
-    return loading.predictions(model, given)
+    return loading.load(model).predictions(given)
 
 
 @cached(named)
 def shown(
-    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> tuple[Shown, ...]:
     """Which tokens are shown, and how they are called: queries and keys, or one for both.
 
@@ -323,7 +322,7 @@ def shown(
 
 @cached(named)
 def weights(
-    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """The weights as they are shown, [layer, head, shown query, shown key]."""
     return shown_weights(trace(model, given).stack(kind), *shown(model, given, kind, hide, merge, between))
@@ -335,7 +334,7 @@ def only_special(tokens: Sequence[Shown]) -> bool:
 
 
 @cached(named)
-def found(model: str, given: Given, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
     read = trace(model, given)
     tokens = shown(model, given, kind, False, merge)
@@ -438,7 +437,7 @@ def written(view: View, number: float) -> str:
     return decimal(number)
 
 
-def shares(view: View, given: Given) -> Floats:
+def shares(view: View, given: ModelInput) -> Floats:
     """The weights of one of the view's readings at any stage, [layer, head, shown query, shown key]."""
     return weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
@@ -453,11 +452,11 @@ def _marked(shown: Shown) -> tuple[Group, ...]:
     )
 
 
-def _shown(view: View, given: Given) -> tuple[Shown, ...]:
+def _shown(view: View, given: ModelInput) -> tuple[Shown, ...]:
     return shown(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
-def _values(view: View, given: Given) -> Floats:
+def _values(view: View, given: ModelInput) -> Floats:
     if view.stage == WEIGHTS:
         return shares(view, given)
     blocks = trace(view.model, given).of_kind(view.kind)
@@ -477,8 +476,8 @@ def _texts(view: View) -> tuple[str, ...]:
     return texts[view.kind]
 
 
-def _stored(model: str, given: Given) -> Trace | None:
-    return stored.find(model, given.text) if given == Given(given.text) else None
+def _stored(model: str, given: ModelInput) -> Trace | None:
+    return stored.find(model, given.text) if given == ModelInput(given.text) else None
 
 
 def _check_size(heads: int, queries: int, keys: int) -> None:

@@ -12,9 +12,9 @@ import typer
 from attnviz.analysis.shown import visible_text
 from attnviz.cli import app
 from attnviz.cli.output import aligned
-from attnviz.models import catalogue, headers, resolve
+from attnviz.models import catalogue, resolve, weights
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
-from attnviz.models.text import reader
+from attnviz.models.tokenizer import tokenizer_of
 from attnviz.text import in_bytes
 
 _WIDTH = 100  # characters of a line
@@ -84,11 +84,10 @@ def _parameters(entry: Entry) -> int:
         return entry.parameters
     match entry.origin:
         case Trained(file=file):
-            weights = file
+            found = file
         case Package(folder=folder):
-            weights = folder / "model.safetensors"
-    with weights.open("rb") as opened:
-        return headers.read(opened, weights.stat().st_size, weights.name).parameters
+            found = folder / weights.FILE
+    return weights.learned_numbers(found, found.name)
 
 
 def _expects(entry: Entry) -> str:
@@ -98,8 +97,8 @@ def _expects(entry: Entry) -> str:
 def _asked_by(entry: Entry) -> str:
     """How it is asked for what it expects: what its masked token is, if its tokenizer is on this machine."""
     match entry:
-        case Entry(expects="masked", origin=Folder(folder=folder, stamp=stamp)):
-            mask = reader(folder, entry.token_limit, stamp).mask
+        case Entry(expects="masked", origin=Folder()):
+            mask = tokenizer_of(entry).mask
             return f", typed as {mask}" if mask else ""
         case Entry(expects=None):
             return ", so predictions() gives none"

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.cli.progress import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.experiments.sentences import reader, self_attention
@@ -119,7 +119,7 @@ def read(model: str, text: str, second: str | None, target: str | None, writing:
         AttnvizError: the model or the text cannot be used, or the text is a file's name.
         OSError: there is no such picture.
     """
-    given = Given(piped_text() if text == STDIN else text, second, target, writing)
+    given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
     with progress() as tell:
         entry = loading.open_model(model, tell)
     if entry.sees:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attnviz.capture.given import Given
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import EmptyText, ModelNotSupported, TextTooLong, UnknownWords, UnreadableText
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
@@ -40,7 +39,7 @@ def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
     a text of its own takes much longer. Only our translators, which are small, have no use for English there.
     """
     if "cross" in entry.kinds and entry.engine == "transformers":
-        return lambda text: model.trace(Given(text, target=text))
+        return lambda text: model.trace(ModelInput(text, target=text))
     return model.trace
 
 

@@ -13,8 +13,7 @@ from attnviz.app.caches import View
 from attnviz.app.components.candidates import Expected, candidates
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.state.choices import OTHER, TEXT
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.predictions import Candidate, Prediction
+from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
 from attnviz.text import percent
 
@@ -47,7 +46,7 @@ def draw(view: View, tokens: Tokens) -> None:
                 _next(view, tokens, given, expected)
 
 
-def _next(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:
+def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     if view.kind == "encoder":
         st.markdown("The decoder chooses: open *decoder* or *cross* to see what it expects.")
         return
@@ -79,7 +78,7 @@ def _alters(writing: Writing) -> bool:
     return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
 
 
-def _masked(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:
+def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     mask = caches.mask_token(view.model)
     if not expected:
         _offer_mask(view, tokens, mask)

@@ -13,16 +13,16 @@ from attnviz.app.pictures.samples import SAMPLES
 from attnviz.app.state import link
 from attnviz.app.state.choices import PATCH, PICTURE
 from attnviz.capture import loading
-from attnviz.capture.patches import FORMATS, grid
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
 from attnviz.trace import Floats, Token, Trace
 
 OWN = "your own"
 _MOST_MEGABYTES = 10
-_KINDS = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-_ENDINGS = [kind.lower() for kind in FORMATS]  # Streamlit takes .jpg for .jpeg
+_KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
+_ENDINGS = [kind.lower() for kind in PICTURE_FORMATS]  # Streamlit takes .jpg for .jpeg
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def choose() -> PictureSelection:
     if picture == OWN:
         with pictures:
             file, called = _uploaded()
-    rows, columns = grid(tokens)
+    rows, columns = grid_of(tokens)
     extras = tuple(token.text for token in tokens if token.special)
     return PictureSelection(entry, picture, file, called, rows, columns, extras)
 

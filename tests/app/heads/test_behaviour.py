@@ -22,7 +22,7 @@ from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
 from attnviz.capture.batches import Batch, batches
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.positions import compute_own
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.capture.positions import Biases, Positions, Slopes, Table, Turns
 from attnviz.models import allowed
 from attnviz.trace import Trace
@@ -47,7 +47,7 @@ def said(app: AppTest) -> str:
 
 
 def read(name: str) -> tuple[Positions, Trace]:
-    return compute_own.positions(name), loading.trace(name, Given(OPENING.text))
+    return compute_own.positions(name), loading.trace(name, ModelInput(OPENING.text))
 
 
 def signed(number: float, digits: int) -> str:
@@ -233,7 +233,7 @@ def test_a_model_chosen_on_another_page_is_in_no_link_before_the_section_is_open
 def test_each_kinds_mask_and_weights_are_those_of_the_reading(visit_lesson: VisitLesson, kind: str) -> None:
     app = visit_lesson("masks", in_your_model="true", model="translator", own_kind=kind, own_head="3")
     told = said(app)
-    trace = loading.trace("translator", Given(OPENING.text))
+    trace = loading.trace("translator", ModelInput(OPENING.text))
     block = trace.of_kind("cross" if kind == "Cross" else "decoder")[0]
     last = block.query_tokens[-1].text
     assert f"The last token, `{last}`, may look at {block.mask[-1].sum()} of {len(block.key_tokens)}" in told

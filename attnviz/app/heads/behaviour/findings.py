@@ -16,7 +16,7 @@ from attnviz.app.examples import examples_of
 from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.experiments.behaviour import Found
 from attnviz.text import head_name, percent, plural
 
@@ -107,7 +107,7 @@ def of_sentence(model: str, text: str) -> Findings:
         AttnvizError: the model cannot read it.
     """
     kind = first_kind(caches.entry(model))
-    blocks = caches.trace(model, Given(text)).of_kind(kind)
+    blocks = caches.trace(model, ModelInput(text)).of_kind(kind)
     weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
     tokens = blocks[0].query_tokens
     return Findings(
@@ -128,7 +128,7 @@ def shapes_of_pair(model: str, text: str, second: str) -> ShapeSums:
     Raises:
         AttnvizError: the model cannot read them.
     """
-    blocks = caches.trace(model, Given(text, second)).of_kind(first_kind(caches.entry(model)))
+    blocks = caches.trace(model, ModelInput(text, second)).of_kind(first_kind(caches.entry(model)))
     sentence_of = [token.sentence for token in blocks[0].query_tokens]
     return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
 

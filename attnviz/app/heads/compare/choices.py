@@ -32,7 +32,7 @@ from attnviz.app.state.choices import (
     TEXT,
 )
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
@@ -236,7 +236,7 @@ def _offer(against: Entry, example: Example) -> None:
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> Read:
-    return Read(entry.name, Given(text), kind)
+    return Read(entry.name, ModelInput(text), kind)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:

@@ -31,7 +31,7 @@ from attnviz.analysis.distance import (
 from attnviz.analysis.shown import Group, Shown, shown_mask, shown_weights
 from attnviz.app import caches
 from attnviz.app.caches import cached
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind
 
@@ -55,7 +55,7 @@ class Read:
     """
 
     model: str
-    given: Given
+    given: ModelInput
     kind: Kind
 
 

@@ -9,7 +9,7 @@ from attnviz.app import caches
 from attnviz.app.caches import cached, named
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments.ablation import LeftOut, Moved, moved
 from attnviz.experiments.ablation import words_left_out as left_out
@@ -53,9 +53,9 @@ class Effect:
     likely: tuple[Likely, ...]
 
 
-def asked_at(chosen: Intervention) -> tuple[int, ...]:
+def prediction_positions(chosen: Intervention) -> tuple[int, ...]:
     """The tokens at which the model can be asked what it expects."""
-    return _asked_at(chosen.entry.name, chosen.given)
+    return _prediction_positions(chosen.entry.name, chosen.given)
 
 
 def effect(chosen: Intervention, place: int | None) -> Effect:
@@ -90,7 +90,7 @@ def weights(chosen: Intervention) -> Floats | None:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    same = Given(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
+    same = ModelInput(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
     found = _weights(chosen.entry.name, same, chosen.written, chosen.kind, chosen.layer)
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
@@ -108,20 +108,20 @@ _running = cached(named, "Running the model …")
 
 
 @_running
-def _asked_at(model: str, given: Given) -> tuple[int, ...]:
-    return loading.asked_at(model, given)
+def _prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
+    return loading.load(model).prediction_positions(given)
 
 
 @_running
 def _effect(
     model: str,
-    given: Given,
+    given: ModelInput,
     edits: Sequence[str],
     place: int | None,
 ) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
-    before = loading.outcomes(model, given, [()], place)
-    after = loading.outcomes(model, given, [changes], place)
+    before = loading.load(model).outcomes(given, [()], place)
+    after = loading.load(model).outcomes(given, [changes], place)
     likely: list[Likely] = []
     if before.probabilities is not None and after.probabilities is not None:
         p, q = before.probabilities[0], after.probabilities[0]
@@ -129,7 +129,9 @@ def _effect(
         ids = [*first, *(number for number in now if number not in first)]
         likely = [
             Likely(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
-            for rank, (number, label) in enumerate(zip(ids, loading.words(model, ids), strict=True), start=1)
+            for rank, (number, label) in enumerate(
+                zip(ids, loading.load(model).words(ids), strict=True), start=1
+            )
         ]
     return Effect(moved(before, after), tuple(likely))
 
@@ -145,7 +147,7 @@ def _left_out(model: str, text: str, place: int) -> LeftOut | None:
 @_running
 def _weights(
     model: str,
-    given: Given,
+    given: ModelInput,
     edits: Sequence[str],
     kind: Kind,
     layer: int,
@@ -154,5 +156,5 @@ def _weights(
 
 
 @_running
-def _target(model: str, given: Given, edits: Sequence[str]) -> str:
+def _target(model: str, given: ModelInput, edits: Sequence[str]) -> str:
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""

@@ -26,7 +26,7 @@ def place(chosen: Intervention) -> int | None:
 
     None where the model expects nothing.
     """
-    places = computed.asked_at(chosen)
+    places = computed.prediction_positions(chosen)
     if not places:
         return None
     groups = _groups(chosen)

@@ -32,7 +32,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name, percent
@@ -57,7 +57,7 @@ class HeadSelection:
     """
 
     entry: Entry
-    given: Given
+    given: ModelInput
     kind: Kind
     layer: int
     head: int
@@ -115,7 +115,7 @@ def choose() -> HeadSelection:
         AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
     """
     text, entry = choosing.sentence_and_model()
-    given = Given(text)
+    given = ModelInput(text)
     kind = attention.choose(entry.name)
     head_column, token_column = st.columns([2, 1])
     with head_column:
@@ -130,7 +130,7 @@ def choose() -> HeadSelection:
     return HeadSelection(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
 
 
-def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
+def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
     tokens = caches.shown(entry.name, given, kind, False, False)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     if not special or caches.only_special(tokens):
@@ -388,7 +388,7 @@ def _turning_layers(model: str) -> frozenset[int]:
 @cached(named)
 def _found(
     model: str,
-    given: Given,
+    given: ModelInput,
     kind: Kind,
     layer: int,
     head: int,

@@ -1,4 +1,4 @@
-"""Models that compute attention in a way of their own: the weights are theirs, the steps are read beside."""
+"""Families that bypass transformers' common attention function: how their attention is recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from attnviz.capture.recorder import Record, keep, listening
 
-Given = dict[str, Any]
+Arguments = dict[str, Any]
 _FORBIDDEN = torch.finfo(torch.float32).min
 
 
@@ -35,13 +35,13 @@ def listen(network: PreTrainedModel) -> None:
             module.register_forward_hook(_hook(read), with_kwargs=True)
 
 
-Read = Callable[[Any, Given, Tensor], Record]
+Read = Callable[[Any, Arguments, Tensor], Record]
 
 
-def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Given, Any], None]:
-    def record(module: nn.Module, args: tuple[Any, ...], given: Given, returned: Any) -> None:
+def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
+    def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
         if listening():
-            keep(read(module, {**_named(type(module).forward, args), **given}, returned[1]))
+            keep(read(module, {**_named(type(module).forward, args), **inputs}, returned[1]))
 
     return record
 
@@ -55,55 +55,43 @@ def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Ten
     compute: Any = getattr(type(module), "_attn")  # noqa: B009 - for the type checker
     known = weakref.ref(module)
 
-    def attend(*args: Any, **given: Any) -> tuple[Tensor, Tensor]:
-        output, weights = compute(known(), *args, **given)
+    def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor]:
+        output, weights = compute(known(), *args, **inputs)
         if listening():
-            keep(read(known(), {**_named(compute, args), **given}, weights))
+            keep(read(known(), {**_named(compute, args), **inputs}, weights))
         return output, weights
 
     return attend
 
 
-def _named(function: Any, args: tuple[Any, ...]) -> Given:
+def _named(function: Any, args: tuple[Any, ...]) -> Arguments:
     """Positional arguments by the names that a method gives them."""
     code = function.__code__
     return dict(zip(code.co_varnames[1 : code.co_argcount], args, strict=False))
 
 
-def _mpnet(module: Any, given: Given, weights: Tensor) -> Record:
+def _mpnet(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """MPNet: scaled dot products and T5's kind of bias (Song et al. 2020)."""
-    states, heads = given["hidden_states"], module.num_attention_heads
+    states, heads = inputs["hidden_states"], module.num_attention_heads
+    query, key, value = (_heads(projection(states), heads) for projection in (module.q, module.k, module.v))
+    scale = module.attention_head_size**-0.5
     return Record(
-        module=module,
-        query=_heads(module.q(states), heads),
-        key=_heads(module.k(states), heads),
-        value=_heads(module.v(states), heads),
-        mask=given["attention_mask"],
-        scale=module.attention_head_size**-0.5,
-        bias=given["position_bias"],
-        weights=weights,
+        module, query, key, value, inputs["attention_mask"], scale, inputs["position_bias"], weights
     )
 
 
-def _bloom(module: Any, given: Given, weights: Tensor) -> Record:
+def _bloom(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLOOM: scaled dot products and ALiBi, a bias that grows with the key's place (Press et al. 2022)."""
-    projected = module.query_key_value(given["hidden_states"])
+    projected = module.query_key_value(inputs["hidden_states"])
     query, key, value = module._reshape(projected)  # noqa: SLF001 - how the three lie in one is its own affair
-    return Record(
-        module=module,
-        query=query,
-        key=key,
-        value=value,
-        mask=given["attention_mask"],
-        scale=module.inv_norm_factor,
-        bias=given["alibi"].unflatten(0, weights.shape[:2]).expand_as(weights),
-        weights=weights,
-    )
+    bias = inputs["alibi"].unflatten(0, weights.shape[:2]).expand_as(weights)
+    scale = module.inv_norm_factor
+    return Record(module, query, key, value, inputs["attention_mask"], scale, bias, weights)
 
 
-def _deberta(module: Any, given: Given, weights: Tensor) -> Record:
+def _deberta(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """DeBERTa: the bias depends on the words and on how far apart they are (He et al. 2021, eq. 4)."""
-    query, key, value = module.transpose_for_scores(module.in_proj(given["hidden_states"])).chunk(3, dim=-1)
+    query, key, value = module.transpose_for_scores(module.in_proj(inputs["hidden_states"])).chunk(3, dim=-1)
     query = query + module.transpose_for_scores(module.q_bias[None, None, :])
     value = value + module.transpose_for_scores(module.v_bias[None, None, :])
     parts = 1 + len(module.pos_att_type)
@@ -111,65 +99,42 @@ def _deberta(module: Any, given: Given, weights: Tensor) -> Record:
     bias = None
     if module.relative_attention and module.pos_att_type:
         bias = module.disentangled_att_bias(
-            query * scale, key, given["relative_pos"], given["rel_embeddings"], parts
+            query * scale, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
         )
-    return Record(module, query, key, value, _additive(given["attention_mask"]), scale, bias, weights)
+    return Record(module, query, key, value, _additive(inputs["attention_mask"]), scale, bias, weights)
 
 
-def _deberta_v2(module: Any, given: Given, weights: Tensor) -> Record:
+def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """DeBERTa 2 and 3: as DeBERTa, with the distances in buckets (He et al. 2023)."""
-    states, heads = given["hidden_states"], module.num_attention_heads
+    states, heads = inputs["hidden_states"], module.num_attention_heads
     query, key, value = (
         module.transpose_for_scores(projection(states), heads)
         for projection in (module.query_proj, module.key_proj, module.value_proj)
     )
     parts = 1 + len({"c2p", "p2c"} & set(module.pos_att_type))
+    scale = (query.shape[-1] * parts) ** -0.5
     bias = None
     if module.relative_attention and parts > 1:
-        flat = module.disentangled_attention_bias(
-            query, key, given["relative_pos"], given["rel_embeddings"], parts
-        )
-        bias = flat[None]
-    return Record(
-        module=module,
-        query=query[None],
-        key=key[None],
-        value=value[None],
-        mask=_additive(given["attention_mask"]),
-        scale=(query.shape[-1] * parts) ** -0.5,
-        bias=bias,
-        weights=weights,
-    )
+        bias = module.disentangled_attention_bias(
+            query, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
+        )[None]
+    mask = _additive(inputs["attention_mask"])
+    return Record(module, query[None], key[None], value[None], mask, scale, bias, weights)
 
 
-def _gptj(module: Any, given: Given, weights: Tensor) -> Record:
+def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """GPT-J: scaled dot products of rotated queries and keys."""
-    return Record(
-        module=module,
-        query=given["query"],
-        key=given["key"],
-        value=given["value"],
-        mask=given["attention_mask"],
-        scale=module.head_dim**-0.5,
-        bias=None,
-        weights=weights,
-    )
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    return Record(module, query, key, value, inputs["attention_mask"], module.head_dim**-0.5, None, weights)
 
 
-def _gpt_neo(module: Any, given: Given, weights: Tensor) -> Record:
+def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """GPT-Neo: dot products that nothing scales; in every other layer it looks at its nearest tokens only."""
-    window = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])
-    mask = window if given.get("attention_mask") is None else torch.minimum(window, given["attention_mask"])
-    return Record(
-        module=module,
-        query=given["query"],
-        key=given["key"],
-        value=given["value"],
-        mask=mask,
-        scale=1.0,
-        bias=None,
-        weights=weights,
-    )
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
+    if inputs.get("attention_mask") is not None:
+        mask = torch.minimum(mask, inputs["attention_mask"])
+    return Record(module, query, key, value, mask, 1.0, None, weights)
 
 
 def _heads(projected: Tensor, number: int) -> Tensor:

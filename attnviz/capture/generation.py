@@ -1,15 +1,19 @@
-"""A model writes on: token by token, each drawn from what it expects next."""
+"""A model with a head for tokens: what it expects, and how it writes on, token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from attnviz.capture.given import Writing
+from attnviz.capture.model import Candidate, Prediction, Writing
+from attnviz.models.tokenizer import TextTokenizer
+
+MOST_CANDIDATES = 10
+"""How many of the likeliest tokens are told."""
 
 
 class Step(NamedTuple):
@@ -137,6 +141,77 @@ def drawn_by(scores: Tensor, writing: Writing, habits: Habits, place: int) -> Te
         unlikely[-1] = False
         scores[order[unlikely]] = -torch.inf
     return scores.softmax(-1)
+
+
+def next_tokens(
+    network: Any,
+    tokenizer: TextTokenizer,
+    inputs: Mapping[str, Any],
+    writing: Writing | None = None,
+    written: int = 0,
+    end: int | None = None,
+) -> tuple[Prediction, ...]:
+    """What a decoder expects to follow at every place, by one pass over all tokens.
+
+    Args:
+        network: a transformers model with a head for the next token, in evaluation mode.
+        tokenizer: its tokenizer.
+        inputs: what it is called with, each [1, token]; the tokens that it expects something after are
+            `decoder_input_ids` where there are any, else `input_ids`.
+        writing: how it wrote the last tokens, if it wrote any.
+        written: how many of the last tokens it wrote.
+        end: the token that ended the text, which is not among those tokens since nobody reads it.
+    """
+    read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
+    ids = read if end is None else [*read, end]
+    with torch.inference_mode():
+        logits = network(**{**inputs, "use_cache": False}).logits[0].float()
+    habits = habits_of(network)
+    predictions = []
+    for position, scores in enumerate(logits):
+        following = position + 1
+        probabilities = shares = scores.softmax(-1)
+        if writing is not None and len(read) - written <= following < len(ids):
+            shares = drawn_by(scores, writing, habits, following)
+        actual = (
+            _candidate(tokenizer, ids[following], probabilities, shares) if following < len(ids) else None
+        )
+        predictions.append(Prediction(position, "next", _likeliest(tokenizer, probabilities, shares), actual))
+    return tuple(predictions)
+
+
+def masked_tokens(
+    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any]
+) -> tuple[Prediction, ...]:
+    """What a model like BERT expects behind every masked token; nothing if no token is masked.
+
+    Args:
+        network: a transformers model with a head for masked tokens, in evaluation mode.
+        tokenizer: its tokenizer.
+        inputs: what it is called with, each [1, token].
+    """
+    if tokenizer.mask is None:
+        return ()
+    mask = tokenizer.id_of(tokenizer.mask)
+    masked = [position for position, number in enumerate(inputs["input_ids"][0].tolist()) if number == mask]
+    if not masked:
+        return ()
+    with torch.inference_mode():
+        logits = network(**inputs).logits[0].float()
+    every = {position: logits[position].softmax(-1) for position in masked}
+    return tuple(
+        Prediction(position, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
+        for position, probabilities in every.items()
+    )
+
+
+def _likeliest(tokenizer: TextTokenizer, probabilities: Tensor, shares: Tensor) -> tuple[Candidate, ...]:
+    best = probabilities.topk(min(MOST_CANDIDATES, len(probabilities))).indices.tolist()
+    return tuple(_candidate(tokenizer, number, probabilities, shares) for number in best)
+
+
+def _candidate(tokenizer: TextTokenizer, number: int, probabilities: Tensor, shares: Tensor) -> Candidate:
+    return Candidate(tokenizer.readable(number), number, float(probabilities[number]), float(shares[number]))
 
 
 def _only(number: int, scores: Tensor) -> Tensor:

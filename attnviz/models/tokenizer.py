@@ -1,17 +1,19 @@
-"""From a text to tokens that know where they stand in it, and back."""
+"""From a text, or a picture, to tokens that know where they stand in it, and back to a text."""
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz import readable
-from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
+from attnviz.models import catalogue
 from attnviz.models.importing import gate
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
@@ -19,7 +21,28 @@ from attnviz.trace import Token
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-_MOST_READERS = 8  # kept in memory: a large vocabulary takes some 100 MB
+FILE = "tokenizer.json"
+
+FILES = (
+    FILE,
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "tokenizer.model",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "target.spm",
+)
+"""What tokenizers are saved as; one of these is needed, and all that are there are read."""
+
+PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+"""What a picture may be."""
+
+PICTURE = "[CLS]"
+"""The token that stands for a picture as a whole."""
+
+_MOST_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
 _MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
 _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
 
@@ -31,8 +54,8 @@ _NO_OFFSETS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """What a model is given.
+class TokenizedText:
+    """A text, or a pair of sentences, as a model reads it.
 
     Attributes:
         tokens: special tokens included; in a pair, those of the first sentence come first.
@@ -48,7 +71,7 @@ class Encoded:
         return tuple(token.id for token in self.tokens)
 
 
-class Reader:
+class TextTokenizer:
     """A model's tokenizer, with the checks that a visitor's text needs.
 
     It works with the `tokenizers` library alone, without the state that transformers' wrapper changes on
@@ -81,10 +104,10 @@ class Reader:
         """How the masked token is typed; None if the vocabulary has none."""
 
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
-        """The text's tokens, special tokens included; see `encoded`."""
-        return self.encoded(text, second).tokens
+        """The text's tokens, special tokens included; see `tokenized`."""
+        return self.tokenized(text, second).tokens
 
-    def encoded(self, text: str, second: str | None = None) -> Encoded:
+    def tokenized(self, text: str, second: str | None = None) -> TokenizedText:
         """The tokens of a text, or of a pair of sentences, special tokens included.
 
         A special token that somebody typed ("[MASK]", "</s>") is what the model reads there, and belongs to
@@ -116,7 +139,7 @@ class Reader:
                     "Type a sentence, for example: The dog is tired."
                 )
         learned = self._types if isinstance(self._types, int) else 2
-        return Encoded(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
+        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
 
     def target(self, text: str) -> tuple[Token, ...]:
         """The tokens that an encoder–decoder is taught to write for this text, its end token included.
@@ -124,7 +147,7 @@ class Reader:
         The token with which every text of the decoder starts is not among them.
 
         Raises:
-            EmptyText, TextTooLong, UnreadableText: as `encoded` does.
+            EmptyText, TextTooLong, UnreadableText: as `tokenized` does.
         """
         return self.tokens(text)
 
@@ -189,7 +212,7 @@ class Reader:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _placed(self, encoding: Encoding, texts: tuple[str, ...]) -> tuple[Token, ...]:
-        """The tokens with their spans, sentences and words; see `encoded`."""
+        """The tokens with their spans, sentences and words; see `tokenized`."""
         spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
         placed: list[Token] = []
         sentence = 0
@@ -207,32 +230,67 @@ class Reader:
         return _numbered(texts, placed)
 
 
-@lru_cache(_MOST_READERS)
-def reader(folder: Path, token_limit: int, stamp: str = "") -> Reader:  # noqa: ARG001 - another stamp, another reader
-    """The reader of a model folder, read from disk once.
-
-    Args:
-        folder, token_limit: as `Reader` takes them.
-        stamp: another one as soon as the folder's files have changed.
+def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
+    """The tokenizer of a model whose files are on this machine, read from disk once until they change.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as `Reader` does.
+        ModelFilesDamaged, ModelNotSupported: as `TextTokenizer` does.
     """
-    return Reader(folder, token_limit)
+    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has none; for the type checker
+    return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint)
+
+
+@lru_cache(_MOST_TOKENIZERS)
+def _cached(folder: Path, token_limit: int, of_files: str) -> TextTokenizer:  # noqa: ARG001 - the cache's key
+    return TextTokenizer(folder, token_limit)
+
+
+def check_files(files: Iterable[str], name: str) -> None:
+    """Whether there is a tokenizer among the files of a model.
+
+    Raises:
+        ModelFilesDamaged: there is none.
+    """
+    if not set(files) & set(FILES):
+        raise ModelFilesDamaged(
+            f"There is no tokenizer in {quoted(name)}: no {FILE}. Save it there too: "
+            "AutoTokenizer.from_pretrained(…).save_pretrained(folder)."
+        )
+
+
+def patch_tokens(grid: tuple[int, int]) -> tuple[Token, ...]:
+    """[CLS], and the patches row by row, named "row,column" from 1 (Dosovitskiy et al. 2021, section 3.1).
+
+    They are the same for every picture, and stand for no characters: `start` and `end` are 0.
+
+    Args:
+        grid: how many rows and columns of patches there are.
+    """
+    patches = (
+        Token(f"{row + 1},{column + 1}", place + 1, 0, 0, place, special=False)
+        for place, (row, column) in enumerate(product(*map(range, grid)))
+    )
+    return (Token(PICTURE, 0, 0, 0, None, special=True), *patches)
+
+
+def grid_of(tokens: Sequence[Token]) -> tuple[int, int]:
+    """(rows, columns) of the patches that these tokens are."""
+    row, column = tokens[-1].text.split(",")
+    return int(row), int(column)
 
 
 def _tokenizer(folder: Path) -> Tokenizer:
     from tokenizers import Tokenizer  # importing attnviz does without
 
-    file = folder / "tokenizer.json"
+    file = folder / FILE
     if not file.is_file():
         return _built(folder)
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower
         raise ModelFilesDamaged(
-            f"The tokenizer of this model cannot be read: tokenizer.json is damaged ({error}). Save or "
-            "download it again."
+            f"The tokenizer of this model cannot be read: {FILE} is damaged ({error}). Save or download "
+            "it again."
         ) from error
 
 

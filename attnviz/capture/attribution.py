@@ -1,10 +1,11 @@
-"""What would move a token's output: the slope at every input word and at every weight."""
+"""Which words a token's output depends on: by gradients, and by leaving each word out in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,9 +13,10 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.stack import Expected, Stack
 from attnviz.trace import Floats
 
-# Of the Jacobian. More rows at once take longer, since the numbers leave the processor's cache.
+# Rows of the Jacobian. More at once take longer, since the numbers leave the processor's cache.
 _ROWS_AT_ONCE = 32
-_TOKENS_AT_ONCE = 2048  # over all rows: of long texts, fewer rows at once
+_TOKENS_OF_GRADIENTS = 2048  # over all rows: of long texts, fewer rows at once
+_TOKENS_OF_OCCLUSION = 1024  # sentences are run side by side until they have so many
 
 
 class Gradients(NamedTuple):
@@ -59,7 +61,7 @@ def gradients(stack: Stack, place: int, expected: Expected | None) -> Iterator[t
         (numbers done, numbers in all, the slopes of those that are done). Who stops here keeps those slopes,
         and nothing of the passes.
     """
-    step = min(_ROWS_AT_ONCE, max(1, _TOKENS_AT_ONCE // len(stack.words)))
+    step = min(_ROWS_AT_ONCE, max(1, _TOKENS_OF_GRADIENTS // len(stack.words)))
     numbers, sums = _squares(stack, place, expected, slice(0, step))
     for done in range(step, numbers + step, step):
         yield min(done, numbers), numbers, _roots(sums)
@@ -110,3 +112,45 @@ def _roots(sums: _Squares) -> Gradients:
     """Those of the sums; [head, query, key] of each layer → [key]."""
     at_keys = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.weights_times]).sum(dim=0)
     return Gradients(owned(sums.words.sqrt()), owned(sums.words_times.sqrt()), owned(at_keys))
+
+
+class Occluded(NamedTuple):
+    """What happens without each token, [token] each.
+
+    Attributes:
+        turned: 1 − cosine of the chosen token's output before and after; 0: it stays as it was, up to 2.
+        log_probability: of the expected token, afterwards; None if none is followed.
+    """
+
+    turned: Floats
+    log_probability: Floats | None
+
+
+def occlusion(stack: Stack, place: int, expected: Expected | None) -> Iterator[Occluded]:
+    """One token's output without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
+
+    To leave a token out, its word vector is replaced by `stack.stand_in`. Its place and its position stay, so
+    that nothing else moves.
+
+    Args:
+        stack: the layers.
+        place: the token whose output is looked at, from 0.
+        expected: the token whose probability is looked at there, if any.
+
+    Yields:
+        The first tokens' results, more and more of them, until all tokens are there.
+    """
+    tokens = len(stack.tokens)
+    turned, told = np.zeros((2, 0), dtype=np.float32)
+    with torch.inference_mode():
+        before = stack.run(stack.words[None]).output[0, place].double()
+    for some in torch.split(torch.arange(tokens), max(1, _TOKENS_OF_OCCLUSION // tokens)):
+        without = stack.words.detach().repeat(len(some), 1, 1)
+        without[range(len(some)), some] = stack.stand_in
+        with torch.inference_mode():
+            ran = stack.run(without)
+            alike = torch.cosine_similarity(ran.output[:, place].double(), before[None], dim=1)
+            turned = np.append(turned, owned((1 - alike).clamp(min=0).float()))
+            if expected is not None and ran.logits is not None:
+                told = np.append(told, owned(ran.logits[:, place].log_softmax(-1)[:, expected.id]))
+        yield Occluded(turned, None if expected is None else told)

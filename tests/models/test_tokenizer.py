@@ -1,9 +1,7 @@
 import json
 import shutil
-import subprocess
-import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -14,18 +12,19 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, GPT2Config, MarianConfig
 
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableText
-from attnviz.models import catalogue
-from attnviz.models.text import Reader, reader
+from attnviz.models import catalogue, folder
+from attnviz.models.tokenizer import TextTokenizer, grid_of, patch_tokens, tokenizer_of
 from attnviz.readable import MOST_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
 from tests.models.tokenizers_of import KindOfTokenizer, saved
 
 ENTRY = catalogue.entry("minilm")
+Tokenizers = dict[KindOfTokenizer, TextTokenizer]
 
 
 def read(text: str) -> tuple[Token, ...]:
-    return reader(catalogue.MINILM.folder, ENTRY.token_limit).tokens(text)
+    return tokenizer_of(ENTRY).tokens(text)
 
 
 def spans(text: str) -> list[tuple[str, str]]:
@@ -71,9 +70,12 @@ def test_a_special_token_that_was_typed_belongs_to_the_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \r", "\u200b\u200d\ufeff", "\x00", "\u0301", "\u00a0\u2003"])
-def test_a_text_of_nothing_is_refused(text: str) -> None:
+def test_a_text_of_nothing_is_refused(text: str, tokenizers: Tokenizers) -> None:
     with pytest.raises(EmptyText, match="Type a sentence"):
         read(text)
+    for tokenizer in tokenizers.values() if not text.strip(" \n\t\r") else ():
+        with pytest.raises(EmptyText):
+            tokenizer.tokens(text)
 
 
 @pytest.mark.parametrize(("text", "place"), [("\ud800", 1), ("a dog \udc00", 7), ("\ud83d dog \ude00", 1)])
@@ -94,12 +96,12 @@ def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> No
 def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a" * MOST_CHARACTERS
     assert spans(text) == [("[UNK]", text)]
-    reader = Reader(catalogue.MINILM.folder, 512)
-    monkeypatch.setattr(reader, "_tokenizer", None)
+    tokenizer = tokenizer_of(ENTRY)
+    monkeypatch.setattr(tokenizer, "_tokenizer", None)
     told = r"This text has 20,001 characters; attnviz reads at most 20,000\. Shorten it by 1 characters"
     for texts in [(text + "a",), ("a dog", text + "a")]:
         with pytest.raises(TextTooLong, match=told) as caught:
-            reader.tokens(*texts)
+            tokenizer.tokens(*texts)
         assert (caught.value.tokens, caught.value.limit) == (None, MOST_CHARACTERS)
 
 
@@ -117,26 +119,11 @@ def test_very_long_texts_are_answered_with_the_true_count(
         assert spans(text) == [("[UNK]", text)]
 
 
-@pytest.mark.parametrize(
-    "text", ["The dog's tiredness", "naïve café — 100 %", "日本 👍🏽", sentence(200), "[MASK] x"]
-)
-def test_tokens_are_those_of_transformers(text: str) -> None:
-    theirs = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)(
-        text, return_offsets_mapping=True
-    )
-    assert [token.id for token in read(text)] == theirs["input_ids"]
-    assert [token.word for token in read(text)] == theirs.word_ids()
-    assert [(token.start, token.end) for token in read(text)] == theirs["offset_mapping"]
-
-
-Readers = dict[KindOfTokenizer, Reader]
-
-
 @pytest.fixture(scope="module")
-def readers(tmp_path_factory: pytest.TempPathFactory) -> Readers:
-    """One reader of each kind of tokenizer."""
+def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> Tokenizers:
+    """One of each kind of tokenizer."""
     kinds = get_args(KindOfTokenizer)
-    return {kind: Reader(saved(kind, tmp_path_factory.mktemp("kind")), 128) for kind in kinds}
+    return {kind: TextTokenizer(saved(kind, tmp_path_factory.mktemp("kind")), 128) for kind in kinds}
 
 
 def parts(text: str, tokens: Iterable[Token]) -> list[tuple[str, str, int | None]]:
@@ -186,17 +173,28 @@ def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
     assert inner[0].word == 0
 
 
-def test_a_folder_is_read_once() -> None:
-    assert reader(catalogue.MINILM.folder, 512) is reader(catalogue.MINILM.folder, 512)
-    assert isinstance(reader(catalogue.MINILM.folder, 512), Reader)
-    assert reader(catalogue.MINILM.folder, 512, "changed") is not reader(catalogue.MINILM.folder, 512)
+def test_a_folder_is_read_once_until_its_files_change(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    where = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
+    first = tokenizer_of(folder.entry(where, "mine"))
+    assert tokenizer_of(folder.entry(where, "mine")) is first
+    (where / "generation_config.json").write_text("{}")
+    assert tokenizer_of(folder.entry(where, "mine")) is not first
+
+
+def test_patches_are_named_by_row_and_column() -> None:
+    tokens = patch_tokens((3, 2))
+    assert [token.text for token in tokens] == ["[CLS]", "1,1", "1,2", "2,1", "2,2", "3,1", "3,2"]
+    assert [token.special for token in tokens] == [True] + [False] * 6
+    assert grid_of(tokens) == (3, 2)
 
 
 # Pairs of sentences.
 
 
 def test_a_pair_by_hand() -> None:
-    encoded = reader(catalogue.MINILM.folder, 512).encoded("A dog", "tired dogs")
+    encoded = tokenizer_of(ENTRY).tokenized("A dog", "tired dogs")
     assert encoded.tokens == (
         Token("[CLS]", 101, 0, 0, None, True, 0),
         Token("a", 1037, 0, 1, 0, False, 0),
@@ -210,19 +208,22 @@ def test_a_pair_by_hand() -> None:
     assert encoded.ids == tuple(token.id for token in encoded.tokens)
 
 
-@pytest.mark.parametrize("second", ["dog", "naïve café — 100 %", "[SEP] [MASK]"])
-def test_a_pair_is_that_of_transformers(second: str) -> None:
+@pytest.mark.parametrize("second", [None, "dog", "naïve café — 100 %", "[SEP] [MASK]"])
+@pytest.mark.parametrize("text", ["The dog's tiredness", "naïve café — 100 %", "日本 👍🏽", "[MASK] x"])
+def test_tokens_are_those_of_transformers(text: str, second: str | None) -> None:
     theirs = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)(
-        "The tired dog", second, return_offsets_mapping=True, return_token_type_ids=True
+        text, second, return_offsets_mapping=True, return_token_type_ids=True
     )
-    ours = reader(catalogue.MINILM.folder, 512).encoded("The tired dog", second)
+    ours = tokenizer_of(ENTRY).tokenized(text, second)
     assert list(ours.ids) == theirs["input_ids"]
     assert list(ours.type_ids) == theirs["token_type_ids"]
     assert [(token.start, token.end) for token in ours.tokens] == theirs["offset_mapping"]
+    if second is None:
+        assert [token.word for token in ours.tokens] == theirs.word_ids()
 
 
-def test_special_tokens_go_with_the_sentence_before_them(readers: Readers) -> None:
-    pair = readers["bytes trimmed"].tokens("The", "dog")
+def test_special_tokens_go_with_the_sentence_before_them(tokenizers: Tokenizers) -> None:
+    pair = tokenizers["bytes trimmed"].tokens("The", "dog")
     assert [(token.text, token.sentence) for token in pair] == [
         ("<s>", 0), ("The", 0), ("</s>", 0), ("</s>", 0), ("d", 1), ("og", 1), ("</s>", 1),
     ]  # fmt: skip
@@ -230,13 +231,13 @@ def test_special_tokens_go_with_the_sentence_before_them(readers: Readers) -> No
 
 def test_the_errors_of_a_pair_say_which_sentence_and_count_both() -> None:
     with pytest.raises(EmptyText, match="nothing in the second sentence"):
-        reader(catalogue.MINILM.folder, 512).tokens("A dog", " ")
+        tokenizer_of(ENTRY).tokens("A dog", " ")
     with pytest.raises(EmptyText, match="nothing here"):
-        reader(catalogue.MINILM.folder, 512).tokens("", "A dog")
+        tokenizer_of(ENTRY).tokens("", "A dog")
     with pytest.raises(UnreadableText, match="Character 2"):
-        reader(catalogue.MINILM.folder, 512).tokens("A dog", "a\ud800")
+        tokenizer_of(ENTRY).tokens("A dog", "a\ud800")
     with pytest.raises(TextTooLong, match="8 tokens; the model reads at most 7"):
-        Reader(catalogue.MINILM.folder, 7).tokens("a dog", "a tired dog")
+        TextTokenizer(catalogue.MINILM.folder, 7).tokens("a dog", "a tired dog")
 
 
 @pytest.mark.parametrize(("learned", "expected"), [(2, (0, 0, 0, 1, 1)), (1, (0,) * 5), (0, (0,) * 5)])
@@ -245,7 +246,7 @@ def test_sentences_are_told_apart_only_for_a_model_that_learned_to(
 ) -> None:
     shutil.copy(catalogue.MINILM.folder / "tokenizer.json", tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"type_vocab_size": learned}))
-    assert Reader(tmp_path, 512).encoded("dog", "dog").type_ids == expected
+    assert TextTokenizer(tmp_path, 512).tokenized("dog", "dog").type_ids == expected
 
 
 # Tokenizers of other kinds.
@@ -276,18 +277,18 @@ def test_sentences_are_told_apart_only_for_a_model_that_learned_to(
     ],
 )  # fmt: skip
 def test_spans_and_words_of_every_kind(
-    kind: KindOfTokenizer, text: str, expected: list[object], readers: Readers
+    kind: KindOfTokenizer, text: str, expected: list[object], tokenizers: Tokenizers
 ) -> None:
-    assert parts(text, readers[kind].tokens(text)) == expected
+    assert parts(text, tokenizers[kind].tokens(text)) == expected
 
 
 @pytest.mark.parametrize("kind", get_args(KindOfTokenizer))
 @given(text=READABLE)
 @example(text="<script>alert(1)</script> \0 שלום 😀👍🏽 \u0301")
 @example(text="</s><s> <mask> <|endoftext|>")
-def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, readers: Readers) -> None:
+def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, tokenizers: Tokenizers) -> None:
     try:
-        tokens = [token for token in readers[kind].tokens(text) if not token.special]
+        tokens = [token for token in tokenizers[kind].tokens(text) if not token.special]
     except (EmptyText, TextTooLong):
         return
     for one, following in pairwise(tokens):
@@ -301,44 +302,28 @@ def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, readers: Readers) 
         assert {place for place, letter in enumerate(text) if not letter.isspace()} <= covered
 
 
-@pytest.mark.parametrize("kind", get_args(KindOfTokenizer))
-@pytest.mark.parametrize("text", ["", " ", "\n \t"])
-def test_a_text_of_nothing_is_refused_by_every_kind(
-    kind: KindOfTokenizer, text: str, readers: Readers
-) -> None:
-    with pytest.raises(EmptyText):
-        readers[kind].tokens(text)
-
-
-def test_what_a_visitor_types_is_what_the_model_reads_there(readers: Readers) -> None:
+def test_what_a_visitor_types_is_what_the_model_reads_there(tokenizers: Tokenizers) -> None:
     """A special token by its spelling: the same row, but with a place in the text, and not hidden."""
-    [start, *_, end] = readers["bytes trimmed"].tokens("The")
-    typed = readers["bytes trimmed"].tokens("</s> <mask>")
+    [start, *_, end] = tokenizers["bytes trimmed"].tokens("The")
+    typed = tokenizers["bytes trimmed"].tokens("</s> <mask>")
     assert [token.id for token in typed] == [
         start.id,
         end.id,
-        readers["bytes trimmed"].id_of("<mask>"),
+        tokenizers["bytes trimmed"].id_of("<mask>"),
         end.id,
     ]
     assert parts("</s> <mask>", typed) == [("</s>", "</s>", 0), ("<mask>", "<mask>", 1)]
 
 
-def test_a_masked_token_is_typed_as_the_model_spells_it(readers: Readers, tmp_path: Path) -> None:
-    assert Reader(catalogue.MINILM.folder, 512).mask == "[MASK]"
+def test_a_masked_token_is_typed_as_the_model_spells_it(tokenizers: Tokenizers, tmp_path: Path) -> None:
+    assert TextTokenizer(catalogue.MINILM.folder, 512).mask == "[MASK]"
     assert read("[MASK] dog")[1] == Token("[MASK]", 103, 0, 6, 0, False)
-    assert readers["bytes trimmed"].mask == "<mask>"
-    assert readers["bytes"].mask is None
+    assert tokenizers["bytes trimmed"].mask == "<mask>"
+    assert tokenizers["bytes"].mask is None
     saved("bytes", tmp_path)
     for named in ("<|endoftext|>", {"content": "<|endoftext|>"}):
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": named}))
-        assert Reader(tmp_path, 512).mask == "<|endoftext|>"
-
-
-@pytest.mark.parametrize("kind", ["bytes", "fallback"])
-def test_ten_thousand_characters_are_counted(kind: KindOfTokenizer, readers: Readers) -> None:
-    with pytest.raises(TextTooLong) as caught:
-        readers[kind].tokens("😀" * 10_000)
-    assert (caught.value.tokens or 0) >= 40_000
+        assert TextTokenizer(tmp_path, 512).mask == "<|endoftext|>"
 
 
 # What a model wrote.
@@ -349,9 +334,9 @@ def test_ten_thousand_characters_are_counted(kind: KindOfTokenizer, readers: Rea
 @example(text="é😀\n\n  dogs' cafe\u0301", prompt="The")
 @example(text=" 0", prompt="")
 def test_written_tokens_have_the_spans_that_read_ones_have(
-    kind: KindOfTokenizer, text: str, prompt: str, readers: Readers
+    kind: KindOfTokenizer, text: str, prompt: str, tokenizers: Tokenizers
 ) -> None:
-    ours = readers[kind]
+    ours = tokenizers[kind]
     try:
         tokens = [token for token in ours.tokens(text) if not token.special]
     except (EmptyText, TextTooLong):
@@ -365,8 +350,8 @@ def test_written_tokens_have_the_spans_that_read_ones_have(
     ] == [(token.id, token.start, token.end) for token in tokens]
 
 
-def test_what_is_written_continues_the_text(readers: Readers) -> None:
-    ours = readers["bytes trimmed"]
+def test_what_is_written_continues_the_text(tokenizers: Tokenizers) -> None:
+    ours = tokenizers["bytes trimmed"]
     prompt = ours.tokens("The d")[:-1]
     ids = [ours.id_of(piece) or 0 for piece in ("og", "Ġdog", ".", "</s>")]
     text, tokens = ours.written("The d", prompt, ids)
@@ -377,16 +362,16 @@ def test_what_is_written_continues_the_text(readers: Readers) -> None:
     assert tokens[-1] == ours.special(ours.id_of("</s>") or 0) == Token("</s>", 1, 0, 0, None, True)
 
 
-def test_nothing_written_changes_nothing(readers: Readers) -> None:
-    prompt = readers["bytes"].tokens("The dog")
-    assert readers["bytes"].written("The dog", prompt, []) == ("The dog", prompt)
+def test_nothing_written_changes_nothing(tokenizers: Tokenizers) -> None:
+    prompt = tokenizers["bytes"].tokens("The dog")
+    assert tokenizers["bytes"].written("The dog", prompt, []) == ("The dog", prompt)
 
 
 @pytest.mark.parametrize("kind", ["fallback", "unigram"])
 def test_a_decoder_that_starts_with_nothing_writes_no_space_first(
-    kind: KindOfTokenizer, readers: Readers
+    kind: KindOfTokenizer, tokenizers: Tokenizers
 ) -> None:
-    ours = readers[kind]
+    ours = tokenizers[kind]
     start = (ours.special(1),)
     ids = [token.id for token in ours.tokens("dog dogs.") if not token.special]
     text, tokens = ours.written("", start, [*ids, 1])
@@ -408,10 +393,10 @@ def test_a_decoder_that_starts_with_nothing_writes_no_space_first(
     ],
 )
 def test_bytes_that_are_no_character_have_a_place_too(
-    kind: KindOfTokenizer, pieces: tuple[str, ...], expected: list[object], readers: Readers
+    kind: KindOfTokenizer, pieces: tuple[str, ...], expected: list[object], tokenizers: Tokenizers
 ) -> None:
-    ids = [number for piece in pieces if (number := readers[kind].id_of(piece)) is not None]
-    text, tokens = readers[kind].written("", (), ids)
+    ids = [number for piece in pieces if (number := tokenizers[kind].id_of(piece)) is not None]
+    text, tokens = tokenizers[kind].written("", (), ids)
     assert [(token.text, text[token.start : token.end]) for token in tokens] == expected
     assert sorted({place for token in tokens for place in range(token.start, token.end)}) == [
         *range(len(text))
@@ -438,16 +423,16 @@ def test_bytes_that_are_no_character_have_a_place_too(
     ],
 )
 def test_a_token_alone_as_a_person_reads_it(
-    kind: KindOfTokenizer, piece: str, expected: str, readers: Readers
+    kind: KindOfTokenizer, piece: str, expected: str, tokenizers: Tokenizers
 ) -> None:
-    number = readers[kind].id_of(piece)
+    number = tokenizers[kind].id_of(piece)
     assert number is not None
-    assert readers[kind].readable(number) == expected
+    assert tokenizers[kind].readable(number) == expected
 
 
-def test_pieces_and_rows_without_a_token_are_told(readers: Readers) -> None:
-    assert reader(catalogue.MINILM.folder, 512).readable(2791) == "##ness"
-    assert readers["bytes"].readable(7919) == readers["bytes"].spelled(7919) == "<row 7919>"
+def test_pieces_and_rows_without_a_token_are_told(tokenizers: Tokenizers) -> None:
+    assert tokenizer_of(ENTRY).readable(2791) == "##ness"
+    assert tokenizers["bytes"].readable(7919) == tokenizers["bytes"].spelled(7919) == "<row 7919>"
 
 
 # Other files than tokenizer.json.
@@ -459,7 +444,7 @@ def test_a_vocabulary_alone_is_read_as_transformers_reads_it(tmp_path: Path) -> 
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
     BertConfig().save_pretrained(tmp_path)
     text = "The dog's tiredness [MASK] café"
-    assert Reader(tmp_path, 512).tokens(text, text) == reader(catalogue.MINILM.folder, 512).tokens(text, text)
+    assert TextTokenizer(tmp_path, 512).tokens(text, text) == tokenizer_of(ENTRY).tokens(text, text)
 
 
 def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
@@ -467,7 +452,7 @@ def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one
         config.save_pretrained(tmp_path)
         assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
         with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
-            Reader(tmp_path, 512)
+            TextTokenizer(tmp_path, 512)
 
 
 def test_a_tokenizer_without_offsets_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -478,27 +463,18 @@ def test_a_tokenizer_without_offsets_is_refused_with_the_remedy(tmp_path: Path) 
     with pytest.raises(
         ModelNotSupported, match=r"where in the text.*tokenizer\.json beside the model.*save_pretrained"
     ):
-        Reader(tmp_path, 512)
+        TextTokenizer(tmp_path, 512)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1, 2", '{"model": {"type": "Unknown"}}'])
 def test_a_damaged_tokenizer_is_told(content: str, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(ModelFilesDamaged, match=r"tokenizer\.json is damaged"):
-        Reader(tmp_path, 512)
+        TextTokenizer(tmp_path, 512)
 
 
 def test_damaged_settings_are_as_good_as_none(tmp_path: Path) -> None:
     saved("bytes trimmed", tmp_path)
     for content in ("", "[]", '{"mask_token": 7}', '{"mask_token": "never heard"}'):
         (tmp_path / "tokenizer_config.json").write_text(content)
-        assert Reader(tmp_path, 512).mask == "<mask>"
-
-
-def test_reading_tokenizer_json_needs_neither_torch_nor_transformers() -> None:
-    code = (
-        "import sys; from attnviz.models.text import Reader; from pathlib import Path; "
-        f"Reader(Path({str(catalogue.MINILM.folder)!r}), 512).tokens('A dog'); "
-        "sys.exit(bool({'torch', 'transformers'} & {*sys.modules}))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+        assert TextTokenizer(tmp_path, 512).mask == "<mask>"
