@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from attnviz.analysis.shown import visible_text
-from attnviz.analysis.tally import RULES, Figures, Rule
-from attnviz.analysis.tally_rows import rows
+from attnviz.analysis.tally import RULES, Figures, Rule, rows
 from attnviz.capture import loading
 from attnviz.cli.columns import begins_with, plural, write_table
 from attnviz.cli.placing import check_place, written
