@@ -1,4 +1,4 @@
-"""Two networks, one without attention, learn from the same sentences and are measured on the same."""
+"""Train a recurrent network and a transformer on the same sentences, and measure both by distance."""
 
 from __future__ import annotations
 

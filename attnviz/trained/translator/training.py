@@ -1,4 +1,4 @@
-"""Training: how a network that knows nothing becomes a translator, one batch of sentences after the other."""
+"""Training: the settings, one loop for all our networks, the learning rate, and checkpoints."""
 
 import json
 import time
