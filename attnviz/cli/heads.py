@@ -13,8 +13,7 @@ import typer
 
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.table import Cells
-from attnviz.analysis.tally import RULES, Figures, Rule, Tally
-from attnviz.analysis.tally_rows import rows
+from attnviz.analysis.tally import RULES, Figures, Rule, Tally, rows
 from attnviz.capture import loading
 from attnviz.cli import app
 from attnviz.cli.output import Force, begins_with, check_out, readable, write_table, written

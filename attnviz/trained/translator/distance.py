@@ -1,11 +1,10 @@
-"""What was measured of a network without attention, and of a transformer, on longer and longer sentences."""
+"""The figures of the recurrent network and the transformer by distance: records, and the file they are in."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +23,6 @@ WEIGHTS = Path(__file__).parent / "weights"
 """The folder of what attnviz ships."""
 
 _FIGURES = "distances.json"
-_DEVIATIONS = 1.96  # of a normal distribution, 95 % lies within so many standard deviations of the mean
 
 
 @dataclass(frozen=True)
@@ -111,18 +109,6 @@ class Distances:
     networks: Mapping[Name, Learned]
     back: Mapping[Gender, Head]
     across: Head
-
-
-def interval(right: int, trials: int) -> tuple[float, float]:
-    """Between which shares the true one lies, with 95 % confidence, if so many trials went right.
-
-    (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n), with p the share that was measured (Wilson 1927).
-    """
-    share, z_squared = right / trials, _DEVIATIONS**2
-    middle = share + z_squared / (2 * trials)
-    reach = _DEVIATIONS * sqrt(share * (1 - share) / trials + z_squared / (4 * trials**2))
-    whole = 1 + z_squared / trials
-    return (middle - reach) / whole, (middle + reach) / whole
 
 
 def weights_of(name: Name, folder: Path = WEIGHTS) -> Path:

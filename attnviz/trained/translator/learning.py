@@ -1,4 +1,4 @@
-"""What a model had learned after some steps of its training, from knowing nothing to the model that ships.
+"""Stored steps of a training: what a model could do after each, and the file in which they are kept.
 
 `python -m attnviz learning` trains a variant once more and writes the file; numpy is enough to read it.
 Weights and probabilities are kept in thousandths, so a page may print them to a tenth of a percent.
