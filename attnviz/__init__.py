@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.predictions import Candidate, Prediction
+from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import (
     AttnvizError,
     EmptyText,
@@ -116,7 +115,7 @@ def trace(
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
         TypeError: an argument is of another type, such as a list of texts.
     """
-    return loading.trace(_name(model), Given(text, second, target, writing), _edits(edits))
+    return loading.trace(_name(model), ModelInput(text, second, target, writing), _edits(edits))
 
 
 def predictions(
@@ -142,7 +141,8 @@ def predictions(
     Raises:
         AttnvizError, TypeError: as `trace` does.
     """
-    return loading.predictions(_name(model), Given(text, second, target, writing), _edits(edits))
+    given, changes = ModelInput(text, second, target, writing), _edits(edits)
+    return loading.load(_name(model)).predictions(given, edits=changes)
 
 
 def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:

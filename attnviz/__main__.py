@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, TextIO
+
+import typer
+from typer.core import TyperGroup
 
 from attnviz.analysis.shown import visible_text
+from attnviz.cli import app
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
-# Each adds its commands by `add_command(commands)`, and imports what is slow to import only to run them.
-WITH_COMMANDS = (
-    "attnviz.cli.trace",
-    "attnviz.cli.report",
-    "attnviz.cli.models",
-    "attnviz.cli.heads",
-    "attnviz.cli.pronouns",
-    "attnviz.cli.relations",
-    "attnviz.cli.corpus",
-    "attnviz.cli.train",
-    "attnviz.cli.measure",
-    "attnviz.trained.translator.live",
-    "attnviz.trained.translator.learning",
-    "attnviz.trained.translator.distance",
+# In the order of the help. Each file in `cli` adds its command to `app`, and imports torch only to run it.
+COMMANDS = (
+    *("trace", "report", "models", "heads", "pronouns", "relations"),
+    *("corpus", "train", "measure", "live", "learning", "distances"),
 )
 
 BROKEN_OFF = 130
 """What a shell says of a command that Ctrl-C ended."""
+
+
+class Commands(TyperGroup):
+    """All commands; what goes wrong in one of them is said in a sentence on standard error."""
+
+    def invoke(self, ctx: Any) -> None:
+        """Run the command that was chosen.
+
+        Raises:
+            typer.Exit: with 2 if what was asked for does not exist, or cannot be read or written; with 130
+                after Ctrl-C.
+        """
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # `| head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            sys.stderr.write("\nBroken off.\n")
+            raise typer.Exit(BROKEN_OFF) from None
+        except AttnvizError as error:
+            raise _refused(str(error)) from error
+        except OSError as error:
+            if error.filename is None and error.errno != errno.ENOSPC:
+                raise
+            raise _refused(f"{error.filename or 'What is printed here'}: {error.strerror}.") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,46 +63,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 2 if what was asked for does not exist, or cannot be read or written; 130 after Ctrl-C.
     """
-    parser = argparse.ArgumentParser(
-        "python -m attnviz",
-        description="See what attention does. The page itself is served by `make app`, or by "
-        "`python -m attnviz.app.serve run app.py`.",
-        epilog="`python -m attnviz COMMAND --help` tells more of a command.",
-    )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in WITH_COMMANDS:
-        importlib.import_module(name).add_command(commands)
-    parsed = parser.parse_args(arguments)
-    prepare()
+    for name in COMMANDS:
+        importlib.import_module(f"attnviz.cli.{name}")
+    os.environ.pop(allowed.SETTING, None)  # that list binds the visitors of a server, not its owner
+    streams: tuple[TextIO, TextIO] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # every token may be printed
+    app.info.cls = Commands
     try:
-        parsed.run(parsed)
-        sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
-        sys.stderr.write("\nBroken off.\n")
-        return BROKEN_OFF
-    except AttnvizError as error:
-        return refuse(str(error))
-    except OSError as error:
-        if error.filename is None and error.errno != errno.ENOSPC:
-            raise
-        return refuse(f"{error.filename or 'What is printed here'}: {error.strerror}.")
+        typer.main.get_command(app).main(arguments, prog_name="python -m attnviz")
+    except SystemExit as ended:
+        return int(ended.code or 0)
     return 0
 
 
-def prepare() -> None:
-    """Make the process the owner's own: every model may be named, and every token may be printed."""
-    os.environ.pop(allowed.SETTING, None)  # the list is for visitors of a server
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-def refuse(why: str) -> int:
+def _refused(why: str) -> typer.Exit:
     """Say why on standard error; what a text or a file smuggled into it never commands the terminal."""
     sys.stderr.write(f"{visible_text(why)}\n")
-    return 2
+    return typer.Exit(2)
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ class Trace:
 
         Args:
             file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
-                there already is written over, as by `numpy.savez`.
+                there already is replaced when all is written.
 
         Raises:
             InvalidTrace: the trace is too large for a file.
@@ -373,11 +373,6 @@ def checked_trace(found: object) -> Trace:
     if isinstance(found, str | PathLike):
         raise TypeError(f"A trace is needed, not the name of its file. Load it first: Trace.load({found!r}).")
     raise TypeError(f"A trace is needed, as attnviz.trace(…) returns one, not {type(found).__name__}.")
-
-
-def head_name(layer: int, head: int) -> str:
-    """What a person calls a head, as in Clark et al. 2019: layer 3 and head 1, from 0, are "4-2"."""
-    return f"{layer + 1}-{head + 1}"
 
 
 def whole(number: SupportsIndex, name: str) -> int:

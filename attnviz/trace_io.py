@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from attnviz.atomic_file import atomic_file
 from attnviz.errors import InvalidTrace
 
 File = str | PathLike[str] | IO[bytes]
@@ -50,7 +51,7 @@ def write(
 
     Args:
         file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is there
-            already is written over.
+            already is replaced when all is written, and stays if that fails.
         header: what JSON can hold.
         arrays: of bytes, bools or float32, each with its name.
         n_bytes: how many bytes the arrays take together.
@@ -97,7 +98,9 @@ def damaged(reason: str) -> InvalidTrace:
 
 
 def _open(file: File, mode: str) -> AbstractContextManager[IO[bytes]]:
-    return Path(file).open(mode) if isinstance(file, str | PathLike) else nullcontext(file)
+    if not isinstance(file, str | PathLike):
+        return nullcontext(file)
+    return atomic_file(Path(file)) if mode == "wb" else Path(file).open(mode)
 
 
 def _checked_length(opened: IO[bytes]) -> int:

@@ -4,14 +4,16 @@ All three get the same numbers: real weights in the shape of BERT-base, 12 layer
 six layers of the bundled BERT on two texts. Each is a bare page of its own, loaded from this machine; the
 clock runs from the start of its loading until it is on the screen. Ours holds the very bytes and code that
 the app sends for the atlas, mounted as Streamlit mounts them. npm gives BertViz's libraries beforehand.
- Run: python -m benchmarks.all_heads [tokens ...]
+
+Run: python -m benchmarks.all_heads [tokens ...] [--smoke]
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -37,6 +39,7 @@ from attnviz.app.components import atlas, store
 from attnviz.capture import loading
 from attnviz.trace import Floats
 from attnviz.widgets import code
+from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report
 from benchmarks.texts import text_of
@@ -44,9 +47,14 @@ from benchmarks.texts import text_of
 LENGTHS = (16, 64, 128)
 JUDGED = 128  # the targets are for this length
 ROUNDS = 5
-BERTVIZ_ROUNDS = {16: 5, 64: 3, 128: 1}
+BERTVIZ_ROUNDS = {64: 3, 128: 1}  # it takes too long for more
 LONGEST_MS = 240_000
 LAYERS = HEADS = 12
+
+NEEDS = (
+    "This compares with BertViz, which needs npm and "
+    ".venv/bin/python -m pip install --no-deps -r requirements-benchmarks.txt"
+)
 
 # What BertViz's page asks its CDN for, and where it lies in npm's packages.
 LIBRARIES = {
@@ -263,22 +271,22 @@ def draw(rival: Rival, folder: Path, first: str = "") -> Drawn | None:
 # The table ------------------------------------------------------------------------------------------------
 
 
-def compare(report: Report, folder: Path, tokens: int) -> None:
+def compare(report: Report, folder: Path, tokens: int, rounds: int) -> None:
     """Make the three pages for a text of this length, draw them in turns, and print what they cost."""
     weights, names = weights_of(tokens)
     atlas_page = ours(folder, weights)
     plotly_page = plotly(folder, weights)
     bertviz_page = bertviz(folder, weights, names)
-    rounds = {atlas_page: ROUNDS, plotly_page: ROUNDS, bertviz_page: BERTVIZ_ROUNDS.get(tokens, 1)}
-    times: dict[Rival, list[Drawn]] = {rival: [] for rival in rounds}
-    for number in range(ROUNDS):
-        for rival, most in rounds.items():
-            if number < most:
+    bertviz_rounds = BERTVIZ_ROUNDS.get(tokens, rounds)
+    times: dict[Rival, list[Drawn]] = {rival: [] for rival in (atlas_page, plotly_page, bertviz_page)}
+    for number in range(rounds):
+        for rival, draws in times.items():
+            if rival is not bertviz_page or number < bertviz_rounds:
                 drawn = draw(rival, folder)
                 if drawn is None:
                     report.row(f"{rival.name}: not drawn within", f"{LONGEST_MS / 1000:.0f} s")
                 else:
-                    times[rival].append(drawn)
+                    draws.append(drawn)
 
     report.section(f"{tokens} tokens, {LAYERS} × {HEADS} heads")
     total = {rival: statistics.median(d.total for d in drawn) for rival, drawn in times.items() if drawn}
@@ -307,8 +315,26 @@ def compare(report: Report, folder: Path, tokens: int) -> None:
     ratio("time: Plotly once plotly.js has been read / attnviz", picture_only, total[atlas_page])
 
 
-def measure(title: str, lengths: Sequence[int], compare: Callable[[Report, Path, int], None]) -> None:
-    """Compare pages of these lengths, in a folder with all that they load, and print it all."""
+def measure(
+    title: str,
+    description: str | None,
+    lengths: Sequence[int],
+    compare: Callable[[Report, Path, int, int], None],
+) -> None:
+    """Read the command line, compare pages in a folder with all that they load, and print it all.
+
+    Args:
+        title: of the table.
+        description: of the command.
+        lengths: how many tokens the texts have if the command line does not say.
+        compare: makes the pages of one length and draws them so many times.
+    """
+    arguments = parser(description)
+    arguments.add_argument("tokens", nargs="*", type=int, default=lengths)
+    asked = arguments.parse_args()
+    lengths, rounds = (lengths[:1], 1) if asked.smoke else (asked.tokens, ROUNDS)
+    if importlib.util.find_spec("bertviz") is None or shutil.which("npm") is None:
+        sys.exit(NEEDS)
     with launched() as browser:
         report = Report(title, browser.version)
     with tempfile.TemporaryDirectory() as name:
@@ -317,9 +343,9 @@ def measure(title: str, lengths: Sequence[int], compare: Callable[[Report, Path,
         (folder / "favicon.ico").touch()
         (folder / "empty.html").write_text("<!doctype html><canvas></canvas><p>Empty", "utf-8")
         for tokens in lengths:
-            compare(report, folder, tokens)
+            compare(report, folder, tokens, rounds)
     report.end()
 
 
 if __name__ == "__main__":
-    measure("All heads at a glance", [int(argument) for argument in sys.argv[1:]] or LENGTHS, compare)
+    measure("All heads at a glance", __doc__, LENGTHS, compare)

@@ -4,7 +4,7 @@ The plain way is a loop over the sentences with transformers' own model, `attn_i
 `output_attentions=True`, on the same threads. Both take turns in one process: of each part of the text the
 job reads all 1,000 lines, and the plain way every tenth.
 
-Run: python -m benchmarks.heads [throughput | memory | ray] [threads]
+Run: python -m benchmarks.heads [throughput | memory | ray] [threads] [--smoke]
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,21 +27,41 @@ from transformers import AutoModel, AutoTokenizer
 from attnviz.analysis.tally import RULES, Tally, tally
 from attnviz.capture import loading
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import PART, Corpus, Engine, Found, Part, count, locally, over
+from attnviz.experiments.behaviour import PART, Engine, Found, Part, locally, measure_corpus, measure_part
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.on_ray import on_ray
 from attnviz.models import catalogue
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import written
+from benchmarks.arguments import parser
 
 SENTENCES = 10_000
 MODEL = "minilm"
-ROUNDS = 7  # the first warms up and does not count
-EVERY = 10  # line is read the plain way
 TARGET = 4.0  # times as fast
-SIZES = (1_000, 3_000, SENTENCES)
 FLAT = 1.1  # times the memory that a tenth of the sentences takes
-WORKERS = (1, 2, 4)
 EQUAL = 1e-6
+
+
+class Extent(NamedTuple):
+    """How much is measured.
+
+    Attributes:
+        rounds: of the job and the plain way; the first warms up and does not count.
+        part: how many lines the job reads in a round.
+        every: which of those are read the plain way.
+        sizes: how many sentences each process reads whose memory is measured; Ray reads as many as the last.
+        workers: how many of Ray's.
+    """
+
+    rounds: int = 7
+    part: int = PART
+    every: int = 10
+    sizes: tuple[int, ...] = (1_000, 3_000, SENTENCES)
+    workers: tuple[int, ...] = (1, 2, 4)
+
+
+WHOLE = Extent()
+SMOKE = Extent(rounds=2, part=10, every=5, sizes=(10, 20), workers=(1,))
 
 
 @cache
@@ -55,28 +76,28 @@ def sentences() -> tuple[str, ...]:
     return tuple(made)
 
 
-def throughput() -> bool:
+def throughput(extent: Extent) -> bool:
     """The job against the plain way, in turns."""
     loading.load(MODEL)
     plainly, with_sums = plain_way()
     texts = sentences()
     ways: dict[str, tuple[Callable[[Sequence[str]], object], int]] = {
-        "transformers, one by one": (plainly, EVERY),
-        "– and the same sums": (with_sums, EVERY),
+        "transformers, one by one": (plainly, extent.every),
+        "– and the same sums": (with_sums, extent.every),
         "attnviz heads": (job, 1),
     }
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(ROUNDS):
-        part = texts[number * PART : (number + 1) * PART]
+    for number in range(extent.rounds):
+        part = texts[number * extent.part : (number + 1) * extent.part]
         for name, (way, every) in ways.items():
             some = part[::every]
             begun = time.perf_counter()
             way(some)
             if number:
                 seconds[name].append((time.perf_counter() - begun) / len(some))
-    lengths = [len(loading.tokens(MODEL, text)) for text in texts[:PART]]
+    lengths = [len(loading.tokens(MODEL, text)) for text in texts[: extent.part]]
     print(
-        f"{MODEL}, {ROUNDS - 1} rounds, {torch.get_num_threads()} threads; sentences of "
+        f"{MODEL}, {extent.rounds - 1} rounds, {torch.get_num_threads()} threads; sentences of "
         f"{min(lengths)} to {max(lengths)} tokens, {statistics.mean(lengths):.1f} on average"
     )
     medians = {name: statistics.median(each) for name, each in seconds.items()}
@@ -119,19 +140,19 @@ def plain_way() -> tuple[Callable[[Sequence[str]], None], Callable[[Sequence[str
 def job(texts: Sequence[str]) -> None:
     """What `python -m attnviz heads` does with these lines."""
     found = Found(Tally.nothing(6, 12))
-    for more in count(Part(0, tuple(enumerate(texts))), MODEL, {}):
+    for more in measure_part(Part(0, tuple(enumerate(texts))), MODEL, {}):
         found += more
 
 
-def memory() -> bool:
+def memory(extent: Extent) -> bool:
     """The most that a process ever held, for texts of other lengths, each in a new process."""
     peaks = []
-    for size in SIZES:
+    for size in extent.sizes:
         command = [sys.executable, "-m", "benchmarks.heads", "one", str(size)]
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(float(answer.stdout))
         print(f"{size:6,} sentences: {peaks[-1]:.0f} MB at most")
-    print(f"all together {peaks[-1] / peaks[0]:.2f} times a tenth of them (target: at most {FLAT})")
+    print(f"the most sentences: {peaks[-1] / peaks[0]:.2f} times the fewest (target: at most {FLAT})")
     return peaks[-1] <= FLAT * peaks[0]
 
 
@@ -141,23 +162,24 @@ def one(size: int) -> None:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def whole(engine: Engine, size: int = SENTENCES) -> Found:
+def whole(engine: Engine, size: int) -> Found:
     """What is found over that many sentences."""
     corpus = Corpus.from_text("\n".join(sentences()[:size]))
-    for step in over(corpus, MODEL, engine=engine):
+    for step in measure_corpus(corpus, MODEL, engine=engine):
         last = step.found
     return last
 
 
-def same_on_ray() -> bool:
+def same_on_ray(extent: Extent) -> bool:
     """Every figure of every head, by Ray with several numbers of workers, against this process."""
     begun = time.perf_counter()
-    alone = whole(locally).tally
+    size = extent.sizes[-1]
+    alone = whole(locally, size).tally
     print(f"in this process: {time.perf_counter() - begun:.0f} s")
     most = 0.0
-    for workers in WORKERS:
+    for workers in extent.workers:
         begun = time.perf_counter()
-        found = whole(on_ray(workers)).tally
+        found = whole(on_ray(workers), size).tally
         spent = time.perf_counter() - begun
         apart = difference(alone, found)
         most = max(most, apart)
@@ -180,23 +202,29 @@ def difference(one: Tally, other: Tally) -> float:
     )
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run what is asked for, or everything, and print verdicts and the load."""
-    if arguments[:1] == ["one"]:
-        one(int(arguments[1]))
-        return
-    if len(arguments) > 1:
-        torch.set_num_threads(int(arguments[1]))
-    parts = {"throughput": throughput, "memory": memory, "ray": same_on_ray}
+PARTS = {"throughput": throughput, "memory": memory, "ray": same_on_ray}
+
+
+def main(names: Iterable[str], extent: Extent) -> bool:
+    """Run these parts, and print verdicts and the load; return whether every target was reached."""
     missed = []
-    for name in arguments[:1] or parts:
+    for name in names:
         print(f"\n{name} (load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors)")
-        reached = parts[name]()
+        reached = PARTS[name](extent)
         print("target reached" if reached else "target MISSED")
         missed += [] if reached else [name]
-    if missed:
-        sys.exit(1)
+    return not missed
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    arguments = parser(__doc__)
+    arguments.add_argument("part", nargs="?", choices=[*PARTS, "one"])
+    arguments.add_argument("number", type=int, nargs="?", help="of threads; for `one`, of sentences")
+    asked = arguments.parse_args()
+    if asked.part == "one":
+        one(asked.number)
+    else:
+        if asked.number:
+            torch.set_num_threads(asked.number)
+        reached = main([asked.part] if asked.part else PARTS, SMOKE if asked.smoke else WHOLE)
+        sys.exit(not reached and not asked.smoke)

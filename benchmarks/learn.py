@@ -1,24 +1,27 @@
 """How fast the Learn pages are: from one page to the next, and from a control to the picture that follows.
 
 Everything is seen from a Chromium, as by a visitor; times end with the frame after the last change.
- Run: python -m benchmarks.learn
+
+Run: python -m benchmarks.learn [--smoke]
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from playwright.sync_api import Browser, Page
 
 from attnviz.app.learn.contents import LESSONS
+from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
 from benchmarks.page import Visit, fresh_server, milliseconds
 from benchmarks.report import Report
 from tests.browser.visit import visit, wait_idle
 
 ROUNDS = 9
+WARMING = 4  # clicks
 TARGET_MS = 300
 
 Click = Callable[[Page, int], None]
@@ -78,30 +81,33 @@ CONTROLS: dict[str, tuple[str, Click]] = {
 }
 
 
-def from_page_to_page(report: Report, browser: Browser, url: str) -> None:
-    """Walk through all pages by their "Next" links; the first walk fills the caches."""
-    report.section(f"From a click on “Next” to the settled page ({ROUNDS} walks)")
+def from_page_to_page(report: Report, browser: Browser, url: str, rounds: int, pages: Sequence[str]) -> None:
+    """Walk through these pages by their "Next" links; the first walk fills the caches."""
+    report.section(f"From a click on “Next” to the settled page ({rounds} walks)")
     with visitor(browser) as page:
         walked = Visit(page)
-        for _ in range(ROUNDS + 1):
-            visit(page, f"{url}/{LESSONS[0].name}")
-            for lesson in LESSONS[1:]:
-                walked.time(lesson.name, page.get_by_role("link", name="Next:").click)
+        for _ in range(rounds + 1):
+            visit(page, f"{url}/{pages[0]}")
+            for name in pages[1:]:
+                walked.time(name, page.get_by_role("link", name="Next:").click)
                 wait_idle(page)
         for name, times in walked.times.items():
             row(report, f"to {name}", [time.settled for time in times[1:]])
 
 
-def from_control_to_picture(report: Report, browser: Browser, url: str) -> None:
-    """Move each page's main control."""
-    report.section(f"From a control that asks the server to the settled page ({ROUNDS} clicks)")
-    for name, (what, click) in CONTROLS.items():
+def from_control_to_picture(
+    report: Report, browser: Browser, url: str, rounds: int, pages: Sequence[str]
+) -> None:
+    """Move each page's main control, if it has one; the first clicks fill the caches."""
+    report.section(f"From a control that asks the server to the settled page ({rounds} clicks)")
+    for name in filter(CONTROLS.__contains__, pages):
+        what, click = CONTROLS[name]
         with visitor(browser) as page:
             visit(page, f"{url}/{name}")
             moved = Visit(page)
-            for number in range(ROUNDS + 4):
+            for number in range(rounds + WARMING):
                 moved.time(what, partial(click, page, number))
-            row(report, f"{name}: {what}", [time.settled for time in moved.times[what][4:]])
+            row(report, f"{name}: {what}", [time.settled for time in moved.times[what][WARMING:]])
 
 
 def row(report: Report, name: str, settled: list[float]) -> None:
@@ -110,15 +116,17 @@ def row(report: Report, name: str, settled: list[float]) -> None:
     report.row(name, milliseconds(settled), f"≤ {TARGET_MS} ms", met=met)
 
 
-def main() -> None:
+def main(*, smoke: bool) -> None:
     """Measure everything and print it."""
+    pages = [lesson.name for lesson in LESSONS]
+    rounds, pages = (2, pages[:2]) if smoke else (ROUNDS, pages)
     with launched() as browser:
         report = Report("The Learn pages", browser.version)
         with fresh_server() as url:
-            from_page_to_page(report, browser, url)
-            from_control_to_picture(report, browser, url)
+            from_page_to_page(report, browser, url, rounds, pages)
+            from_control_to_picture(report, browser, url, rounds, pages)
         report.end()
 
 
 if __name__ == "__main__":
-    main()
+    main(smoke=parser(__doc__).parse_args().smoke)

@@ -3,13 +3,14 @@
 A real server, and no browser: visitors come one after the other, and each moves to another head a hundred
 times over the websocket and leaves. The memory is what the server's process holds.
 
-Run: python -m benchmarks.memory [reruns] [options of Streamlit, such as --runner.postScriptGC=true]
+Run: python -m benchmarks.memory [reruns] [--smoke] [options of Streamlit, such as --runner.postScriptGC=true]
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -19,6 +20,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.sync.client import ClientConnection
 
+from benchmarks.arguments import parser
 from tests.browser.server import Server, running
 
 RERUNS = 3_000
@@ -55,21 +57,19 @@ def visit_once(server: Server, reruns: int) -> None:
             rerun(visit, {boxes["Layer"]: 1 + number // 12 % 6, boxes["Head"]: 1 + number % 12})
 
 
-def main() -> bool:
+def main(reruns: int, of_one_visitor: int, options: Sequence[str]) -> bool:
     """Print the table; return whether the memory stayed flat."""
-    reruns = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else RERUNS
-    options = [option for option in sys.argv[1:] if option.startswith("--")]
     with tempfile.TemporaryDirectory() as home, running(Path(home), options=options) as server:
         process = psutil.Process(server.process.pid)
         megabytes: dict[int, float] = {}
-        for done in range(0, reruns, OF_ONE_VISITOR):
+        for done in range(of_one_visitor, reruns + 1, of_one_visitor):
             before = process.cpu_times()
-            visit_once(server, OF_ONE_VISITOR)
+            visit_once(server, of_one_visitor)
             after = process.cpu_times()
-            spent = (after.user + after.system - before.user - before.system) / OF_ONE_VISITOR
-            megabytes[done + OF_ONE_VISITOR] = process.memory_info().rss / 1e6
+            spent = (after.user + after.system - before.user - before.system) / of_one_visitor
+            megabytes[done] = process.memory_info().rss / 1e6
             print(
-                f"{done + OF_ONE_VISITOR:6,} reruns   {megabytes[done + OF_ONE_VISITOR]:6.0f} MB   "
+                f"{done:6,} reruns   {megabytes[done]:6.0f} MB   "
                 f"{1e3 * spent:5.1f} ms of processor time for each",
                 flush=True,
             )
@@ -80,4 +80,8 @@ def main() -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(not main())
+    arguments = parser(__doc__)
+    arguments.add_argument("reruns", type=int, nargs="?", default=RERUNS)
+    asked, options = arguments.parse_known_args()
+    flat = main(20, 10, options) if asked.smoke else main(asked.reruns, OF_ONE_VISITOR, options)
+    sys.exit(not flat and not asked.smoke)

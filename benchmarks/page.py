@@ -2,7 +2,8 @@
 
 Everything is seen from a Chromium, as by a visitor, and measured in turns in one run. Times end with the
 frame that shows the change.
- Run: python -m benchmarks.page
+
+Run: python -m benchmarks.page [--smoke]
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page
 
 from attnviz.app.examples import OPENING
+from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report
 from benchmarks.texts import text_of
@@ -38,10 +40,21 @@ OWN_WORD = "zebra"
 
 
 @contextmanager
-def fresh_server(script: str = "app.py") -> Iterator[str]:
-    """The address of a new server of this script, which nobody has visited; it ends with the block."""
-    with tempfile.TemporaryDirectory() as home, running(Path(home), script) as server:
-        yield server.url
+def fresh_server(module: str = "tests.browser.forgetful") -> Iterator[str]:
+    """The address of a new server, which nobody has visited; it ends with the block.
+
+    Args:
+        module: what is started.
+
+    Raises:
+        RuntimeError: a visitor was shown an error, so that the figures are worth nothing.
+    """
+    with tempfile.TemporaryDirectory() as home, running(Path(home), module) as server:
+        try:
+            yield server.url
+        finally:
+            if tracebacks := server.tracebacks():
+                raise RuntimeError("The app failed:\n" + "\n".join(tracebacks))
 
 
 def link(text: str, **choices: str) -> str:
@@ -92,11 +105,11 @@ def painted(page: Page, word: str) -> float:
     return milliseconds / 1000
 
 
-def from_the_start(report: Report, browser: Browser) -> None:
+def from_the_start(report: Report, browser: Browser, starts: int) -> None:
     """Start servers, and visit each as its first visitor."""
-    report.section(f"From the start of the server's process ({STARTS} starts each, in turns)")
+    report.section(f"From the start of the server's process ({starts} starts each, in turns)")
     openings, typed, linked = [], [], []
-    for _ in range(STARTS):
+    for _ in range(starts):
         opening, own = first_picture(browser)
         openings.append(opening)
         typed.append(own)
@@ -144,19 +157,19 @@ class Visit:
         self.time("chip", chips.nth(head - 1).click, f"{layer}-{head}")
 
 
-def changes_of_head(report: Report, browser: Browser, url: str) -> None:
+def changes_of_head(report: Report, browser: Browser, url: str, rounds: int, lengths: Sequence[int]) -> None:
     """Click on heads, in the atlas and among the chips, of sentences of several lengths."""
-    report.section(f"From a click on another head to its picture ({ROUNDS} clicks each, in turns)")
+    report.section(f"From a click on another head to its picture ({rounds} clicks each, in turns)")
     shuffled = random.Random(1)  # noqa: S311 (which heads, not a secret)
     with ExitStack() as visits:
         open_pages = {}
         for style in ("Lines", "Matrix"):
-            for tokens in LENGTHS:
+            for tokens in lengths:
                 page = visits.enter_context(visitor(browser))
                 visit(page, url + link(text_of(tokens), view=style))
                 open_pages[tokens, style] = Visit(page)
         layer, head = 4, 2
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             layer = shuffled.choice([other for other in range(1, 7) if other != layer])
             head, beside = shuffled.sample([other for other in range(1, HEADS + 1) if other != head], 2)
             for opened in open_pages.values():
@@ -170,9 +183,9 @@ def changes_of_head(report: Report, browser: Browser, url: str) -> None:
                 report.row(name, milliseconds(drawn), "≤ 20 ms", met=statistics.median(drawn) <= 20)
 
 
-def changes_on_the_server(report: Report, browser: Browser, url: str) -> None:
+def changes_on_the_server(report: Report, browser: Browser, url: str, rounds: int) -> None:
     """Click on what the server must answer, beside a click on the same server's empty page."""
-    report.section(f"From a click that asks the server to the settled page ({ROUNDS} clicks each, in turns)")
+    report.section(f"From a click that asks the server to the settled page ({rounds} clicks each, in turns)")
     with visitor(browser) as empty_page, ExitStack() as visits:
         visit(empty_page, f"{url}/empty")
         empty = Visit(empty_page)
@@ -181,7 +194,7 @@ def changes_on_the_server(report: Report, browser: Browser, url: str) -> None:
             page = visits.enter_context(visitor(browser))
             visit(page, url + link(text))
             opened[name] = Visit(page)
-        for number in range(-1, ROUNDS):
+        for number in range(-1, rounds):
             for one in opened.values():
                 hide = one.page.locator(".st-key-hide label").first
                 query = one.page.locator(".st-key-one-head .queries button").nth(2 + number % 5)
@@ -254,19 +267,20 @@ def bytes_of_the_first_view(report: Report, browser: Browser, url: str) -> None:
     report.row("(Streamlit's own front end)", f"{front_end / 1e6:.1f} MB")
 
 
-def main() -> None:
+def main(*, smoke: bool) -> None:
     """Measure everything and print it."""
+    starts, rounds, lengths = (1, 2, LENGTHS[:1]) if smoke else (STARTS, ROUNDS, LENGTHS)
     with launched() as browser:
         report = Report("The Explore page", browser.version)
-        from_the_start(report, browser)
-        with fresh_server("benchmarks/with_empty_page.py") as url:
+        from_the_start(report, browser, starts)
+        with fresh_server("benchmarks.with_empty_page") as url:
             with visitor(browser) as page:
                 visit(page, url + link(OWN_SENTENCE))  # the model is loaded from here on
-            changes_of_head(report, browser, url)
-            changes_on_the_server(report, browser, url)
+            changes_of_head(report, browser, url, rounds, lengths)
+            changes_on_the_server(report, browser, url, rounds)
             bytes_of_the_first_view(report, browser, url)
         report.end()
 
 
 if __name__ == "__main__":
-    main()
+    main(smoke=parser(__doc__).parse_args().smoke)

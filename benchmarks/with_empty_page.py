@@ -1,27 +1,25 @@
-"""The app with one page more, empty but for a switch: what a click on this very server costs at least."""
+"""`attnviz.app.serve` with one page more, empty but for a switch: what a click on a server costs at least."""
 
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import frame, warm_up
+from attnviz.app.serve import main
 
-ROOT = Path(__file__).parents[1]
-
-
-def pages() -> list[StreamlitPage]:
-    """Explore and the empty page."""
-    explore = st.Page(ROOT / "pages" / "explore.py", title="Explore", default=True)
-    return [explore, st.Page(empty, title="Empty")]
+_navigation = st.navigation
 
 
-def empty() -> None:
-    """Nothing but something to click."""
+def _empty() -> None:
     st.toggle("Switch", key="switch")
 
 
-frame.pages = pages
-st.set_page_config(page_title="attnviz", page_icon="🔍", layout="wide")
-frame.navigation().run()
-warm_up.start()
+def _with_empty_page(pages: Sequence[StreamlitPage], **options: Any) -> StreamlitPage:
+    return _navigation([*pages, st.Page(_empty, title="Empty", url_path="empty")], **options)
+
+
+if __name__ == "__main__":
+    # The server runs the app's scripts in this process, so they get this function.
+    st.navigation = _with_empty_page  # type: ignore[assignment]
+    main()

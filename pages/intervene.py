@@ -6,7 +6,7 @@ from attnviz.app import frame
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import choices, effect, limits, mending, outputs, picture, ranking, together
 from attnviz.app.heads.tool import tool
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 
 frame.require()
 mending.drop_what_is_no_edit()
@@ -16,7 +16,7 @@ with tool("intervene"):
         column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
     )
     with changing:
-        chosen, below = choices.choose(entry, Given(text))
+        chosen, below = choices.choose(entry, ModelInput(text))
     with moving:
         place = effect.draw(chosen)
     with below:

@@ -1,12 +1,16 @@
 """What every test stands on: no network, repeatable examples, and shapes that are checked."""
 
 import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 # Set before torch and the tokenizers are first imported; later they are not read any more.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 # Two test processes on two cores: with one thread each they need half the time that they need with two.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
@@ -17,3 +21,12 @@ install_import_hook("attnviz.transformer", "beartype.beartype")
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+@pytest.fixture(scope="session")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Where a tiny model of a family lies, built when it is first asked for."""
+    from tests.capture.tiny import tiny
+
+    root = tmp_path_factory.mktemp("families")
+    return cache(lambda family: tiny(family, root / family))

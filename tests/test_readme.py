@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.capture import given
+from attnviz.capture.model import MOST_WRITTEN
 from attnviz.export.report.contents import MOST_WEIGHTS
 from attnviz.models import catalogue, config
 from attnviz.readable import MOST_CHARACTERS
@@ -27,7 +27,7 @@ def test_the_limits_are_those_that_are_kept() -> None:
     assert f"which is {minilm.token_limit} tokens for the bundled one" in limits
     assert f"at most {config.MOST_TOKENS:,}" in limits
     assert f"no more than {MOST_CHARACTERS:,} characters" in limits
-    assert f"writes at most {given.MOST_WRITTEN} tokens" in limits
+    assert f"writes at most {MOST_WRITTEN} tokens" in limits
     assert f"{MOST_WEIGHTS:,} weights" in limits
     for heads, whose in ((minilm.layers * minilm.heads, "with the bundled model"), (12 * 12, "with GPT-2")):
         assert f"{int((MOST_WEIGHTS / heads) ** 0.5)} {whose}" in limits.replace("tokens ", "")

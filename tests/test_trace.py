@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Block, Floats, Token, Trace, head_name
+from attnviz.trace import Block, Floats, Token, Trace
 from tests.formula import attention
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
@@ -227,7 +227,3 @@ def test_a_model_cannot_have_written_less_than_nothing() -> None:
 def test_one_layer_cannot_be_there_twice() -> None:
     with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
         Trace(model="m", text="t", blocks=(block(1), block(2)))
-
-
-def test_a_head_is_named_from_1() -> None:
-    assert head_name(3, 1) == "4-2"

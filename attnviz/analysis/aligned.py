@@ -1,4 +1,4 @@
-"""Which word of one text stands where which word of another one does, and what only one of them has."""
+"""Align the words of two texts, or of one text as two tokenizers split it: same, exchanged, only in one."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Group, Shown, merged_mask, merged_weights, only, rescaled
 from attnviz.analysis.words import punctuation, same_word
+from attnviz.text import joined, percent
 from attnviz.trace import Floats, Mask
 
 
@@ -172,7 +172,7 @@ def behaviours(
         *({"punctuation", "same word"} - compared.keys()),
     }
     first = keys.all_groups[0].label if keys.all_groups[0].special else "the first token"
-    separator = " and ".join(dict.fromkeys(keys.all_groups[i].label for i in separators))
+    separator = joined([*dict.fromkeys(keys.all_groups[i].label for i in separators)])
     found = []
     for rule in _RULES:
         if rule.name in impossible:

@@ -1,4 +1,4 @@
-"""Heads as points of a plane, near each other where they do the same, and gathered into groups."""
+"""Heads as points of a plane (classical scaling), and as groups (Ward's method), by what they attend to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How differently heads look: the Jensen–Shannon divergence of their weights, token by token."""
+"""The Jensen–Shannon divergence between the weights of every two heads, summed token by token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much can flow from a token back to each input token, if every weight is a pipe of that width."""
+"""Attention flow: how much can flow from a token back to each input token, if weights are capacities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a share of right answers is, and how good the best of many guessers would be by chance."""
+"""Wilson's interval for a share of right answers, and how good the best of many guessers is by chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much each token really hands over: the length of what is read, not the weight alone."""
+"""The norms of what each token hands over, weight × value × W_O, instead of the weight alone."""
 
 from __future__ import annotations
 

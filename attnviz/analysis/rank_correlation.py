@@ -1,4 +1,4 @@
-"""Whether two measures put the words into the same order."""
+"""Spearman's rank correlation of two measures, and how large it becomes by chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of each input token has reached a token through all layers, if attention alone carried it."""
+"""Attention rollout: how much of each input token reaches a token through all layers, by weights alone."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.shown import Group
+from attnviz.text import percent, points
 from attnviz.trace import Floats
 
 
@@ -90,21 +91,3 @@ def name_of(index: int, groups: Sequence[Group]) -> str:
     label = groups[index].label
     twice = sum(group.label == label for group in groups) > 1
     return f"{label} (token {groups[index].number})" if twice else label
-
-
-def percent(share: float) -> str:
-    """0.664 → "66 %"; what is not nothing never reads as 0 %."""
-    rounded = f"{100 * share:.0f} %"
-    return "<1 %" if rounded == "0 %" and share > 0 else rounded
-
-
-def signed_percent(change: float) -> str:
-    """0.364 → "+36 pp", −0.364 → "−36 pp": percentage points, with a real minus sign."""
-    size = f"{abs(100 * change):.0f} pp"
-    return size if size == "0 pp" else ("+" if change > 0 else "−") + size
-
-
-def points(change: float) -> str:
-    """±0.364 → "36 percentage points": weights are percentages, so their changes are points."""
-    size = f"{abs(100 * change):.0f}"
-    return f"{size} percentage point{'' if size == '1' else 's'}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.sentence import percent
+from attnviz.text import percent
 from attnviz.trace import Floats, Mask
 
 Sums = NDArray[np.float64]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
+from attnviz.text import joined
 from attnviz.trace import Floats, Mask, Token
 
 _UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
@@ -151,7 +152,7 @@ class Shown:
             choices.append("word pieces merged (to a word: the pieces' sum, from a word: their mean)")
         special = [group.label for group in self.all_groups if group.special and self._asked_for(group)]
         names = list(dict.fromkeys(special))
-        listed = " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+        listed = joined(names)
         if self.only_sentence is not None:
             its_own = f" with its {listed}" if names and not self.hide_special else ""
             choices.append(f"only the {_SENTENCES[self.only_sentence]}{its_own}")

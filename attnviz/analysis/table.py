@@ -1,15 +1,26 @@
-"""The numbers of one head as CSV text that says by itself what it is."""
+"""Tables as CSV text; that of one head says by itself what it is."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from attnviz.analysis.shown import Group, visible_text
 from attnviz.trace import Floats
+
+Cells = Sequence[str | int | float]
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Cells]) -> str:
+    """A table as CSV text."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return file.getvalue()
 
 
 def head_table(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,6 +199,41 @@ class Tally:
             if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != kind:
                 raise ValueError(f"These are no sums of {layers} layers of {heads} heads: {name} is not.")
         return cls(**{name: arrays[name] for name in expected})
+
+
+class Row(NamedTuple):
+    """What is known of one head by one rule, as a table's row; a number is nan where no sentence counted.
+
+    Attributes:
+        layer, head: from 1, as in everything that a person reads.
+        rule: the rule, whose unit the numbers have.
+        sentences: how many counted.
+        mean, deviation, even: its `Figures.mean` and `deviation`, and the layer's `baseline`.
+    """
+
+    layer: int
+    head: int
+    rule: Rule
+    sentences: int
+    mean: float
+    deviation: float
+    even: float
+
+
+def rows(tally: Tally) -> Iterator[Row]:
+    """All of them: rule by rule, and in each layer by layer."""
+    for rule in RULES:
+        figures = tally.of(rule.name)
+        for layer, head in np.ndindex(figures.mean.shape):
+            yield Row(
+                layer + 1,
+                head + 1,
+                rule,
+                int(figures.count[layer]),
+                float(figures.mean[layer, head]),
+                float(figures.deviation[layer, head]),
+                float(figures.baseline[layer]),
+            )
 
 
 def tally(

@@ -1,4 +1,4 @@
-"""How far a token may look, where a mask closes what is far away."""
+"""The window of a mask: how many tokens before and after itself a token may look at."""
 
 import numpy as np
 

@@ -1,37 +1,58 @@
-"""Everything the server keeps between two clicks, and how much of it.
+"""Everything the server keeps between two clicks: how much of it, and how long.
 
-All keys are short texts, numbers and flags: Streamlit samples large arrays when it hashes them, so an array
-must never be a key. All values are shared by every visitor and read-only.
+All that pages compute stands in one memory of `MOST_BYTES`, whichever page asked for it; what was not asked
+for longest goes first. A value that depends on a model is computed anew as soon as the model's files have
+changed. Arguments of cached functions are short texts, numbers, flags, and tuples or frozen dataclasses of
+them, never arrays. Values are shared by every visitor and read-only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import wraps
 from math import isqrt
-from typing import Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 
+import cachetools
 import numpy as np
 import streamlit as st
+from cachetools.keys import hashkey
 
 from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.behaviour import facts as describe
 from attnviz.analysis.change import Change, change, largest_moves
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
-from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group, Shown, shown_mask, shown_scores, shown_weights
 from attnviz.analysis.stages import at_stage
 from attnviz.app import warm_up
-from attnviz.app.kept import kept
 from attnviz.capture import loading, stored
-from attnviz.capture.given import Given
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
+from attnviz.models import allowed as on_list
 from attnviz.models import resolve
-from attnviz.models.allowed import public as chosen_by_operator
 from attnviz.models.catalogue import Downloaded, Entry, Folder
-from attnviz.models.text import reader
+from attnviz.models.tokenizer import tokenizer_of
+from attnviz.text import decimal, percent, signed_percent
 from attnviz.trace import Floats, Kind, Mask, Trace
+
+MOST_BYTES = 5 * 2**28
+"""The most that the server keeps of everything that pages compute: 1.3 GB.
+
+The models themselves are not counted (see `loading.MOST_MODELS`), nor what long computations have found (see
+`jobs.MOST_JOBS`).
+"""
+
+_FRESH_SECONDS = 30.0  # how long a look at a model's files holds
+_PROBLEM_SECONDS = 300.0  # and a reason why it cannot be used: to find it may mean to wait for a network
+
+_SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share
+
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
 
 WEIGHTS = "weights"
 
@@ -41,8 +62,6 @@ MOST_WEIGHTS = 2**25
 A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
 """
 
-_MOST_BYTES = 2**28  # of each kind of thing that grows with the model and the text
-
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
 """Of a pair of sentences, whose tokens look and whose are looked at; None: both sentences'."""
@@ -50,8 +69,6 @@ BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": 
 SENTENCES = (" ᴬ", " ᴮ")
 """What stands behind a token of the first and of the second sentence of a pair."""
 
-
-_stamps: dict[str, str] = {}  # by which a model's files were known when they were last looked at
 
 Unit = Literal["percent", "signed percent", "score"]
 
@@ -73,8 +90,8 @@ class View:
 
     model: str
     kind: Kind
-    given: Given
-    changed: Given | None
+    given: ModelInput
+    changed: ModelInput | None
     stage: str
     scale: Scale
     hide: bool
@@ -94,13 +111,113 @@ class View:
         return "signed percent" if self.changed is not None else "percent"
 
 
-@st.cache_resource(max_entries=64, ttl=30, show_spinner=False)
-def looked_up(model: str) -> Entry | AttnvizError:
-    """What is known of a model, or why it cannot be shown; looked at again after half a minute."""
+def size_of(value: object) -> int:
+    """How many bytes a value takes; what all traces of a model share is not counted."""
+    counted: set[int] = set()
+
+    def size(part: object) -> int:
+        if part is None or id(part) in counted:
+            return 0
+        counted.add(id(part))
+        if isinstance(part, np.ndarray):
+            return part.nbytes
+        own, parts = sys.getsizeof(part), list[object]()
+        if is_dataclass(part):
+            parts = [getattr(part, field.name) for field in fields(part) if field.name not in _SHARED]
+        elif isinstance(part, Mapping):
+            parts = [*part.keys(), *part.values()]
+        elif isinstance(part, tuple | list | set | frozenset):
+            parts = [*part]
+        return own + sum(map(size, parts))
+
+    return size(value)
+
+
+_memory: cachetools.LRUCache[Hashable, Any] = cachetools.LRUCache(MOST_BYTES, size_of)
+_changed = threading.Condition()
+
+
+def cached(
+    model: str | Callable[..., str | tuple[str, ...]] = (), spinner: str = ""
+) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
+    """Keep what the decorated function returns, for every visitor, as this module says.
+
+    Whoever asks for a value that somebody else is computing waits for that one. What fails is not kept.
+
+    Args:
+        model: the model on which the value depends, or a function that takes the same arguments and returns
+            it, or several of them; none, if the value depends on no model.
+        spinner: what the page says meanwhile; the model is then loaded first, and torch with it: only then
+            may the function import what needs torch.
+    """
+
+    def models_of(*args: object, **kwargs: object) -> tuple[str, ...]:
+        names = model(*args, **kwargs) if callable(model) else model
+        return (names,) if isinstance(names, str) else names
+
+    def decorate(compute: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+        def key(*args: Hashable, **kwargs: Hashable) -> Hashable:
+            return compute, *map(fingerprint, models_of(*args, **kwargs)), hashkey(*args, **kwargs)
+
+        @cachetools.cached(_memory, key, condition=_changed)
+        @wraps(compute)
+        def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+            if not spinner:
+                return compute(*args, **kwargs)
+            with st.spinner(spinner):
+                for name in models_of(*args, **kwargs):
+                    warm_up.model(name)
+                return compute(*args, **kwargs)
+
+        return computed
+
+    return decorate
+
+
+def named(model: str, *_: object, **__: object) -> str:
+    """The model of a cached function whose first argument is its name."""
+    return model
+
+
+def clear() -> None:
+    """Keep nothing, and look at every model's files anew."""
+    with _changed:
+        _memory.clear()
+    look_again()
+
+
+def _until(key: Hashable, known: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - as cachetools asks
+    return now + (_FRESH_SECONDS if isinstance(known, Entry) else _PROBLEM_SECONDS)
+
+
+@cachetools.cached(cachetools.TLRUCache(256, _until, time.monotonic), condition=threading.Condition())
+def _look(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - the same name may mean another model
     try:
         return resolve.entry(model)
-    except AttnvizError as error:  # which may have cost a question to the hub
+    except AttnvizError as error:
+        return error.with_traceback(None)
+
+
+def look_again() -> None:
+    """Forget what is known of the models."""
+    _look.cache_clear()
+
+
+def looked_up(model: str) -> Entry | AttnvizError:
+    """What is known of a model, or why it cannot be used; looked at again now and then."""
+    try:
+        known = _look(model, on_list.target(model))
+        if isinstance(known, AttnvizError) and loading.ready(model):  # somebody has opened it meanwhile
+            look_again()
+            known = _look(model, on_list.target(model))
+    except AttnvizError as error:  # it is not on the operator's list
         return error
+    return known
+
+
+def usable() -> tuple[Entry, ...]:
+    """The models of this server that can be used, in the order of the choice."""
+    return tuple(known for known in map(looked_up, on_list.names()) if isinstance(known, Entry))
 
 
 def entry(model: str) -> Entry:
@@ -110,31 +227,25 @@ def entry(model: str) -> Entry:
         AttnvizError: there is no such model, or it cannot be shown.
     """
     known = looked_up(model)
-    if isinstance(known, AttnvizError) and loading.ready(model):
-        looked_up.clear()  # somebody has opened it meanwhile
-        known = looked_up(model)
     if isinstance(known, AttnvizError):
         raise known
-    _forget_if_changed(model, known.stamp)
     return known
 
 
-def _forget_if_changed(model: str, stamp: str) -> None:
-    """Keep nothing that was computed with a model's old files, once they are others."""
-    if _stamps.setdefault(model, stamp) == stamp:
-        return
-    _stamps[model] = stamp
-    for large in (trace, weights, values, comparison, drawn):
-        large.clear()
-    for small_one in (predictions, shown, found, allowed, small, facts):
-        small_one.clear()
+def fingerprint(model: str) -> str:
+    """Another one as soon as the model's files have changed; "" where they cannot change.
+
+    Raises:
+        AttnvizError: there is no such model, or it cannot be shown.
+    """
+    return entry(model).fingerprint
 
 
 def called(model: str) -> str:
     """What captions and files call a model: a folder by its own name, not by where it lies."""
     known = entry(model)
     in_a_folder = isinstance(known.origin, Folder) and not isinstance(known.origin, Downloaded)
-    return known.title if in_a_folder and not chosen_by_operator() else model
+    return known.title if in_a_folder and not on_list.public() else model
 
 
 def mask_token(model: str) -> str | None:
@@ -142,34 +253,16 @@ def mask_token(model: str) -> str | None:
     known = entry(model)
     if known.expects != "masked" or not isinstance(known.origin, Folder):
         return None
-    return reader(known.origin.folder, known.token_limit, known.stamp).mask
+    return tokenizer_of(known).mask
 
 
-def _bytes_of(read: Trace) -> int:
-    """What a reading takes besides what all readings of a model share, each head's slice of W_O."""
-    arrays = (
-        array
-        for block in read.blocks
-        for array in (block.query, block.key, block.value, block.weights, block.mask, block.bias)
-        if array is not None
-    )
-    return sum(array.nbytes for array in arrays)
+def of_view(view: View, *_: object) -> str:
+    """The model of a cached function whose first argument is a view."""
+    return view.model
 
 
-def _bytes(array: Floats) -> int:
-    return array.nbytes
-
-
-def _bytes_of_change(changed: Change) -> int:
-    return changed.values.nbytes
-
-
-def _bytes_of_picture(picture: Picture) -> int:
-    return picture.levels.nbytes
-
-
-@kept(_bytes_of, _MOST_BYTES)
-def trace(model: str, given: Given) -> Trace:
+@cached(named)
+def trace(model: str, given: ModelInput) -> Trace:
     """The forward pass of `model` over what it is given.
 
     The opening sentences are stored with the app, so that the first picture need not wait for the model.
@@ -191,19 +284,19 @@ def trace(model: str, given: Given) -> Trace:
     return read
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def predictions(model: str, given: Given) -> tuple[Prediction, ...]:
+@cached(named)
+def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
     """What the model expects, place by place; empty where it has no head for it.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
     """
-    return loading.predictions(model, given)
+    return loading.load(model).predictions(given)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@cached(named)
 def shown(
-    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> tuple[Shown, ...]:
     """Which tokens are shown, and how they are called: queries and keys, or one for both.
 
@@ -227,9 +320,9 @@ def shown(
     return queries, Shown(block.key_tokens, read.text, second=read.second, only_sentence=is_looked_at, **how)
 
 
-@kept(_bytes, _MOST_BYTES)
+@cached(named)
 def weights(
-    model: str, given: Given, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """The weights as they are shown, [layer, head, shown query, shown key]."""
     return shown_weights(trace(model, given).stack(kind), *shown(model, given, kind, hide, merge, between))
@@ -240,8 +333,8 @@ def only_special(tokens: Sequence[Shown]) -> bool:
     return any(all(group.special for group in side.all_groups) for side in tokens)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def found(model: str, given: Given, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+@cached(named)
+def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
     read = trace(model, given)
     tokens = shown(model, given, kind, False, merge)
@@ -252,13 +345,13 @@ def found(model: str, given: Given, kind: Kind, merge: bool) -> tuple[Behaviour,
     return behaviours(read.stack(kind), *tokens, mask=anywhere)
 
 
-@kept(_bytes, _MOST_BYTES)
+@cached(of_view)
 def values(view: View) -> Floats:
     """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
     return _values(view, view.given) if view.changed is None else comparison(view).values
 
 
-@kept(_bytes_of_change, _MOST_BYTES)
+@cached(of_view)
 def comparison(view: View) -> Change:
     """The second reading's numbers minus the first's, token by token; all 0 where there is no second.
 
@@ -275,7 +368,7 @@ def comparison(view: View) -> Change:
     )
 
 
-@kept(_bytes_of_picture, _MOST_BYTES)
+@cached(of_view)
 def drawn(view: View) -> Picture:
     """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
@@ -283,14 +376,14 @@ def drawn(view: View) -> Picture:
     return draw(values(view), view.scale, None if seen is None else seen[:, None])
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@cached(of_view)
 def small(view: View) -> Levels:
     """All heads in small, uint8 [layer × head, size, size]; only long texts need it."""
     picture = drawn(view)
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached(of_view)
 def allowed(view: View) -> Mask:
     """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own."""
     tokens = _shown(view, view.given)
@@ -314,7 +407,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
     return np.where(is_number, numbers, np.float32(np.nan))
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached(of_view)
 def facts(view: View) -> tuple[str, ...]:
     """One short sentence for each head, [layer × head]: what it looks at, or what changed most in it."""
     if view.changed is not None:
@@ -341,10 +434,10 @@ def written(view: View, number: float) -> str:
         return percent(number)
     if view.unit == "signed percent":
         return signed_percent(number)
-    return f"{number:.2f}".replace("-", "−")
+    return decimal(number)
 
 
-def shares(view: View, given: Given) -> Floats:
+def shares(view: View, given: ModelInput) -> Floats:
     """The weights of one of the view's readings at any stage, [layer, head, shown query, shown key]."""
     return weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
@@ -359,11 +452,11 @@ def _marked(shown: Shown) -> tuple[Group, ...]:
     )
 
 
-def _shown(view: View, given: Given) -> tuple[Shown, ...]:
+def _shown(view: View, given: ModelInput) -> tuple[Shown, ...]:
     return shown(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
-def _values(view: View, given: Given) -> Floats:
+def _values(view: View, given: ModelInput) -> Floats:
     if view.stage == WEIGHTS:
         return shares(view, given)
     blocks = trace(view.model, given).of_kind(view.kind)
@@ -383,8 +476,8 @@ def _texts(view: View) -> tuple[str, ...]:
     return texts[view.kind]
 
 
-def _stored(model: str, given: Given) -> Trace | None:
-    return stored.find(model, given.text) if given == Given(given.text) else None
+def _stored(model: str, given: ModelInput) -> Trace | None:
+    return stored.find(model, given.text) if given == ModelInput(given.text) else None
 
 
 def _check_size(heads: int, queries: int, keys: int) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
-from attnviz.app.models.known import usable
 from attnviz.app.state import choices, link, memory
 from attnviz.app.state.choice import Number, Text, Token, option
 from attnviz.models import allowed
@@ -102,7 +101,7 @@ def reading_model() -> Entry:
     Raises:
         AttnvizError: the model's files have gone, say.
     """
-    entries = [entry for entry in usable() if not entry.sees]
+    entries = [entry for entry in caches.usable() if not entry.sees]
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
@@ -118,7 +117,7 @@ def offer_asked_model() -> None:
     name = " ".join(" ".join(link.asked(choices.MODEL)).split())
     if not name or link.given().get(choices.MODEL.name) in (None, [name]):
         return
-    if any(entry.name == name and entry.sees for entry in usable()):
+    if any(entry.name == name and entry.sees for entry in caches.usable()):
         st.page_link(
             "pages/pictures.py",
             label=f"{markdown.code(name)} sees pictures, and reads no text. Show it a picture …",

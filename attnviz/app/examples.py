@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from attnviz.app import caches
 from attnviz.models import catalogue
-from attnviz.trace import head_name
+from attnviz.text import head_name
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 
 from attnviz.capture import loading
+from attnviz.capture.model import Model
 from attnviz.models import allowed
 
 # Enough for one visitor's sentence; more threads wait for each other when several visitors come at once.
@@ -27,7 +28,7 @@ def start() -> None:
     timer.start()
 
 
-def model(name: str) -> loading.Model:
+def model(name: str) -> Model:
     """The model, loaded if need be, with the server tuned for it.
 
     Raises:

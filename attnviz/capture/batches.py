@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind, Mask, Token
@@ -56,13 +56,13 @@ class Refused:
 
 
 @runtime_checkable
-class ReadsTogether(Protocol):
+class ReadsBatches(Protocol):
     """A model that reads many sentences in one forward pass."""
 
-    def weights_together(
+    def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind
     ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
-        """Of each layer, the weights and the mask; as `together.weights_together`."""
+        """Of each layer, the weights and the mask; as `forward.batch_weights`."""
 
 
 def batches(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Iterator[Batch | Refused]:
@@ -89,7 +89,7 @@ def batches(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Ite
             groups[tuple(token.special for token in tokens)].append(_Read(line, text, tokens))
     for special in sorted(groups, key=len):
         waiting = groups.pop(special)
-        room = _room(entry, len(special)) if isinstance(model, ReadsTogether) else 1
+        room = _room(entry, len(special)) if isinstance(model, ReadsBatches) else 1
         for start in range(0, len(waiting), room):
             yield from _tried(model, entry.kinds[0], waiting[start : start + room])
 
@@ -122,8 +122,8 @@ def _tried(model: Model, kind: Kind, read: Sequence[_Read]) -> Iterator[Batch | 
 
 def _batch(model: Model, kind: Kind, read: Sequence[_Read]) -> Batch:
     lines, texts, tokens = zip(*read, strict=True)
-    if isinstance(model, ReadsTogether):
-        weights, masks = model.weights_together(tokens, kind)
+    if isinstance(model, ReadsBatches):
+        weights, masks = model.batch_weights(tokens, kind)
     else:
         blocks = model.trace(texts[0]).of_kind(kind)
         weights = tuple(block.weights[None] for block in blocks)

@@ -1,27 +1,57 @@
-"""One forward pass of a transformers model, as blocks whose weights are transformers' own."""
+"""One forward pass of a transformers model: traced, with changed attention, or over many texts at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from attnviz.capture import own_attention
+from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
-from attnviz.capture.checks import Place, compare, run
-from attnviz.capture.intervening import intervening
-from attnviz.capture.recorder import Record, recording
+from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
+from attnviz.capture.model import Outcomes
+from attnviz.capture.recorder import Seen, recording, watching
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.edit import Edits
+from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.edit import Edits, by_place
 from attnviz.interventions.editing import edit_weights
-from attnviz.trace import Block, Kind, Mask, Token
+from attnviz.trace import Block, Floats, Kind, Mask, Token
+
+# A context variable, because one model serves many threads: each call gets its own vectors.
+_last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_states", default=None)
+
+
+def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
+    """Lets every later pass tell its last layer's vectors, and lets heads of custom attention be silenced.
+
+    In a model that computes attention in a way of its own, nobody can change the weights between the softmax
+    and the values. But a head is silent too if its slice of what W_O is given is 0: W_O then adds nothing
+    for it.
+
+    Only for a model that nobody else uses yet.
+    """
+    base: Any = network.base_model
+    stacks = {"states": base}
+    if network.config.is_encoder_decoder:
+        stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
+    for name, stack in stacks.items():
+        stack.register_forward_hook(partial(_tell_states, name))
+    if custom_attention.has(network.config.model_type):
+        for layer in layers:
+            if layer.mixer is not None:
+                layer.mixer.register_forward_pre_hook(partial(_silence, heads=layer.heads))
 
 
 def blocks(
     network: PreTrainedModel,
-    places: Sequence[Place],
+    layers: Sequence[AttentionLayer],
     inputs: Mapping[str, Tensor],
     source: tuple[Token, ...],
     target: tuple[Token, ...] = (),
@@ -30,8 +60,8 @@ def blocks(
     """Runs the model once and returns its attention, in the order in which it ran.
 
     Args:
-        network: as `open_network` returns it.
-        places: what `checks.checked` found in it.
+        network: as `open_network` returns it, after `prepare`.
+        layers: as `inspected` returns them.
         inputs: what the model is called with.
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
@@ -39,72 +69,194 @@ def blocks(
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
-        ModelNotSupported: it did not do what it did when it was checked, or it computes attention in a way of
-            its own and what was recorded does not give its weights.
+        ModelNotSupported: it did not do what it did when it was inspected, or it computes attention in a way
+            of its own and what was recorded does not give its weights.
     """
-    with recording() as records, intervening(network, places, [edits]), torch.inference_mode():
+    with recording() as records, intervening(network, layers, [edits]), torch.inference_mode():
         run(network, inputs)
-    if [record.module for record in records] != [place.module for place in places]:
-        raise ModelNotSupported(
-            f"{type(network).__name__} ran {len(records)} attentions, but {len(places)} when it was loaded. "
-            "What cannot be shown exactly is not shown."
-        )
+    refuse_other_modules(network, [record.module for record in records], layers)
     sides: dict[Kind, tuple[tuple[Token, ...], tuple[Token, ...]]] = {
         "encoder": (source, source),
         "decoder": (target or source, target or source),
         "cross": (target, source),
     }
-    own = own_attention.has(network.config.model_type)
-    masks = _Masks()
+    custom = custom_attention.has(network.config.model_type)
+    # Layers that share a mask in the model share it in the trace.
+    masks: dict[tuple[int, tuple[int, ...]], Mask] = {}
     found = []
-    for place in places:
+    for layer in layers:
         record = records.pop(0)  # so that what was copied does not stay in memory
         weights = record.weights
-        if own:
-            compare(record, weights, f"{type(network).__name__}, {place.kind} layer {place.layer + 1}")
-            here = [edit for edit in edits if (edit.kind, edit.layer) == (place.kind, place.layer)]
-            weights = edit_weights(weights, [here])  # only its output was changed while it ran
+        if custom:
+            compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
+            its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
+            weights = edit_weights(weights, [its_edits])  # only its output was changed while it ran
+        key = (id(record.mask), weights.shape[-2:])
+        if key not in masks:
+            masks[key] = _allowed(record.module, record.mask, weights.shape[-2:])
         found.append(
             Block(
-                kind=place.kind,
-                layer=place.layer,
-                query_tokens=sides[place.kind][0],
-                key_tokens=sides[place.kind][1],
+                kind=layer.kind,
+                layer=layer.layer,
+                query_tokens=sides[layer.kind][0],
+                key_tokens=sides[layer.kind][1],
                 query=owned(record.query[0]),
                 key=owned(record.key[0]),
                 value=owned(record.value[0]),
                 weights=owned(weights[0]),
-                mask=masks.of(record),
+                mask=masks[key],
                 scale=record.scale,
                 bias=None if record.bias is None else owned(record.bias[0]),
-                projection=place.projection,
+                projection=layer.projection,
             )
         )
     return tuple(found)
 
 
-class _Masks:
-    """The masks of one forward pass: layers that share one in the model share one in the trace."""
+def outcomes(
+    network: PreTrainedModel,
+    layers: Sequence[AttentionLayer],
+    inputs: Mapping[str, Tensor],
+    variants: Sequence[Edits],
+    position: int | None = None,
+) -> Outcomes:
+    """One forward pass over as many copies of a text as there are variants.
 
-    def __init__(self) -> None:
-        self._made: dict[tuple[int, int, int], Mask] = {}
+    Args:
+        network: as `open_network` returns it, after `prepare`.
+        layers: as `inspected` returns them.
+        inputs: what it is called with, each [1, token].
+        variants: the edits of each copy.
+        position: the token, from 0, at which the model's head is asked what it expects; None: it is not.
 
-    def of(self, record: Record) -> Mask:
-        """[query, key], True where the mask adds nothing."""
-        shape = (record.query.shape[2], record.key.shape[2])
-        which = (id(record.mask), *shape)
-        if which not in self._made:
-            self._made[which] = _allowed(record, shape)
-        return self._made[which]
+    Raises:
+        InvalidEdit, ModelNotSupported: as `intervening` says.
+    """
+    batch: dict[str, Any] = {name: ids.expand(len(variants), *ids.shape[1:]) for name, ids in inputs.items()}
+    if "use_cache" in inspect.signature(network.forward).parameters:
+        batch["use_cache"] = False  # nobody writes on
+    states: dict[str, Tensor] = {}
+    before = _last_states.set(states)
+    try:
+        with intervening(network, layers, variants), torch.inference_mode():
+            returned: Any = run(network, batch)
+    finally:
+        _last_states.reset(before)
+    probabilities = None
+    if position is not None:
+        probabilities = owned(returned.logits[:, position].float().softmax(-1))
+    source = states.get("source")
+    return Outcomes(owned(states["states"]), None if source is None else owned(source), probabilities)
 
 
-def _allowed(record: Record, shape: tuple[int, int]) -> Mask:
-    if record.mask is None:
-        return owned(torch.ones(shape, dtype=torch.bool))
-    forbids = record.mask <= torch.finfo(torch.float32).min
-    if record.mask.shape[:2] != (1, 1) or not bool((forbids | (record.mask == 0)).all()):
+def batch_weights(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], ids: Sequence[Sequence[int]], kind: Kind
+) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
+    """The weights over many texts of equal length, each as of the text alone.
+
+    Nothing is padded, and queries, keys and values are not kept. The pass ends with the last weights.
+
+    Args:
+        network: as `open_network` returns it.
+        layers: as `inspected` returns them.
+        ids: [sentence, token], rows of the vocabulary.
+        kind: "encoder", or "decoder" where there is no encoder.
+
+    Returns:
+        Of each layer, the weights [sentence, head, query, key] and the mask [query, key].
+
+    Raises:
+        ModelNotSupported: it did not do what it did when it was inspected.
+    """
+    wanted = sorted((layer for layer in layers if layer.kind == kind), key=lambda layer: layer.layer)
+    # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
+    stack = network.get_encoder() if network.config.is_encoder_decoder else network
+    inputs = {"input_ids": torch.tensor(ids)}
+    with torch.inference_mode():
+        if custom_attention.has(stack.config.model_type):
+            with recording() as records:
+                run(stack, inputs)
+            seen = [Seen(record.module, record.weights, record.mask) for record in records]
+        else:
+            with watching(len(wanted)) as seen:
+                run(stack, inputs)
+    refuse_other_modules(network, [one.module for one in seen], wanted)
+    masks = (_allowed(one.module, one.mask, one.weights.shape[-2:]) for one in seen)
+    return tuple(one.weights.numpy() for one in seen), tuple(masks)
+
+
+@contextmanager
+def intervening(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
+) -> Iterator[None]:
+    """Changes the one forward pass that runs inside, in this thread alone; without edits it does nothing.
+
+    Args:
+        network: as `open_network` returns it, after `prepare`.
+        layers: as `inspected` returns them.
+        edits: for each row of the batch that it reads.
+
+    Raises:
+        InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
+        ModelNotSupported: the model computes attention in a way of its own, and an edit does more than
+            silence; or it did not do what it did when it was inspected.
+    """
+    if not any(edits):
+        yield
+        return
+    by = by_place(edits, {(layer.kind, layer.layer): layer.heads for layer in layers})
+    by_layer: list[Sequence[Edits]] = [by.get((layer.kind, layer.layer), ()) for layer in layers]
+    expected: list[nn.Module | None] = [layer.module for layer in layers]
+    if custom_attention.has(network.config.model_type):
+        _refuse_all_but_silence(network, layers, edits)
+        expected = [layer.mixer for layer in layers]
+    with changing(expected, by_layer):
+        yield
+
+
+def _tell_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returned: Any) -> None:
+    states = _last_states.get()
+    if states is not None:
+        states[name] = returned.last_hidden_state
+
+
+def _silence(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
+    edits = edits_of(mixer)
+    if not edits:
+        return inputs
+    outputs, *others = inputs
+    outputs = outputs.clone()  # [batch, token, head · d_head]
+    by_head = outputs.view(*outputs.shape[:2], heads, -1)
+    for row, of_row in enumerate(edits):
+        for edit in of_row:
+            by_head[row, slice(None) if edit.query is None else edit.query, edit.head] = 0
+    return (outputs, *others)
+
+
+def _refuse_all_but_silence(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
+) -> None:
+    for edit in (edit for of_row in edits for edit in of_row):
+        if edit.target is not None:
+            raise ModelNotSupported(
+                f"{type(network).__name__} computes attention in a way of its own: its heads and rows can be "
+                f"silenced, but not pointed elsewhere, as “{edit}” says."
+            )
+    if any(layer.mixer is None for layer in layers):
         raise ModelNotSupported(
-            f"{type(record.module).__name__} adds more than a mask to its scores. "
+            f"{type(network).__name__} computes attention in a way of its own, and its W_O was not found. "
+            "Its heads cannot be silenced exactly, so they are not silenced."
+        )
+
+
+def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> Mask:
+    """[query, key], True where the mask adds nothing; it must be the same for all heads."""
+    if mask is None:
+        return owned(torch.ones(shape, dtype=torch.bool))
+    forbids = mask <= torch.finfo(torch.float32).min
+    if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
+        raise ModelNotSupported(
+            f"{type(module).__name__} adds more than a mask to its scores. "
             "Its weights would be wrong, so they are not shown."
         )
     return owned(~forbids[0, 0].expand(shape))

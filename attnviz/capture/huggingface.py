@@ -14,33 +14,27 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from attnviz.capture import last_layer
-from attnviz.capture.abilities import refuse_place, understood
-from attnviz.capture.checks import checked
-from attnviz.capture.forward import blocks
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.intervening import intervening, prepare
+from attnviz.capture import forward
+from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
+from attnviz.capture.inspection import inspected
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.network import expects, open_network
-from attnviz.capture.outcomes import Outcomes, in_parts, numbers
-from attnviz.capture.predictions import Prediction, masked_tokens, next_tokens
-from attnviz.capture.together import weights_together
-from attnviz.capture.writing import habits_of, write
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
-from attnviz.models.text import Reader
+from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
 LIKELIEST = Writing(tokens=40)
 """How an encoder–decoder writes when it is given no target."""
 
-_REMEMBERED = 32  # readings whose written tokens are kept: a trace and its predictions speak of the same ones
+_CACHED = 32  # inputs whose written tokens are kept: a trace and its predictions speak of the same ones
 _SAMPLE = 11  # tokens that a model is checked with
 _SAMPLE_OF_A_DECODER = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TokenizedInput:
     """What a model reads in one forward pass, after it has written what it was to write.
 
     Attributes:
@@ -64,165 +58,145 @@ class Reading:
     end: int | None = None
 
 
-class HuggingFaceModel:
+class HuggingFaceModel(Model):
     """A loaded model that reads texts; safe to share among threads.
 
     Args:
         entry: what is known of it.
         folder: where its files lie.
-        reader: its tokenizer.
+        tokenizer: its tokenizer.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
         ModelFilesDamaged: a file is missing or damaged.
     """
 
-    def __init__(self, entry: Entry, folder: Path, reader: Reader) -> None:
+    def __init__(self, entry: Entry, folder: Path, tokenizer: TextTokenizer) -> None:
+        self.name = entry.name
         self.entry = entry
-        self.reader = reader
+        self.tokenizer = tokenizer
         self.network: PreTrainedModel = open_network(folder, entry.name)
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
-        self._places = checked(self.network, self._sample(), entry)
-        prepare(self.network, self._places)
-        last_layer.listen(self.network)
-        self._readings: OrderedDict[tuple[Given, Edits], Reading] = OrderedDict()
-        self._shelf = threading.Lock()  # held for moments only
+        self._layers = inspected(self.network, self._sample(), entry)
+        forward.prepare(self.network, self._layers)
+        self._inputs: OrderedDict[tuple[ModelInput, Edits], TokenizedInput] = OrderedDict()
+        self._lock = threading.Lock()  # held for moments only
 
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
-        """What the model, or its encoder, is given to read; see `Reader.encoded` for the errors."""
-        given = self._understood(given)
-        return self.reader.tokens(given.text, given.second)
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
+        """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
+        given = self._supported(text)
+        return self.tokenizer.tokens(given.text, given.second)
 
-    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
-        """One forward pass over the text, and over what the model has written.
-
-        Args:
-            given: what it reads; what it writes, it writes with the same edits.
-            edits: changes to its attention. The trace shows the weights that it went on with.
-
-        Raises:
-            EmptyText, TextTooLong, UnreadableText: a text cannot be read as it is.
-            ModelNotSupported: this model cannot do what is asked.
-            InvalidEdit: the model or the text has no such place.
-        """
-        given = self._understood(given)
-        read = self._read(given, edits)
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+        """One forward pass over the text, and over what the model has written; see `Model.trace`."""
+        given = self._supported(text)
+        read = self._tokenized(given, edits)
+        blocks = forward.blocks(
+            self.network, self._layers, self._arguments(read), read.source, read.target, edits
+        )
         return Trace(
-            model=self.entry.name,
+            model=self.name,
             text=read.text,
             second=given.second,
             target=read.target_text,
             written=read.written,
-            blocks=blocks(self.network, self._places, self._inputs(read), read.source, read.target, edits),
+            blocks=blocks,
             edits=tuple(str(edit) for edit in edits),
         )
 
-    def weights_together(
+    def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind
     ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
-        """The weights of many sentences of equal length; see `together.weights_together`."""
+        """The weights of many sentences of equal length; see `forward.batch_weights`."""
         ids = [[token.id for token in sentence] for sentence in sentences]
-        return weights_together(self.network, self._places, ids, kind)
+        return forward.batch_weights(self.network, self._layers, ids, kind)
 
-    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What the model expects, place by place; nothing if it has no head that tells.
-
-        Arguments and errors are those of `trace`.
-        """
-        read = self._read(self._understood(given), edits)
-        if not self._asked_at(read):
+    def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+        """What the model expects, place by place; see `Model.predictions`."""
+        read = self._tokenized(self._supported(text), edits)
+        if not self._positions(read):
             return ()
-        inputs = self._inputs(read)
-        with intervening(self.network, self._places, [edits]):
+        arguments = self._arguments(read)
+        with forward.intervening(self.network, self._layers, [edits]):
             if self._expects == "next":
-                return next_tokens(self.network, self.reader, inputs, read.writing, read.written, read.end)
-            return masked_tokens(self.network, self.reader, inputs)
+                return next_tokens(
+                    self.network, self.tokenizer, arguments, read.writing, read.written, read.end
+                )
+            return masked_tokens(self.network, self.tokenizer, arguments)
 
-    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
-        """What comes out for each variant; what the unchanged model writes, all of them read.
-
-        Args:
-            given: what it reads.
-            variants: the edits of each.
-            place: the token at which it is asked what it expects, from 0; None: it is not asked.
-
-        The errors are those of `trace`.
-        """
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
+        """What comes out for each variant; what the unchanged model writes, all of them read."""
         if self._expects is None:
-            refuse_place(self.entry.name, place)
-        read = self._read(self._understood(given))
+            self.refuse_prediction(position)
+        read = self._tokenized(self._supported(text))
         for edits in variants:
             self._refuse_misfits(edits, read)
-        inputs = self._inputs(read)
-        config = self.network.config
-        each = numbers(
+        arguments = self._arguments(read)
+        each = numbers_of_variant(
             max(len(read.source), len(read.target)),
             self.entry.heads,
             self.entry.d_model,
-            config.vocab_size if self._expects else 0,
+            self.network.config.vocab_size if self._expects else 0,
         )
-        return in_parts(
+        return Outcomes.of_batches(
             variants,
             each,
-            lambda some: last_layer.outcomes(self.network, self._places, inputs, some, place),
+            lambda some: forward.outcomes(self.network, self._layers, arguments, some, position),
         )
 
-    def asked_at(self, given: str | Given) -> tuple[int, ...]:
-        """The tokens, from 0, at which it can be asked what it expects; the errors are those of `trace`."""
-        return self._asked_at(self._read(self._understood(given)))
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
+        """The tokens, from 0, at which it can be asked what it expects; see `Model.prediction_positions`."""
+        return self._positions(self._tokenized(self._supported(text)))
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
-        return tuple(self.reader.readable(number) for number in ids)
+        return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _understood(self, given: str | Given) -> Given:
-        return understood(
-            given,
-            self.entry.name,
-            pairs=self.entry.pairs,
-            targets=self._paired,
-            writes=self._expects == "next",
-        )
+    def _supported(self, text: str | ModelInput) -> ModelInput:
+        writes = self._expects == "next"
+        return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes)
 
-    def _read(self, given: Given, edits: Edits = ()) -> Reading:
-        """The reading, kept for a while: nothing is written twice."""
+    def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
+        """What it reads, cached for a while: nothing is written twice."""
         key = given, tuple(edits)
-        with self._shelf:
-            found = self._readings.get(key)
+        with self._lock:
+            found = self._inputs.get(key)
         if found is None:
-            found = self._read_and_write(given, edits)
+            found = self._tokenized_and_written(given, edits)
             self._refuse_misfits(edits, found)
-            with self._shelf:
-                self._readings[key] = found
-                while len(self._readings) > _REMEMBERED:
-                    self._readings.popitem(last=False)
+            with self._lock:
+                self._inputs[key] = found
+                while len(self._inputs) > _CACHED:
+                    self._inputs.popitem(last=False)
         return found
 
-    def _asked_at(self, read: Reading) -> tuple[int, ...]:
+    def _positions(self, read: TokenizedInput) -> tuple[int, ...]:
         if self._expects == "next":
             return tuple(range(len(read.target or read.source)))
-        if self._expects == "masked" and self.reader.mask is not None:
-            mask = self.reader.id_of(self.reader.mask)
-            return tuple(place for place, token in enumerate(read.source) if token.id == mask)
+        if self._expects == "masked" and self.tokenizer.mask is not None:
+            mask = self.tokenizer.id_of(self.tokenizer.mask)
+            return tuple(position for position, token in enumerate(read.source) if token.id == mask)
         return ()
 
-    def _refuse_misfits(self, edits: Edits, read: Reading) -> None:
-        by_place([edits], {(place.kind, place.layer): place.heads for place in self._places})
+    def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:
+        by_place([edits], {(layer.kind, layer.layer): layer.heads for layer in self._layers})
         refuse_misfits(edits, len(read.source), len(read.target or read.source))
 
-    def _read_and_write(self, given: Given, edits: Edits) -> Reading:
-        encoded = self.reader.encoded(given.text, given.second)
+    def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
+        encoded = self.tokenizer.tokenized(given.text, given.second)
         self._check_rows(encoded.tokens)
-        read = Reading(encoded.tokens, encoded.type_ids, given.text)
+        read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
         # What it is taught to write, moved by one: it never reads the end.
-        taught = self.reader.target(given.target)
+        taught = self.tokenizer.target(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start(), *(taught if end is None else taught[:-1]))
@@ -235,15 +209,15 @@ class HuggingFaceModel:
         unknown = next((token.text for token in tokens if token.id >= rows), None)
         if unknown is not None:
             raise ModelNotSupported(
-                f"The tokenizer of {quoted(self.entry.name)} has a token {quoted(unknown)}, but the model "
+                f"The tokenizer of {quoted(self.name)} has a token {quoted(unknown)}, but the model "
                 "has no vector for it. The two do not belong together."
             )
 
-    def _written(self, read: Reading, writing: Writing, edits: Edits) -> Reading:
-        """The reading after the decoder has written on; the token that ended its text is not read."""
+    def _written(self, read: TokenizedInput, writing: Writing, edits: Edits) -> TokenizedInput:
+        """The same after the decoder has written on; the token that ended its text is not read."""
         if self._expects != "next":
             raise ModelNotSupported(
-                f"{quoted(self.entry.name)} was saved without the part that writes. Give its decoder a "
+                f"{quoted(self.name)} was saved without the part that writes. Give its decoder a "
                 "text to read (a target)."
             )
         before = read.target or read.source
@@ -255,16 +229,16 @@ class HuggingFaceModel:
             writing,
             limit,
             [token.id for token in read.source] if self._paired else None,
-            partial(intervening, self.network, self._places, [edits]) if edits else None,
+            partial(forward.intervening, self.network, self._layers, [edits]) if edits else None,
         )
         ends = habits_of(self.network).ends
         ids = [step.id for step in steps]
         end = ids.pop() if ids and ids[-1] in ends else None
         read = replace(read, writing=writing, written=len(ids), end=end)
         if self._paired:
-            text, tokens = self.reader.written(read.target_text or "", before, ids)
+            text, tokens = self.tokenizer.written(read.target_text or "", before, ids)
             return replace(read, target=tokens, target_text=text)
-        text, tokens = self.reader.written(read.text, before, ids)
+        text, tokens = self.tokenizer.written(read.text, before, ids)
         return replace(read, source=tokens, text=text, type_ids=(*read.type_ids, *(0 for _ in ids)))
 
     def _start(self) -> Token:
@@ -274,13 +248,14 @@ class HuggingFaceModel:
             for config in configs:
                 number = getattr(config, name, None)
                 if isinstance(number, int):
-                    return self.reader.special(number)
+                    return self.tokenizer.special(number)
         raise ModelNotSupported(
-            f"{quoted(self.entry.name)} does not say with which token its decoder begins "
+            f"{quoted(self.name)} does not say with which token its decoder begins "
             "(decoder_start_token_id in its config)."
         )
 
-    def _inputs(self, read: Reading) -> Mapping[str, Tensor]:
+    def _arguments(self, read: TokenizedInput) -> Mapping[str, Tensor]:
+        """What the network is called with."""
         inputs = {"input_ids": _ids(read.source)}
         if self._tells_sentences and any(read.type_ids):
             inputs["token_type_ids"] = torch.tensor([read.type_ids])

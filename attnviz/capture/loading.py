@@ -1,20 +1,17 @@
-"""Models are loaded here, one at a time, once for everybody."""
+"""Loads models, one at a time, and keeps those that were used last for everybody."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes
-from attnviz.capture.patches import patch_tokens
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.model import Model, ModelInput, as_model_input
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
-from attnviz.models.text import Reader, reader
+from attnviz.models.tokenizer import patch_tokens, tokenizer_of
 from attnviz.trace import Token, Trace
 from attnviz.trained.translator import reading
 
@@ -35,38 +32,10 @@ gate = importing.gate
 Tell = Callable[[str, float], None]
 """What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
 
-
 _LOADING = 0.9  # how much of an opening is done when the download is
 
-
-class Model(Protocol):
-    """A loaded model: safe to share among threads.
-
-    A text alone stands for `Given(text)`. What a model cannot do (a second sentence, a target, writing on)
-    it refuses with ModelNotSupported.
-    """
-
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
-        """What the model, or its encoder, reads; see `loading.tokens`."""
-
-    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
-        """One forward pass, with changes in its attention; a model that is to write does so first."""
-
-    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects, place by place, in the same forward pass."""
-
-    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
-        """What comes out of many passes over one text; see `loading.outcomes`."""
-
-    def asked_at(self, given: str | Given) -> tuple[int, ...]:
-        """The tokens at which it can be asked what it expects; see `loading.asked_at`."""
-
-    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What the tokens of these numbers are, as a person reads them."""
-
-
 _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
-_shelf = threading.Lock()  # held for moments only: a loaded model is found while another one loads
+_lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
 
 def load(name: str) -> Model:
@@ -80,12 +49,12 @@ def load(name: str) -> Model:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown; the message says why, and what helps.
     """
-    entry = _here(name, _nobody)
+    entry = _downloaded(name, _tell_nobody)
     model = _find(entry)
     if model is None:
         with gate:
             model = _find(entry) or _open(entry)
-            with _shelf:
+            with _lock:
                 _models[name] = entry, model
                 _make_room()
     return model
@@ -95,16 +64,16 @@ def open_model(name: str, tell: Tell | None = None) -> catalogue.Entry:
     """Bring a model that a visitor asked for onto this server: look at it, download it, load it, list it.
 
     Args:
-        name: as `models.entry` takes it.
-        tell: is told how far it is; whatever it raises ends the opening, and is raised from here.
+        name: as `resolve.entry` takes it.
+        tell: is told how far it is; an error that it raises ends the opening.
 
     Raises:
         AttnvizError: the model cannot be shown; the message says why, and what helps.
     """
     allowed.check(name)
-    tell = tell or _nobody
+    tell = tell or _tell_nobody
     tell("Looking at the model", 0.0)
-    entry = _here(name, tell)
+    entry = _downloaded(name, tell)
     tell("Loading the weights", _LOADING)
     load(name)
     tell("Ready", 1.0)  # whoever has stopped it meanwhile does not want it listed
@@ -129,7 +98,7 @@ def load_translator(name: str) -> TranslatorModel:
     return model
 
 
-def trace(name: str, given: Given, edits: Edits = ()) -> Trace:
+def trace(name: str, given: ModelInput, edits: Edits = ()) -> Trace:
     """One forward pass of the model of that name, with these changes in its attention.
 
     Raises:
@@ -157,61 +126,13 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     return model.look(picture, called)
 
 
-def predictions(name: str, given: Given, edits: Edits = ()) -> tuple[Prediction, ...]:
-    """What the model of that name expects in what it reads, place by place; nothing if it has no head for it.
-
-    Raises:
-        AttnvizError: the model, the text or an edit cannot be used; the message says why.
-    """
-    return load(name).predictions(given, edits=edits)
-
-
-def outcomes(name: str, given: Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
-    """What comes out of the model of that name if it reads a text once for each variant of its attention.
-
-    All variants read the same tokens. What a model writes itself, it writes unchanged: only then does nothing
-    differ but the changes.
-
-    Args:
-        name: the model's.
-        given: what it reads.
-        variants: the edits of each; () is the model as it is.
-        place: one of `asked_at`: the token at which the model is asked what it expects; None: it is not.
-
-    Raises:
-        AttnvizError: the model, the text or an edit cannot be used; the message says why.
-    """
-    return load(name).outcomes(given, variants, place)
-
-
-def asked_at(name: str, given: Given) -> tuple[int, ...]:
-    """The tokens, from 0, at which the model of that name expects something: what follows, or what is masked.
-
-    They are tokens of its decoder, where it has one. None where the model has no head for tokens, or where
-    nothing is masked.
-
-    Raises:
-        AttnvizError: the model or the text cannot be used; the message says why.
-    """
-    return load(name).asked_at(given)
-
-
-def words(name: str, ids: Sequence[int]) -> tuple[str, ...]:
-    """What the tokens of these numbers are in the vocabulary from which that model predicts.
-
-    Raises:
-        AttnvizError: the model cannot be used; the message says why.
-    """
-    return load(name).words(ids)
-
-
 def ready(name: str) -> bool:
     """True if a model of that name is in memory. Loads nothing, and looks at no file."""
-    with _shelf:
+    with _lock:
         return name in _models
 
 
-def tokens(name: str, given: str | Given) -> tuple[Token, ...]:
+def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     """The tokens that this model, or its encoder, would read, without loading it.
 
     It takes some milliseconds, and no torch where the tokenizer is in `tokenizer.json`.
@@ -220,20 +141,20 @@ def tokens(name: str, given: str | Given) -> tuple[Token, ...]:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
         UnknownWords: the model knows whole words only, and not all of these.
     """
-    entry = _here(name, _nobody)
-    asked = Given(given) if isinstance(given, str) else given
+    entry = _downloaded(name, _tell_nobody)
+    given = as_model_input(text)
     if isinstance(entry.origin, catalogue.Trained):
-        return reading.tokens(asked.text)
-    if entry.sees:
-        return patch_tokens(entry.origin.folder)
-    return _reader(entry).tokens(asked.text, asked.second)
+        return reading.tokens(given.text)
+    if entry.grid:
+        return patch_tokens(entry.grid)
+    return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def _nobody(doing: str, done: float) -> None:
-    """Told how far a model is, and tells nobody."""
+def _tell_nobody(doing: str, done: float) -> None:
+    """For whoever does not ask how far a model is."""
 
 
-def _here(name: str, tell: Tell) -> catalogue.Entry:
+def _downloaded(name: str, tell: Tell) -> catalogue.Entry:
     """The entry of a model whose files are on this machine, downloaded if need be."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
@@ -248,7 +169,7 @@ def _here(name: str, tell: Tell) -> catalogue.Entry:
 
 def _find(entry: catalogue.Entry) -> Model | None:
     """The loaded model, unless its files have changed since."""
-    with _shelf:
+    with _lock:
         loaded, model = _models.get(entry.name, (None, None))
         if model is None or loaded != entry:
             return None
@@ -275,16 +196,11 @@ def _open(entry: catalogue.Entry) -> Model:
     if entry.engine == "scratch":
         from attnviz.capture.scratch import ScratchModel
 
-        return ScratchModel(entry.name, folder, _reader(entry))
+        return ScratchModel(entry.name, folder, tokenizer_of(entry))
     if entry.sees:
         from attnviz.capture.pictures import SeeingModel
 
         return SeeingModel(entry, folder)
     from attnviz.capture.huggingface import HuggingFaceModel
 
-    return HuggingFaceModel(entry, folder, _reader(entry))
-
-
-def _reader(entry: catalogue.Entry) -> Reader:
-    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has no tokenizer; for the type checker
-    return reader(entry.origin.folder, entry.token_limit, entry.stamp)
+    return HuggingFaceModel(entry, folder, tokenizer_of(entry))

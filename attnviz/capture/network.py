@@ -1,4 +1,4 @@
-"""A saved transformers model is opened here: never with foreign code, never from a pickle, never half."""
+"""Opens a saved transformers model: without code of others, without pickles, with all of its weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformers.models.auto.modeling_auto import (
 )
 from transformers.utils import logging
 
-from attnviz.capture import own_attention
+from attnviz.capture import custom_attention
 from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
@@ -64,8 +64,8 @@ def open_network(folder: Path, name: str | None = None) -> PreTrainedModel:
             f"Weights are missing in the model {quoted(name)}: {min(missing)}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Save or download it again."
         )
-    if own_attention.has(config.model_type):
-        own_attention.listen(network)
+    if custom_attention.has(config.model_type):
+        custom_attention.listen(network)
     return network
 
 
@@ -97,7 +97,7 @@ def _load(auto: Any, folder: Path, config: PreTrainedConfig) -> tuple[PreTrained
     network, found = auto.from_pretrained(
         folder,
         config=config,
-        attn_implementation="eager" if own_attention.has(config.model_type) else IMPLEMENTATION,
+        attn_implementation="eager" if custom_attention.has(config.model_type) else IMPLEMENTATION,
         dtype=torch.float32,
         local_files_only=True,
         trust_remote_code=False,

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import torch
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -13,17 +14,14 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
-from attnviz.capture.abilities import understood
-from attnviz.capture.checks import checked
 from attnviz.capture.forward import blocks
-from attnviz.capture.given import Given
+from attnviz.capture.inspection import inspected
+from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.network import open_network
-from attnviz.capture.outcomes import Outcomes
-from attnviz.capture.patches import FORMATS, patch_tokens
-from attnviz.capture.predictions import Prediction
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
 from attnviz.trace import Token, Trace
 
 MOST_BYTES = 20_000_000
@@ -33,7 +31,7 @@ MOST_PIXELS = 40_000_000
 Picture = Image.Image | Path | bytes
 
 
-class SeeingModel:
+class SeeingModel(Model):
     """A loaded model that sees pictures; safe to share among threads.
 
     Args:
@@ -46,52 +44,35 @@ class SeeingModel:
     """
 
     def __init__(self, entry: Entry, folder: Path) -> None:
-        self.entry = entry
+        self.name = entry.name
         self.network: PreTrainedModel = open_network(folder, entry.name)
         self._processor = _processor(folder, entry.name)
-        self._tokens = patch_tokens(folder)
-        self._places = checked(self.network, self._inputs(Image.linear_gradient("L")), entry)
+        assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
+        self._tokens = patch_tokens(entry.grid)
+        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)
 
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """[CLS] and the patches: the same of every picture."""
-        understood(given, self.entry.name)
+        self.supported(text)
         return self._tokens
 
-    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:  # noqa: ARG002 - as every model's
-        """Always an error: a text is no picture.
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
+        """Always an error: a text is no picture, and `look` takes one.
 
         Raises:
-            ModelNotSupported: `look` takes a picture.
+            ModelNotSupported: always.
         """
-        raise self._no_reader(given)
-
-    def predictions(
-        self,
-        given: str | Given,
-        *,
-        edits: Edits = (),  # noqa: ARG002 - as every model's
-    ) -> tuple[Prediction, ...]:
-        """Nothing: it expects no tokens."""
-        understood(given, self.entry.name)
-        return ()
+        self.supported(text)
+        raise ModelNotSupported(f"{quoted(self.name)} sees pictures and reads no text. Give it a picture.")
 
     def outcomes(
         self,
-        given: str | Given,
+        text: str | ModelInput,
         variants: Sequence[Edits],  # noqa: ARG002 - as every model's
-        place: int | None = None,  # noqa: ARG002 - as every model's
-    ) -> Outcomes:
-        """Always an error: a text is no picture.
-
-        Raises:
-            ModelNotSupported: as `trace` does.
-        """
-        raise self._no_reader(given)
-
-    def asked_at(self, given: str | Given) -> tuple[int, ...]:
-        """Nowhere: it expects no tokens."""
-        understood(given, self.entry.name)
-        return ()
+        position: int | None = None,  # noqa: ARG002 - as every model's
+    ) -> NoReturn:
+        """Always an error, as `trace`."""
+        self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """No word, however many numbers there are: its tokens are patches."""
@@ -101,7 +82,7 @@ class SeeingModel:
         """One forward pass over a picture, which is brought to the size that the model was trained with.
 
         Args:
-            picture: a picture of Pillow's, or a file of one of `FORMATS`, or what is in such a file.
+            picture: a picture of Pillow's, or a file of one of `PICTURE_FORMATS`, or what is in such a file.
             name: what the trace calls it.
 
         Raises:
@@ -109,15 +90,9 @@ class SeeingModel:
         """
         inputs = self._inputs(opened(picture))
         return Trace(
-            model=self.entry.name,
+            model=self.name,
             text=name,
-            blocks=blocks(self.network, self._places, inputs, self._tokens),
-        )
-
-    def _no_reader(self, given: str | Given) -> ModelNotSupported:
-        understood(given, self.entry.name)
-        return ModelNotSupported(
-            f"{quoted(self.entry.name)} sees pictures and reads no text. Give it a picture."
+            blocks=blocks(self.network, self._layers, inputs, self._tokens),
         )
 
     def _inputs(self, picture: Image.Image) -> Mapping[str, Tensor]:
@@ -138,13 +113,14 @@ def opened(picture: Picture) -> Image.Image:
             warnings.simplefilter(
                 "ignore", Image.DecompressionBombWarning
             )  # we ask for less than Pillow does
-            found = _of_a_bearable_size(Image.open(io.BytesIO(data), formats=FORMATS))
+            found = _of_a_bearable_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
             found.load()
     except UnreadablePicture:
         raise
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         raise UnreadablePicture(
-            f"This is no picture that can be read. Take a file of one of these kinds: {', '.join(FORMATS)}."
+            "This is no picture that can be read. Take a file of one of these kinds: "
+            f"{', '.join(PICTURE_FORMATS)}."
         ) from error
     return found
 

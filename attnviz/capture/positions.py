@@ -1,4 +1,4 @@
-"""What a transformers model does about order: its own table, turns or biases, read from its own parts."""
+"""How a transformers model encodes positions: by a table, rotations or biases, read from its modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listens to the attention inside a transformers model while it runs; it changes only what it is told to."""
+"""Records the attention of a transformers model while it runs."""
 
 from __future__ import annotations
 
@@ -53,6 +53,10 @@ class Record(NamedTuple):
     scale: float
     bias: Tensor | None
     weights: Tensor
+
+    def concatenated(self) -> Tensor:
+        """[batch, token, head · d_head]: what the heads read, side by side."""
+        return (self.weights @ self.value).transpose(1, 2).flatten(2)
 
 
 # A context variable, because one model serves many threads: each call sees its own list.

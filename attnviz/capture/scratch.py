@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from attnviz.capture.abilities import refuse_place, understood
 from attnviz.capture.arrays import owned
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes, in_parts, numbers
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.interventions.editing import attention_at, edited, places
-from attnviz.models.text import Reader
-from attnviz.trace import Block, Token, Trace
+from attnviz.models.tokenizer import TextTokenizer
+from attnviz.trace import Block, Floats, Kind, Token, Trace
 from attnviz.transformer.bert import Bert
+from attnviz.transformer.masks import causal_mask, no_mask
+from attnviz.transformer.multi_head import MultiHeadSteps
 
 
-class ScratchModel:
+class ScratchModel(Model):
     """A BERT of attnviz's own making with published weights; safe to share among threads."""
 
-    def __init__(self, name: str, folder: Path, reader: Reader) -> None:
+    def __init__(self, name: str, folder: Path, tokenizer: TextTokenizer) -> None:
         self.name = name
-        self.reader = reader
+        self.tokenizer = tokenizer
         self.bert = Bert.from_folder(folder)
         # Made once: every trace of this model shares them.
         self._projections = [
@@ -33,47 +31,23 @@ class ScratchModel:
             for path in places(self.bert).values()
         ]
 
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
-        """The text's tokens; see `Reader.encoded` for the errors."""
-        return self.reader.tokens(understood(given, self.name).text)
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
+        """The text's tokens; see `TextTokenizer.tokenized` for the errors."""
+        return self.tokenizer.tokens(self.supported(text).text)
 
-    def trace(self, given: str | Given, *, edits: Edits = ()) -> Trace:
-        """One forward pass over the text.
-
-        Args:
-            given: what it reads.
-            edits: changes to its attention. The trace shows the weights that it went on with.
-
-        Raises:
-            EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-            ModelNotSupported: more than reading one text is asked.
-            InvalidEdit: the model or the text has no such place.
-        """
-        given = understood(given, self.name)
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+        """One forward pass over the text; see `Model.trace`."""
+        given = self.supported(text)
         tokens = self.tokens(given)
         refuse_misfits(edits, len(tokens), len(tokens))
         bert = edited(self.bert, [edits]) if edits else self.bert
         with torch.inference_mode():
             steps = bert(torch.tensor([token.id for token in tokens]))
-        everywhere = np.ones((len(tokens), len(tokens)), dtype=np.bool_)
-        everywhere.setflags(write=False)
         return Trace(
             model=self.name,
             text=given.text,
             blocks=tuple(
-                Block(
-                    kind="encoder",
-                    layer=number,
-                    query_tokens=tokens,
-                    key_tokens=tokens,
-                    query=owned(layer.attention.query),
-                    key=owned(layer.attention.key),
-                    value=owned(layer.attention.value),
-                    weights=owned(layer.attention.attention.weights),
-                    mask=everywhere,
-                    scale=layer.attention.query.shape[-1] ** -0.5,
-                    projection=projection,
-                )
+                block_of_steps("encoder", number, layer.attention, tokens, tokens, projection)
                 for number, (layer, projection) in enumerate(
                     zip(steps.layers, self._projections, strict=True)
                 )
@@ -81,22 +55,12 @@ class ScratchModel:
             edits=tuple(str(edit) for edit in edits),
         )
 
-    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """Nothing: it has no head that expects tokens. The errors are those of `trace`."""
-        tokens = self.tokens(given)
-        refuse_misfits(edits, len(tokens), len(tokens))
-        edited(self.bert, [edits])
-        return ()
-
-    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
-        """What comes out for each variant: the edits of each.
-
-        Raises:
-            ModelNotSupported: a place is asked for, but it expects nothing anywhere.
-            EmptyText, TextTooLong, UnreadableText, InvalidEdit: as `trace` does.
-        """
-        refuse_place(self.name, place)
-        tokens = self.tokens(given)
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
+        """What comes out for each variant; it expects nothing anywhere. See `Model.outcomes`."""
+        self.refuse_prediction(position)
+        tokens = self.tokens(text)
         for edits in variants:
             refuse_misfits(edits, len(tokens), len(tokens))
         ids = torch.tensor([token.id for token in tokens])
@@ -108,13 +72,40 @@ class ScratchModel:
             return Outcomes(owned(states))
 
         heads, _, d_model = self._projections[0].shape
-        return in_parts(variants, numbers(len(tokens), heads, d_model), run)
-
-    def asked_at(self, given: str | Given) -> tuple[int, ...]:
-        """Nowhere: it expects nothing. The errors are those of `trace`."""
-        self.tokens(given)
-        return ()
+        return Outcomes.of_batches(variants, numbers_of_variant(len(tokens), heads, d_model), run)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
-        return tuple(self.reader.readable(number) for number in ids)
+        return tuple(self.tokenizer.readable(number) for number in ids)
+
+
+def block_of_steps(
+    kind: Kind,
+    layer: int,
+    steps: MultiHeadSteps,
+    queries: tuple[Token, ...],
+    keys: tuple[Token, ...],
+    projection: Floats,
+) -> Block:
+    """One attention of our own Transformer, as it told its steps.
+
+    Args:
+        kind, layer: which one it is.
+        steps: its numbers.
+        queries, keys: who looks, and who is looked at.
+        projection: W_O, as its heads' slices [head, d_head, d_model].
+    """
+    mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))
+    return Block(
+        kind=kind,
+        layer=layer,
+        query_tokens=queries,
+        key_tokens=keys,
+        query=owned(steps.query),
+        key=owned(steps.key),
+        value=owned(steps.value),
+        weights=owned(steps.attention.weights),
+        mask=owned(mask),
+        scale=steps.query.shape[-1] ** -0.5,
+        projection=projection,
+    )

@@ -1,4 +1,4 @@
-"""A model's layers as a function of its word vectors, which can be bent a little or replaced."""
+"""A model's layers as a function of its word vectors, so that these can be changed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
 from attnviz.models.catalogue import Expects
-from attnviz.models.text import Reader
+from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
 
 TOLERANCE = 1e-5
@@ -80,7 +80,7 @@ def stack_of(model: Model, text: str) -> Stack:
 
 
 def _published(model: HuggingFaceModel, text: str) -> Stack:
-    tokens, network, reader = model.tokens(text), model.network, model.reader
+    tokens, network, tokenizer = model.tokens(text), model.network, model.tokenizer
     paired = bool(network.config.is_encoder_decoder)
     layers: Any = network.get_encoder() if paired else network
     table = network.get_input_embeddings()
@@ -105,7 +105,7 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
                 f"{type(network).__name__} makes something else of its word vectors than of its words: its "
                 f"outputs differ by {off:.1g}. What cannot be shown exactly is not shown."
             )
-        stand_in, name = _stand_in(reader, table)
+        stand_in, name = _stand_in(tokenizer, table)
     return Stack(
         tokens,
         words[0],
@@ -113,8 +113,8 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
         name,
         lambda words: run(inputs_embeds=words),
         None if paired else expects(network),
-        None if reader.mask is None else reader.id_of(reader.mask),
-        reader.readable,
+        None if tokenizer.mask is None else tokenizer.id_of(tokenizer.mask),
+        tokenizer.readable,
     )
 
 
@@ -129,7 +129,7 @@ def _from_scratch(model: ScratchModel, text: str) -> Stack:
         found = bert.encoder(bert.embeddings.norm(words + added))
         return Ran(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
-    stand_in, name = _stand_in(model.reader, bert.embeddings.words)
+    stand_in, name = _stand_in(model.tokenizer, bert.embeddings.words)
     return Stack(tokens, steps.words.detach(), stand_in, name, run)
 
 
@@ -146,11 +146,11 @@ def _of_translator(model: TranslatorModel, text: str) -> Stack:
     return Stack(tokens, steps.words, average, None, run)
 
 
-def _stand_in(reader: Reader, table: Any) -> tuple[Tensor, str | None]:
+def _stand_in(tokenizer: TextTokenizer, table: Any) -> tuple[Tensor, str | None]:
     """[MASK]'s vector and spelling where the model has one, else the mean of all word vectors."""
-    number = None if reader.mask is None else reader.id_of(reader.mask)
-    if reader.mask is not None and number is not None and number < table.num_embeddings:
-        return table(torch.tensor(number)).detach(), reader.mask
+    number = None if tokenizer.mask is None else tokenizer.id_of(tokenizer.mask)
+    if tokenizer.mask is not None and number is not None and number < table.num_embeddings:
+        return table(torch.tensor(number)).detach(), tokenizer.mask
     return table(torch.arange(table.num_embeddings)).mean(dim=0).detach(), None
 
 

@@ -1,4 +1,4 @@
-"""What stands around a layer's attention: the way around it, and the layer norm that follows."""
+"""What is added to what a layer's heads read: bias and residual connection; and the layer norm after it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.checks import run
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.loading import Model
+from attnviz.capture.inspection import run
+from attnviz.capture.model import Model
 from attnviz.capture.recorder import Record, recording
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
@@ -26,7 +26,7 @@ from attnviz.transformer.layers import EncoderLayer, EncoderLayerSteps
 TOLERANCE = 1e-5
 """How far what is put together from the parts may be from the model's own, absolutely and relatively."""
 
-_SO = "What cannot be put together exactly from its parts is not shown."
+_NOT_EXACT = "What cannot be put together exactly from its parts is not shown."
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,18 +103,18 @@ class _Call(NamedTuple):
 def _found(network: PreTrainedModel, ids: Tensor) -> tuple[Surroundings, ...]:
     name = type(network).__name__
     twin = _twin(network)
-    reader: Any = twin.get_encoder() if network.config.is_encoder_decoder else twin
+    stack: Any = twin.get_encoder() if network.config.is_encoder_decoder else twin
     calls: list[_Call] = []
 
     def hear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
         if given[0].shape[:-1].numel() == len(ids):
             calls.append(_Call(module, given[0].flatten(0, -2), returned.flatten(0, -2)))
 
-    for module in reader.modules():
+    for module in stack.modules():
         if isinstance(module, nn.Linear | Conv1D) or _is_norm(module):
             module.register_forward_hook(hear)
     with recording() as records:
-        run(reader, {"input_ids": ids[None]})
+        run(stack, {"input_ids": ids[None]})
     found, start = [], 0
     for layer, record in enumerate(records):
         where = f"layer {layer + 1} of {name}"
@@ -125,10 +125,10 @@ def _found(network: PreTrainedModel, ids: Tensor) -> tuple[Surroundings, ...]:
 
 def _around(record: Record, calls: Sequence[_Call], start: int, where: str) -> tuple[Surroundings, int]:
     """The surroundings of one attention, and where in `calls` its successors begin."""
-    together = (record.weights @ record.value)[0].transpose(0, 1).flatten(1)  # [token, head · d_head]
-    mixing = next((at for at in range(start, len(calls)) if _same(calls[at].given, together)), None)
+    concatenated = record.concatenated()[0]  # [token, head · d_head]
+    mixing = next((at for at in range(start, len(calls)) if _same(calls[at].given, concatenated)), None)
     if mixing is None:
-        raise ModelNotSupported(f"The W_O of {where} was not found. {_SO}")
+        raise ModelNotSupported(f"The W_O of {where} was not found. {_NOT_EXACT}")
     mixed = calls[mixing].returned
     after = next((at for at in range(mixing + 1, len(calls)) if _norms_of(calls[at], mixed)), None)
     added = None if after is None else calls[after].given - mixed
@@ -137,12 +137,12 @@ def _around(record: Record, calls: Sequence[_Call], start: int, where: str) -> t
     if after is None or residual is None:
         raise ModelNotSupported(
             f"In {where}, what follows the attention is not its output plus what goes around it: some models "
-            f"add their feed-forward network at the same time. {_SO}"
+            f"add their feed-forward network at the same time. {_NOT_EXACT}"
         )
     linear = calls[mixing].module
     bias = getattr(linear, "bias", None)
     weight = linear.get_parameter("weight")
-    read = together @ (weight if isinstance(linear, Conv1D) else weight.T)
+    read = concatenated @ (weight if isinstance(linear, Conv1D) else weight.T)
     bias = torch.zeros(mixed.shape[-1]) if bias is None else bias
     normed = _goes_on_normed(calls, after, where)
     output = calls[after].returned if normed else calls[after].given
@@ -162,7 +162,7 @@ def _goes_on_normed(calls: Sequence[_Call], after: int, where: str) -> bool:
                     return True
                 if _same(around, given):
                     return False
-    raise ModelNotSupported(f"What {where} goes on with after its attention was not found. {_SO}")
+    raise ModelNotSupported(f"What {where} goes on with after its attention was not found. {_NOT_EXACT}")
 
 
 def _proved(
@@ -185,7 +185,7 @@ def _proved(
     if not torch.allclose(whole, output, atol=TOLERANCE, rtol=TOLERANCE):
         raise ModelNotSupported(
             f"Put together from its parts, the attention of {where} is off by "
-            f"{float((whole - output).abs().max()):.1g}. {_SO}"
+            f"{float((whole - output).abs().max()):.1g}. {_NOT_EXACT}"
         )
     kept = (None if part is None else owned(part.detach()) for part in (gain, shift, deviation))
     return Surroundings(owned(bias.detach()), owned(residual), owned(output), *kept)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnviz.capture.abilities import understood
 from attnviz.capture.arrays import owned
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes, in_parts, numbers
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
+from attnviz.capture.scratch import block_of_steps
 from attnviz.interventions.edit import Edits
 from attnviz.interventions.editing import attention_at, places
 from attnviz.trace import Block, Floats, Kind, Token, Trace
@@ -17,11 +15,10 @@ from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH, START
-from attnviz.transformer.masks import causal_mask, no_mask
 from attnviz.transformer.multi_head import MultiHeadSteps
 
 
-class TranslatorModel:
+class TranslatorModel(Model):
     """A trained translator; safe to share among threads.
 
     Args:
@@ -41,28 +38,21 @@ class TranslatorModel:
             for place, path in places(self.translator.model).items()
         }
 
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the encoder reads of a text, [END] included; see `reading.tokens` for the errors."""
-        return reading.tokens(self._understood(given).text)
+        return reading.tokens(self._supported(text).text)
 
-    def predictions(self, given: str | Given, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """Nothing: what it expects is shown where it translates. The errors are those of `trace`."""
-        if edits:
-            self.trace(given, edits=edits)
-        self.tokens(given)
-        return ()
-
-    def outcomes(self, given: str | Given, variants: Sequence[Edits], place: int | None = None) -> Outcomes:
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
         """What comes out for each variant; the French of the unchanged model, all of them read.
 
         Args:
-            given: English, and French if it is given.
+            text: English, and French if it is given.
             variants: the edits of each.
-            place: the French word, from 0 ([START]), after which it is asked what follows; None: it is not.
-
-        The errors are those of `trace`.
+            position: the French word, from 0 ([START]), after which it is asked what follows; None: no word.
         """
-        source, following = self._read(given)
+        source, following = self._texts(text)
 
         def run(some: Sequence[Edits]) -> Outcomes:
             copies = len(some)
@@ -70,28 +60,29 @@ class TranslatorModel:
             return Outcomes(
                 owned(steps.decoder.output),
                 owned(steps.encoder.output),
-                None if place is None else owned(steps.probabilities[:, place]),
+                None if position is None else owned(steps.probabilities[:, position]),
             )
 
         sizes = self.translator.sizes
         tokens = max(len(source), len(following)) + 1
-        return in_parts(variants, numbers(tokens, sizes.n_heads, sizes.d_model, len(FRENCH)), run)
+        each = numbers_of_variant(tokens, sizes.n_heads, sizes.d_model, len(FRENCH))
+        return Outcomes.of_batches(variants, each, run)
 
-    def asked_at(self, given: str | Given) -> tuple[int, ...]:
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """The French words, from 0 ([START]), after which it can be asked what follows: all."""
-        _, following = self._read(given)
+        _, following = self._texts(text)
         return tuple(range(len(following) + 1))
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The French words of these numbers."""
         return tuple(FRENCH.word(number) for number in ids)
 
-    def trace(self, given: str | Given, target: str | None = None, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, target: str | None = None, edits: Edits = ()) -> Trace:
         """One forward pass over an English sentence and its French translation.
 
         Args:
-            given: English, and French if it is given.
-            target: French, if `given` has none; None: what the model itself translates, with the same edits.
+            text: English, and French if it is given.
+            target: French, if `text` has none; None: what the model itself translates, with the same edits.
             edits: changes to its attention. The trace shows the changed weights: those that it went on with.
 
         Raises:
@@ -99,9 +90,9 @@ class TranslatorModel:
             InvalidEdit: the model or the sentences have no such place.
             ModelNotSupported: it is to read a pair of English sentences, or to write otherwise than it does.
         """
-        asked = self._understood(given)
-        target = target if asked.target is None else asked.target
-        source = self.tokens(asked)
+        given = self._supported(text)
+        target = target if given.target is None else given.target
+        source = self.tokens(given)
         if target is None:
             french = self.translator.translate(words(source), edits)
             target = written(french)
@@ -111,53 +102,35 @@ class TranslatorModel:
         steps = self.translator.steps(words(source), words(following), edits)
 
         blocks: list[Block] = []
+
+        def add(kind: Kind, layer: int, steps: MultiHeadSteps) -> None:
+            queries = source if kind == "encoder" else following
+            keys = following if kind == "decoder" else source
+            blocks.append(block_of_steps(kind, layer, steps, queries, keys, self._projections[kind, layer]))
+
         for number, encoder_layer in enumerate(steps.encoder.layers):
-            blocks.append(self._block("encoder", number, encoder_layer.attention, source, source))
+            add("encoder", number, encoder_layer.attention)
         for number, decoder_layer in enumerate(steps.decoder.layers):
-            attention, cross = decoder_layer.attention, decoder_layer.cross_attention
-            blocks.append(self._block("decoder", number, attention, following, following))
-            blocks.append(self._block("cross", number, cross, following, source))
+            add("decoder", number, decoder_layer.attention)
+            add("cross", number, decoder_layer.cross_attention)
         return Trace(
             model=self.name,
-            text=asked.text,
+            text=given.text,
             target=target,
             blocks=tuple(blocks),
             edits=tuple(str(edit) for edit in edits),
         )
 
-    def _read(self, given: str | Given) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _texts(self, text: str | ModelInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The English words and the French ones, without [START] and [END]."""
-        asked = self._understood(given)
-        source = words(self.tokens(asked))
-        if asked.target is None:
+        given = self._supported(text)
+        source = words(self.tokens(given))
+        if given.target is None:
             return source, self.translator.translate(source)
-        return source, words(reading.french(asked.target))
+        return source, words(reading.french(given.target))
 
-    def _understood(self, given: str | Given) -> Given:
-        return understood(given, self.name, targets=True)
-
-    def _block(
-        self,
-        kind: Kind,
-        layer: int,
-        steps: MultiHeadSteps,
-        queries: tuple[Token, ...],
-        keys: tuple[Token, ...],
-    ) -> Block:
-        mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))
-        return Block(
-            kind=kind,
-            layer=layer,
-            query_tokens=queries,
-            key_tokens=keys,
-            query=owned(steps.query),
-            key=owned(steps.key),
-            value=owned(steps.value),
-            weights=owned(steps.attention.weights),
-            mask=owned(mask),
-            scale=steps.query.shape[-1] ** -0.5,
-            projection=self._projections[kind, layer],
-        )
+    def _supported(self, text: str | ModelInput) -> ModelInput:
+        return self.supported(text, targets=True)
 
 
 def words(tokens: Sequence[Token]) -> tuple[str, ...]:

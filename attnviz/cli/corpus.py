@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from attnviz.cli import app
 from attnviz.trained.translator import corpus
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `corpus` to the command line."""
-    command = commands.add_parser("corpus", help="write the sentences to learn from, and those to test with")
-    command.add_argument("--out", type=Path, required=True, help="the folder to write")
-    command.add_argument("--sentences", type=int, default=60_000, help="how many to learn from (60000)")
-    command.add_argument("--seed", type=int, default=0, help="chooses them (0)")
-    command.set_defaults(run=run_corpus)
-
-
-def run_corpus(arguments: argparse.Namespace) -> None:
-    """Write the corpus."""
-    for file in corpus.write(arguments.out, arguments.sentences, arguments.seed):
+@app.command("corpus")
+def run(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write.")],
+    sentences: Annotated[int, typer.Option(help="How many sentences to learn from.")] = 60_000,
+    seed: Annotated[int, typer.Option(help="Chooses the sentences.")] = 0,
+) -> None:
+    """Write the sentences to learn from, and those to test with."""
+    for file in corpus.write(out, sentences, seed):
         sys.stdout.write(f"{file}\n")

@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 from attnviz.analysis.shown import visible_text
-from attnviz.cli.placing import in_units
-from attnviz.models import catalogue, headers, resolve
+from attnviz.cli import app
+from attnviz.cli.output import aligned
+from attnviz.models import catalogue, resolve, weights
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
-from attnviz.models.text import reader
+from attnviz.models.tokenizer import tokenizer_of
+from attnviz.text import in_bytes
 
 _WIDTH = 100  # characters of a line
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `models` to the command line."""
-    command = commands.add_parser(
-        "models",
-        help="list the models that come with attnviz, or tell what is known of one",
-        description="List the models that come with attnviz. With MODEL, tell what is known of that one "
-        "before its weights are loaded, or why it cannot be shown.",
-    )
-    command.add_argument(
-        "model", nargs="?", metavar="MODEL", help="a name, a folder, or a Hugging Face id like owner/name"
-    )
-    command.set_defaults(run=run_models)
+@app.command("models")
+def run(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="A name, a folder, or a Hugging Face id like owner/name."),
+    ] = None,
+) -> None:
+    """List the models that come with attnviz, or describe one.
 
-
-def run_models(arguments: argparse.Namespace) -> None:
-    """List all, or describe one."""
-    if arguments.model is None:
+    With MODEL, tell what is known of that one before its weights are loaded, or why it cannot be shown.
+    """
+    if model is None:
         sys.stdout.write(table([catalogue.entry(name) for name in catalogue.names()]))
         sys.stdout.write(
             "\nEXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
             "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
         )
     else:
-        sys.stdout.write(described(resolve.entry(arguments.model)))
+        sys.stdout.write(described(resolve.entry(model)))
 
 
 def table(entries: Sequence[Entry]) -> str:
@@ -49,11 +48,7 @@ def table(entries: Sequence[Entry]) -> str:
         (e.name, ", ".join(e.kinds), _layers(e), str(e.heads), f"{_parameters(e):,}", _expects(e))
         for e in entries
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
-    return "".join(f"{line}\n" for line in lines)
+    return aligned(rows, str.ljust)
 
 
 def described(entry: Entry) -> str:
@@ -89,11 +84,10 @@ def _parameters(entry: Entry) -> int:
         return entry.parameters
     match entry.origin:
         case Trained(file=file):
-            weights = file
+            found = file
         case Package(folder=folder):
-            weights = folder / "model.safetensors"
-    with weights.open("rb") as opened:
-        return headers.read(opened, weights.stat().st_size, weights.name).parameters
+            found = folder / weights.FILE
+    return weights.learned_numbers(found, found.name)
 
 
 def _expects(entry: Entry) -> str:
@@ -103,8 +97,8 @@ def _expects(entry: Entry) -> str:
 def _asked_by(entry: Entry) -> str:
     """How it is asked for what it expects: what its masked token is, if its tokenizer is on this machine."""
     match entry:
-        case Entry(expects="masked", origin=Folder(folder=folder, stamp=stamp)):
-            mask = reader(folder, entry.token_limit, stamp).mask
+        case Entry(expects="masked", origin=Folder()):
+            mask = tokenizer_of(entry).mask
             return f", typed as {mask}" if mask else ""
         case Entry(expects=None):
             return ", so predictions() gives none"
@@ -120,7 +114,7 @@ def _reads(entry: Entry) -> str:
 def _files(entry: Entry) -> str:
     match entry.origin:
         case Hub(repository=repository, size=size):
-            return f"{repository} on the Hugging Face hub; {in_units(size)} to download"
+            return f"{repository} on the Hugging Face hub; {in_bytes(size, 1)} to download"
         case Downloaded(repository=repository, folder=folder):
             return f"{folder}, downloaded from {repository}"
         case Folder(folder=folder):

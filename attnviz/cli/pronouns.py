@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.analysis.shown import visible_text
-from attnviz.cli import head_table
-from attnviz.cli.columns import aligned, interval, plural, share
-from attnviz.cli.telling import show_bar
+from attnviz.cli import app
+from attnviz.cli.output import Force, TableFile, aligned, begins_with, check_out, give
+from attnviz.cli.progress import progress
+from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
-from attnviz.experiments.one_by_one import Unread
-from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import LOOKS, Scores, Verdicts
-from attnviz.trace import head_name
-
-HEADER = (
-    *("layer", "head", "pairs", "both_right", "both_right_share", "both_right_low", "both_right_high"),
-    *("sentences_right", "sentences_right_share", "sentences_right_low", "sentences_right_high"),
-    *("both_wrong", "leans", "weight"),
-)
-"""The columns of the file; shares are 0 to 1, layer and head count from 1."""
+from attnviz.experiments.pronouns import COLUMNS, Looks, Scores, Verdicts
+from attnviz.experiments.sentences import Unread
+from attnviz.text import head_name, interval, part_of, plural
 
 _WIDTH = 100  # characters of a line
 
@@ -33,58 +27,51 @@ MOST_NAMED = 3
 """How many of the sentences that could not be read are named."""
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `pronouns` to the command line."""
-    command = commands.add_parser(
-        "pronouns",
-        help="how often each head looks at the word that a pronoun stands for",
-        description="Pairs of sentences differ in a word or a few, which decide what the pronoun stands for. "
-        "For every head: in how many pairs is it right in both sentences, and in how many sentences?",
-        epilog="example: python -m attnviz pronouns --model minilm --out heads.csv. A line of --pairs: "
-        f"{pairs.EXAMPLE}",
-    )
-    command.add_argument(
-        "--pairs",
-        type=Path,
-        metavar="FILE",
-        help="other pairs, one a line, written as attnviz/experiments/pairs.txt explains",
-    )
-    head_table.add_choices(command, LOOKS, "the pronoun at the two nouns, or they at the pronoun")
-    command.set_defaults(run=run_pronouns)
+@app.command(
+    "pronouns",
+    epilog="Example: python -m attnviz pronouns --model minilm --out heads.csv. A line of --pairs: "
+    f"{pairs.EXAMPLE}",
+)
+def run(
+    pairs_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--pairs",
+            metavar="FILE",
+            help="Other pairs, one a line, written as attnviz/experiments/pairs.txt explains.",
+        ),
+    ] = None,
+    model: Model = "minilm",
+    looks: Annotated[
+        Looks, typer.Option(help="Who looks: the pronoun at the two nouns, or they at the pronoun.")
+    ] = "pronoun",
+    out: TableFile = None,
+    force: Force = False,
+) -> None:
+    """How often each head looks at what a pronoun stands for.
 
-
-def run_pronouns(arguments: argparse.Namespace) -> None:
-    """Read the pairs, write the table, and print it."""
-    inputs = [] if arguments.pairs is None else [arguments.pairs]
-    head_table.check_out(arguments, HEADER, "table of heads", inputs)
-    asked = pairs.bundled() if arguments.pairs is None else pairs.read(arguments.pairs)
-    kind, trace = head_table.opened(arguments.model)
-    if kind == "decoder" and arguments.looks != LOOKS[0]:
+    Pairs of sentences differ in a word or a few, which decide what the pronoun stands for. For every head: in
+    how many pairs is it right in both sentences, and in how many sentences?
+    """
+    inputs = [] if pairs_file is None else [pairs_file]
+    check_out(out, force, begins_with(COLUMNS), "table of heads", ".csv", inputs=inputs)
+    every = pairs.bundled() if pairs_file is None else pairs.read(pairs_file)
+    kind, trace = reader_of(model)
+    if kind == "decoder" and looks != "pronoun":
         raise AttnvizError(
             "The nouns stand before the pronoun, and this model looks only back: --looks pronoun."
         )
-    found = last(pronouns.resolve(asked, trace, kind), "pairs")
+    with progress() as tell:
+        for step in pronouns.resolve(every, trace, kind):
+            tell(f"{step.done} of {step.total} pairs", step.done / step.total)
+    found = step.found
     if not found.pairs:
-        raise AttnvizError(f"Of {plural(len(asked), 'pair')} the model can read none. {found.unread[0].why}")
-    scores = found.scores(arguments.looks)
-    said = told(arguments.model, found, scores, arguments.looks == "pronoun")
-    head_table.give(said, arguments.out, HEADER, rows(scores))
+        raise AttnvizError(f"Of {plural(len(every), 'pair')} the model can read none. {found.unread[0].why}")
+    scores = found.scores(looks)
+    give(summary(model, found, scores, looks == "pronoun"), out, COLUMNS, pronouns.table_rows(scores))
 
 
-def last(steps: Iterable[Progress[pronouns.Verdicts]], unit: str) -> Verdicts:
-    """What was found in the end, with a bar on the way where somebody watches."""
-    found = None
-    for step in steps:
-        found = step.found
-        if sys.stderr.isatty():
-            show_bar(step.done / step.total, f"{step.done} of {step.total} {unit}\033[K", sys.stderr)
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K")
-    assert found is not None  # noqa: S101 - there is at least one pair; for the type checker
-    return found
-
-
-def told(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> str:
+def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> str:
     """The table of all heads, best first, and what to compare it with."""
     sentences = 2 * scores.total
     table = [
@@ -96,15 +83,15 @@ def told(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> st
             (
                 head_name(layer, head),
                 str(both),
-                share(both, scores.total),
+                part_of(both, scores.total),
                 interval(*wilson(both, scores.total)),
                 str(each),
-                share(each, sentences),
+                part_of(each, sentences),
                 interval(*wilson(each, sentences)),
                 str(scores.wrong[layer, head]),
                 str(scores.leans[layer, head]),
-                share(int(scores.leans[layer, head]), scores.total),
-                share(float(scores.given[layer, head]), 1),
+                part_of(int(scores.leans[layer, head]), scores.total),
+                part_of(float(scores.given[layer, head]), 1),
             )
         )
     who = "the pronoun looks at the two nouns" if pronoun_looks else "the two nouns look at the pronoun"
@@ -137,8 +124,9 @@ def by_chance(scores: Scores) -> list[str]:
     )
     best = (
         f"The best of {heads} independent coins would be right in both sentences of "
-        f"{share(coins, scores.total)} of the pairs, and in {share(coins_sentences, 2 * scores.total)} of "
-        "all sentences. Heads are no coins: most prefer the same noun in both sentences."
+        f"{part_of(coins, scores.total)} of the pairs, and in "
+        f"{part_of(coins_sentences, 2 * scores.total)} of all sentences. Heads are no coins: most "
+        "prefer the same noun in both sentences."
     )
     luck = (
         f"Head {head_name(layer, head)} changes sides in {turns} pairs, {right} times the right way. If all "
@@ -147,28 +135,6 @@ def by_chance(scores: Scores) -> list[str]:
         f"at most {scores.by_chance(layer, head):.2g} (sign test, corrected for {heads} heads)."
     )
     return [columns, best, luck]
-
-
-def rows(scores: Scores) -> list[tuple[int | float, ...]]:
-    """The lines of the file, best first."""
-    lines: list[tuple[int | float, ...]] = []
-    for layer, head in scores.ranking:
-        both, each = int(scores.pairs[layer, head]), int(scores.sentences[layer, head])
-        lines.append(
-            (
-                *(layer + 1, head + 1, scores.total),
-                *_digits(both, scores.total),
-                *_digits(each, 2 * scores.total),
-                int(scores.wrong[layer, head]),
-                int(scores.leans[layer, head]),
-                round(float(scores.given[layer, head]), 6),
-            )
-        )
-    return lines
-
-
-def _digits(right: int, total: int) -> tuple[int | float, ...]:
-    return (right, *(round(each, 6) for each in (right / total, *wilson(right, total))))
 
 
 def _unread(unread: Sequence[Unread]) -> list[str]:

@@ -2,81 +2,115 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
-from attnviz.cli.telling import progress
+from attnviz.capture.model import ModelInput, Writing
+from attnviz.cli.progress import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
-from attnviz.trace import Trace
+from attnviz.experiments.sentences import reader, self_attention
+from attnviz.trace import Kind, Trace
 
 STDIN = "-"
 """Typed for a text that comes through the pipe."""
 
-_DRAWING = ("temperature", "top_k", "top_p", "seed")  # settings that mean nothing where nothing is written
+TAKES_DASHES = {"ignore_unknown_options": True}
+"""The setting of a command whose text may begin with a dash, as "- No, it did not." does."""
 
 
-def picture_of(arguments: argparse.Namespace) -> list[Path]:
+def _no_option(text: str | None) -> str | None:
+    if text is not None and text.startswith("-") and text != STDIN and " " not in text:
+        raise typer.BadParameter(f"No such option: {text}")
+    return text
+
+
+_TEXT = typer.Argument(
+    metavar="TEXT",
+    callback=_no_option,
+    help=f"What the model reads; {STDIN}: standard input. A model that sees pictures takes a file.",
+)
+Text = Annotated[str, _TEXT]
+TextOrNone = Annotated[str | None, _TEXT]
+
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="MODEL", help="A name that `models` lists, a folder, or a Hugging Face id like owner/name."
+    ),
+]
+Second = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="A second sentence, read together with the first (BERT and the like)."),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="What the decoder of an encoder–decoder reads; without it, what it writes."
+    ),
+]
+Write = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Models like GPT-2 write on, token by token: write up to N tokens."),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        metavar="T",
+        help="Of --write: 0 (the default) takes the likeliest token each time, 1 draws as the model says, "
+        "more is wilder.",
+    ),
+]
+TopK = Annotated[
+    int | None,
+    typer.Option(metavar="K", help="Of --write: draw among the K likeliest; 0 (the default): among all."),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P", help="Of --write: draw among the likeliest that together have the probability P (1)."
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Of --write: the seed of the random numbers (0).")
+]
+
+
+def picture_of(text: str | None) -> list[Path]:
     """The file that the text names, if it names one: a picture that must not be written over."""
     with suppress(
         OSError, ValueError
     ):  # a text can be too long for a file's name, or hold signs that none has
-        if arguments.text is not None and Path(arguments.text).is_file():
-            return [Path(arguments.text)]
+        if text is not None and Path(text).is_file():
+            return [Path(text)]
     return []
 
 
-def add_reading(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
-    """Let a command take a text, which may be `needed` or not, a model, and how it reads the text."""
-    command.add_argument(
-        "text",
-        nargs=None if needed else "?",
-        help=f"what the model reads; {STDIN}: standard input. A model that sees pictures takes a file",
-    )
-    command.add_argument(
-        "--model",
-        default="minilm",
-        metavar="MODEL",
-        help="a name that `models` lists, a folder, or a Hugging Face id like owner/name (minilm)",
-    )
-    command.add_argument(
-        "--second", metavar="TEXT", help="a second sentence, read together with the first (BERT and the like)"
-    )
-    command.add_argument(
-        "--target",
-        metavar="TEXT",
-        help="what the decoder of an encoder–decoder reads (what it writes itself)",
-    )
-    writing = command.add_argument_group(
-        "writing", "Models like GPT-2 write on, token by token; --seed makes it repeatable."
-    )
-    writing.add_argument("--write", type=int, metavar="N", help="write up to N tokens")
-    writing.add_argument(
-        "--temperature",
-        type=float,
-        metavar="T",
-        help="0 takes the likeliest token each time, 1 draws as the model says, more is wilder (0)",
-    )
-    writing.add_argument(
-        "--top-k",
-        type=int,
-        metavar="K",
-        help="draw among the K likeliest; 0: among all (0)",
-    )
-    writing.add_argument(
-        "--top-p",
-        type=float,
-        metavar="P",
-        help="draw among the likeliest that together have the probability P (1)",
-    )
-    writing.add_argument("--seed", type=int, metavar="N", help="of the random numbers (0)")
+def writing_of(
+    write: int | None, temperature: float | None, top_k: int | None, top_p: float | None, seed: int | None
+) -> Writing | None:
+    """How a model writes on; None: it only reads.
+
+    Raises:
+        AttnvizError: it is said how to write on, but not how much.
+    """
+    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    said = {name: value for name, value in options.items() if value is not None}
+    if write is not None:
+        return Writing(write, **said)  # type: ignore[arg-type]  # each of its own type
+    for name in said:
+        option = f"--{name.replace('_', '-')}"
+        raise AttnvizError(f"{option} says how to write on: it needs --write, and how many tokens.")
+    return None
 
 
-def read(arguments: argparse.Namespace) -> Trace:
+def read(model: str, text: str, second: str | None, target: str | None, writing: Writing | None) -> Trace:
     """Load the model, with a bar where somebody watches, and let it read what was typed.
 
     For a model that sees pictures the text is the name of a file.
@@ -85,41 +119,37 @@ def read(arguments: argparse.Namespace) -> Trace:
         AttnvizError: the model or the text cannot be used, or the text is a file's name.
         OSError: there is no such picture.
     """
-    given = _given(arguments)
+    given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
     with progress() as tell:
-        entry = loading.open_model(arguments.model, tell)
+        entry = loading.open_model(model, tell)
     if entry.sees:
         picture = Path(given.text)
-        return loading.look(arguments.model, picture, picture.name)
-    if arguments.text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
+        return loading.look(model, picture, picture.name)
+    if text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
         raise AttnvizError(
-            f"{quoted(given.text)} is a file, and {quoted(arguments.model)} reads what is typed. Type the "
+            f"{quoted(given.text)} is a file, and {quoted(model)} reads what is typed. Type the "
             f"text itself, or send it through the pipe: {STDIN} reads from there."
         )
-    return loading.trace(arguments.model, given)
+    return loading.trace(model, given)
 
 
-def _given(arguments: argparse.Namespace) -> Given:
-    return Given(
-        text=_piped() if arguments.text == STDIN else arguments.text,
-        second=arguments.second,
-        target=arguments.target,
-        writing=_writing(arguments),
-    )
+def reader_of(model: str) -> tuple[Kind, Callable[[str], Trace]]:
+    """Load a model, with a bar where somebody watches, to read sentences: its self-attention, and how.
+
+    Raises:
+        AttnvizError: it cannot be loaded, or reads no text.
+    """
+    with progress() as tell:
+        entry = loading.open_model(model, tell)
+    return self_attention(entry), reader(entry, loading.load(model))
 
 
-def _writing(arguments: argparse.Namespace) -> Writing | None:
-    drawing = {name: value for name in _DRAWING if (value := getattr(arguments, name)) is not None}
-    if arguments.write is not None:
-        return Writing(arguments.write, **drawing)
-    for name in drawing:
-        option = f"--{name.replace('_', '-')}"
-        raise AttnvizError(f"{option} says how to write on: it needs --write, and how many tokens.")
-    return None
+def piped_text() -> str:
+    """What comes through the pipe, without the line end that `echo` adds.
 
-
-def _piped() -> str:
-    """What comes through the pipe, without the line end that `echo` adds."""
+    Raises:
+        UnreadableText: it is not in UTF-8.
+    """
     try:
         return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError as error:

@@ -2,66 +2,103 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
-from attnviz.cli.placing import check_place, written
-from attnviz.cli.reading import add_reading, picture_of, read
+import typer
+from typer.core import TyperCommand
+
+from attnviz.atomic_file import atomic_file
+from attnviz.cli import app, reading
+from attnviz.cli.output import Force, check_out, written
 from attnviz.errors import AttnvizError
-from attnviz.export.report.page import MARK, Opening, report
-from attnviz.trace import Trace
+from attnviz.export.report.page import MARK, Opening, View, report
+from attnviz.trace import Kind, Trace
 
 _HEAD = 4096  # bytes in which a page says what it is
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `report` to the command line."""
-    command = commands.add_parser(
-        "report",
-        help="write one HTML file with all heads, to open without a network, to mail or to print",
-        description="Write one HTML file with the attention of every head: small pictures of all of them, "
-        "each one as lines and as a matrix, every number. Any browser opens it, with no network.",
-        epilog='example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
-    )
-    add_reading(command, needed=False)
-    command.add_argument(
-        "--trace",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="instead of a text: what `trace` has written; several share one page",
-    )
-    command.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write (.html)")
-    command.add_argument("--force", action="store_true", help="write over a file that is no such page")
-    first = command.add_argument_group("what is open first", "Everything can be changed on the page.")
-    first.add_argument("--kind", choices=("encoder", "decoder", "cross"), help="of attention")
-    first.add_argument("--layer", type=int, default=1, metavar="N", help="from 1 (1)")
-    first.add_argument("--head", type=int, default=1, metavar="N", help="from 1 (1)")
-    first.add_argument("--token", type=int, metavar="N", help="the token to follow, from 1 (all)")
-    first.add_argument("--view", choices=("lines", "matrix"), default="lines", help="the picture (lines)")
-    first.add_argument("--hide", action="store_true", help="without special tokens like [CLS]")
-    command.set_defaults(run=run_report)
+class _SeveralTraces(TyperCommand):
+    """Reads `--trace a b` as `--trace a --trace b`: an option of Typer's takes one value at a time."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [*_repeated("--trace", args)])
 
 
-def run_report(arguments: argparse.Namespace) -> None:
-    """Read, and write the page."""
-    out: Path = arguments.out
-    inputs = [*picture_of(arguments), *arguments.trace]
-    check_place(out, arguments.force, is_page, "page of attnviz", ".html", inputs=inputs)
-    if (arguments.text is None) == (not arguments.trace):
+def _repeated(option: str, arguments: Sequence[str]) -> Iterator[str]:
+    values = 0
+    inside = False
+    for argument in arguments:
+        if argument.startswith("-"):
+            inside, values = argument == option, 0
+        elif inside:
+            values += 1
+            if values > 1:
+                yield option
+        yield argument
+
+
+@app.command(
+    "report",
+    cls=_SeveralTraces,
+    context_settings=reading.TAKES_DASHES,
+    epilog='Example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
+)
+def run(
+    text: reading.TextOrNone = None,
+    model: reading.Model = "minilm",
+    second: reading.Second = None,
+    target: reading.Target = None,
+    write: reading.Write = None,
+    temperature: reading.Temperature = None,
+    top_k: reading.TopK = None,
+    top_p: reading.TopP = None,
+    seed: reading.Seed = None,
+    trace: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE...",
+            help="Instead of a text: files that `trace` has written; several share one page.",
+        ),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write (.html).")],
+    force: Force = False,
+    kind: Annotated[Kind | None, typer.Option(help="The kind of attention that is open first.")] = None,
+    layer: Annotated[int, typer.Option(metavar="N", help="The layer that is open first, from 1.")] = 1,
+    head: Annotated[int, typer.Option(metavar="N", help="The head that is open first, from 1.")] = 1,
+    token: Annotated[
+        int | None, typer.Option(metavar="N", help="The token to follow first, from 1; without it, all.")
+    ] = None,
+    view: Annotated[View, typer.Option(help="The picture that is open first.")] = "lines",
+    hide: Annotated[bool, typer.Option("--hide", help="Begin without special tokens like [CLS].")] = False,
+) -> None:
+    """Write one HTML file with all heads, to mail or to print.
+
+    Any browser opens it, with no network. It has small pictures of all heads, each one as lines and as a
+    matrix, and every number. Whatever is open first can be changed on the page.
+    """
+    files = trace or []
+    check_out(out, force, is_page, "page of attnviz", ".html", inputs=[*reading.picture_of(text), *files])
+    if (text is None) == (not files):
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
-    traces = [_loaded(file) for file in arguments.trace] or [read(arguments)]
+    writing = reading.writing_of(write, temperature, top_k, top_p, seed)
+    traces = [_loaded(file) for file in files]
+    if text is not None:
+        traces = [reading.read(model, text, second, target, writing)]
     opening = Opening(
-        kind=arguments.kind,
-        layer=arguments.layer - 1,
-        head=arguments.head - 1,
-        query=None if arguments.token is None else arguments.token - 1,
-        view=arguments.view,
-        hide_special=arguments.hide,
+        kind=kind,
+        layer=layer - 1,
+        head=head - 1,
+        query=None if token is None else token - 1,
+        view=view,
+        hide_special=hide,
     )
-    out.write_text(report(traces, opening), "utf-8")
+    page = report(traces, opening)
+    with atomic_file(out) as opened:
+        opened.write(page.encode())
     sys.stdout.write(written(out))
 
 

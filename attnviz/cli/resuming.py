@@ -1,4 +1,4 @@
-"""Work over a text that may be broken off: what is done is kept in a file, and the same command goes on."""
+"""Work over a text that may be broken off: a file keeps what is done, and the same command goes on."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attnviz.cli.columns import plural
-from attnviz.cli.telling import show_bar
+from attnviz.cli.progress import progress
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
-from attnviz.experiments.corpus import Corpus, Engine, Found, over
-from attnviz.experiments.findings_file import Job
-from attnviz.experiments.progress import Progress
+from attnviz.experiments.behaviour import Engine, Found, measure_corpus
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.findings_file import RunKey
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 
 KEEP_SECONDS = 30.0
 """How often the work done so far is kept, besides when it is broken off."""
 
 
-def job_of(corpus: Corpus, entry: Entry) -> Job:
+def run_key(corpus: Corpus, entry: Entry) -> RunKey:
     """What is computed, as its file says it."""
-    return Job(
+    return RunKey(
         model=entry.name,
         files=hashlib.sha256(repr(entry.origin).encode("utf-8", "replace")).hexdigest()[:16],
         text=corpus.key,
@@ -36,19 +36,19 @@ def job_of(corpus: Corpus, entry: Entry) -> Job:
 
 
 @contextmanager
-def counted(
+def resumable(
     corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None, out: Path | None = None
 ) -> Iterator[Found]:
-    """All that is in the text, from where an earlier run was broken off; how far it is stands on stderr.
+    """Measures the whole text, from where an earlier run was broken off, and gives what was found to a block.
 
-    What is done is kept until the block has ended well, in which it is written or told. Whatever goes wrong,
-    in the work or in the block, it is kept, and the same command goes on from there.
+    If the work or the block fails, or is broken off, what is done stays in a file, and the same command goes
+    on from there. The file is deleted when the block, which writes or prints the findings, has ended well.
 
     Args:
         corpus: the text.
         entry: the model.
         engine: who does the work.
-        keep: where work is kept; None: a file in this folder, named after text and model.
+        keep: the file of unfinished work; None: a file in this folder, named after text and model.
         out: the file that the block writes, if it writes one.
 
     Raises:
@@ -57,28 +57,31 @@ def counted(
         KeyboardInterrupt: it was broken off, and what was done is kept.
         OSError: what was done cannot be kept; what was kept of it before is there still.
     """
-    job = job_of(corpus, entry)
-    keep = keep or Path(f"attnviz-heads-{hashlib.sha256(repr(job).encode()).hexdigest()[:8]}.npz")
+    key = run_key(corpus, entry)
+    keep = keep or Path(f"attnviz-heads-{key.digest}.npz")
     if out is not None and out.resolve() == keep.resolve():
         raise AttnvizError(
             f"{out} is where unfinished work is kept, and that is deleted in the end. Choose another file "
             "for --out."
         )
-    found = _begun(keep, job)
-    kept_at = time.monotonic()
+    found = _begun(keep, key)
+    begun = 0 if found is None else found.lines
+    began = kept_at = time.monotonic()
     try:
-        with _shown() as show:
-            for step in over(corpus, entry.name, engine=engine, begun=found):
+        with progress(log=True) as tell:
+            for step in measure_corpus(corpus, entry.name, engine=engine, begun=found):
                 found = step.found
-                show(step)
+                speed = (step.done - begun) / max(time.monotonic() - began, 1e-9)
+                lines = f"{step.done:,} of {plural(step.total, 'line')}, {speed:,.0f} a second"
+                tell(lines, step.done / step.total)
                 if time.monotonic() - kept_at > KEEP_SECONDS:
-                    findings_file.write(keep, job, found)
+                    findings_file.write(keep, key, found)
                     kept_at = time.monotonic()
         assert found is not None  # noqa: S101 - it tells at least with what it began; for the type checker
         yield found
     except BaseException as error:
         if found is not None and found.lines:
-            findings_file.write(keep, job, found)
+            findings_file.write(keep, key, found)
             sys.stderr.write(
                 f"\n{_of(found.lines, corpus.lines)} done and kept in {keep}. The same command goes on from "
                 "there.\n"
@@ -93,7 +96,7 @@ def _of(done: int, lines: int) -> str:
     return f"{done:,} of {plural(lines, 'line')} {'is' if lines == 1 else 'are'}"
 
 
-def _begun(keep: Path, job: Job) -> Found | None:
+def _begun(keep: Path, key: RunKey) -> Found | None:
     """What an earlier run has kept; None: nothing."""
     if not os.access(keep.parent, os.W_OK):
         raise AttnvizError(
@@ -103,38 +106,10 @@ def _begun(keep: Path, job: Job) -> Found | None:
     if not keep.exists():
         return None
     other, found = findings_file.read(keep)
-    if other != job:
+    if other != key:
         raise AttnvizError(
             f"{keep} holds the work on another text, or with another model. Delete it, or choose another "
             "--keep FILE."
         )
-    sys.stderr.write(f"Going on from {keep}: {_of(found.lines, job.lines)} done.\n")
+    sys.stderr.write(f"Going on from {keep}: {_of(found.lines, key.lines)} done.\n")
     return found
-
-
-@contextmanager
-def _shown() -> Iterator[Callable[[Progress[Found]], None]]:
-    """Shows how far it is: a bar where somebody watches, else a line for every tenth."""
-    watched = sys.stderr.isatty()
-    began = time.monotonic()
-    first: list[int] = []
-    told = 0
-
-    def show(step: Progress[Found]) -> None:
-        nonlocal told
-        if not first:
-            first.append(step.done)
-        spent = time.monotonic() - began
-        speed = (step.done - first[0]) / spent if spent > 0 else 0.0
-        beside = f"{step.done:,} of {plural(step.total, 'line')}, {speed:,.0f} a second"
-        if watched:
-            show_bar(step.done / step.total, f"{beside}\033[K", sys.stderr)
-        elif (tenth := 10 * step.done // step.total) > told:
-            told = tenth
-            sys.stderr.write(f"{beside}\n")
-
-    try:
-        yield show
-    finally:
-        if watched:
-            sys.stderr.write("\r\033[K")

@@ -2,60 +2,63 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from attnviz.analysis.sentence import name_of, percent
+import typer
+
+from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.strongest import strongest
-from attnviz.cli.placing import check_place, written
-from attnviz.cli.reading import add_reading, picture_of, read
-from attnviz.errors import InvalidTrace
+from attnviz.cli import app, reading
+from attnviz.cli.output import Force, check_out, readable, written
 from attnviz.export.tables import shown_tokens
-from attnviz.trace import Kind, Trace, head_name
+from attnviz.text import head_name, percent, plural
+from attnviz.trace import Kind, Trace
 
 MOST_LINKS = 3
-"""How many of the strongest links are told."""
+"""How many of the strongest links are printed."""
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `trace` to the command line."""
-    command = commands.add_parser(
-        "trace",
-        help="run a model over a text, and keep its attention in a file",
-        description="Run a model over a text: every query, key, value, score and weight of every head. "
-        "Trace.load reads the file again, and so does numpy.load.",
-        epilog='example: python -m attnviz trace "The dog slept." --model minilm --out dog.npz',
+@app.command(
+    "trace",
+    context_settings=reading.TAKES_DASHES,
+    epilog='Example: python -m attnviz trace "The dog slept." --model minilm --out dog.npz',
+)
+def run(
+    text: reading.Text,
+    model: reading.Model = "minilm",
+    second: reading.Second = None,
+    target: reading.Target = None,
+    write: reading.Write = None,
+    temperature: reading.Temperature = None,
+    top_k: reading.TopK = None,
+    top_p: reading.TopP = None,
+    seed: reading.Seed = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write (.npz).")] = None,
+    force: Force = False,
+) -> None:
+    """Run a model over a text, and keep its attention in a file.
+
+    The file has every query, key, value, score and weight of every head. Trace.load reads it again, and so
+    does numpy.load.
+    """
+    check_out(
+        out,
+        force,
+        readable(Trace.load),
+        "trace of this attnviz",
+        ".npz",
+        inputs=reading.picture_of(text),
     )
-    add_reading(command)
-    command.add_argument("--out", type=Path, metavar="FILE", help="the file to write (.npz)")
-    command.add_argument("--force", action="store_true", help="write over a file that is no trace")
-    command.set_defaults(run=run_trace)
-
-
-def run_trace(arguments: argparse.Namespace) -> None:
-    """Trace, tell, and write."""
-    if arguments.out is not None:
-        picture = picture_of(arguments)
-        check_place(arguments.out, arguments.force, is_trace, "trace of this attnviz", ".npz", inputs=picture)
-    trace = read(arguments)
-    if arguments.out is not None:
-        trace.save(arguments.out)  # first: who reads the summary may have read enough, and close the pipe
+    writing = reading.writing_of(write, temperature, top_k, top_p, seed)
+    trace = reading.read(model, text, second, target, writing)
+    if out is not None:
+        trace.save(out)  # first: who reads the summary may have read enough, and close the pipe
     sys.stdout.write(summary(trace))
-    if arguments.out is not None:
-        sys.stdout.write(written(arguments.out))
-    else:
-        sys.stdout.write("Nothing was kept: --out FILE.npz keeps every number.\n")
-
-
-def is_trace(file: Path) -> bool:
-    """Whether `Trace.load` reads that file."""
-    try:
-        Trace.load(file)
-    except InvalidTrace:
-        return False
-    return True
+    kept = "Nothing was kept: --out FILE.npz keeps every number.\n" if out is None else written(out)
+    sys.stdout.write(kept)
 
 
 def summary(trace: Trace) -> str:
@@ -77,11 +80,10 @@ def _summary(trace: Trace, kind: Kind) -> str:
     blocks = trace.of_kind(kind)
     queries, keys = shown_tokens(trace, blocks[0])
     tokens = f"{len(queries)} × {len(keys)}" if kind == "cross" else f"{len(queries)}"
-    layers = "1 layer" if len(blocks) == 1 else f"{len(blocks)} layers"
-    told = f"{kind}: {tokens} tokens, {layers} × {len(blocks[0].query)} heads"
+    size = f"{kind}: {tokens} tokens, {plural(len(blocks), 'layer')} × {len(blocks[0].query)} heads"
     links = [
         f"{name_of(link.query, queries.groups)} looks at {name_of(link.key, keys.groups)} "
         f"{percent(link.weight)} (head {head_name(link.layer, link.head)})"
         for link in strongest(blocks, MOST_LINKS)
     ]
-    return f"{told}; strongest links: {', '.join(links)}" if links else told
+    return f"{size}; strongest links: {', '.join(links)}" if links else size

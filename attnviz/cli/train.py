@@ -2,53 +2,72 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from attnviz.cli.telling import show_bar
+import typer
+
+from attnviz.cli import app
+from attnviz.cli.progress import progress
 from attnviz.trained.translator.variants import VARIANTS
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `train` to the command line."""
-    command = commands.add_parser("train", help="train a translator; Ctrl-C breaks off, and it goes on later")
-    command.add_argument("--variant", choices=VARIANTS, default="taught", help="what it is told")
-    command.add_argument(
-        "--seed", type=int, help="of everything that is random (that of the shipped weights)"
-    )
-    command.add_argument("--out", type=Path, help="the file to write (the one that attnviz ships)")
-    command.add_argument("--threads", type=int, default=1, help="how many cores to use (1)")
-    command.set_defaults(run=run_train)
+def _known(variant: str) -> str:
+    if variant not in VARIANTS:
+        raise typer.BadParameter(f"'{variant}' is none of {', '.join(VARIANTS)}.")
+    return variant
 
 
-def run_train(arguments: argparse.Namespace) -> None:
-    """Train, show how far it is, and write the weights."""
+Variant = Annotated[
+    str,
+    typer.Option(callback=_known, help=f"What the translator is told where to look: {', '.join(VARIANTS)}."),
+]
+Threads = Annotated[int, typer.Option(help="How many cores to use.")]
+
+
+@app.command("train")
+def run(
+    variant: Variant = "taught",
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of everything that is random; without it, that of the shipped weights."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file to write; else the one that attnviz ships.")
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Train a translator; Ctrl-C breaks off, and it goes on later."""
     import torch
 
     from attnviz.trained.translator.training import Settings, train
 
-    torch.set_num_threads(arguments.threads)
-    settings = Settings.of(arguments.variant, arguments.seed)
-    out: Path = arguments.out or VARIANTS[arguments.variant].file
+    torch.set_num_threads(threads)
+    settings = Settings.of(variant, seed)
+    out = out or VARIANTS[variant].file
     out.parent.mkdir(parents=True, exist_ok=True)
     checkpoint = out.with_suffix(".checkpoint")
-    with asked_to_stop() as stop, contextlib.closing(train(settings, checkpoint)) as training:
-        for progress in training:
-            told = f"{progress.step} of {settings.steps} steps, loss {progress.loss:.3f}"
-            show_bar(progress.step / settings.steps, f"{told}, {progress.seconds:.0f} s", sys.stdout)
+    with (
+        progress(log=True) as tell,
+        asked_to_stop() as stop,
+        contextlib.closing(train(settings, checkpoint)) as training,
+    ):
+        for now in training:
+            said = f"{now.step} of {settings.steps} steps, loss {now.loss:.3f}, {now.seconds:.0f} s"
+            tell(said, now.step / settings.steps)
             if stop.is_set():
                 break
-    if progress.step < settings.steps:
-        sys.stdout.write(f"\nBroken off. The same command goes on from {checkpoint}.\n")
+    if now.step < settings.steps:
+        sys.stdout.write(f"Broken off. The same command goes on from {checkpoint}.\n")
         return
-    progress.translator().save(out)
+    now.translator().save(out)
     checkpoint.unlink(missing_ok=True)
-    sys.stdout.write(f"\nWritten: {out}\n")
+    sys.stdout.write(f"Written: {out}\n")
 
 
 @contextlib.contextmanager

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes
+from attnviz.capture.model import ModelInput, Outcomes
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.models import resolve
@@ -81,13 +80,13 @@ def heads_of(model: str) -> tuple[Edit, ...]:
     )
 
 
-def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progress[Ablation]]:
+def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[Progress[Ablation]]:
     """Silence every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
 
     Args:
         model: its name.
         given: what it reads.
-        place: one of `loading.asked_at`, at which it is asked what it expects; None: it is not asked.
+        place: one of `Model.prediction_positions`, for which it is asked; None: it is not asked.
 
     Yields:
         After each layer, what all heads up to it did.
@@ -101,7 +100,7 @@ def ablate(model: str, given: Given, place: int | None = None) -> Iterator[Progr
 
 def ablate_together(
     model: str,
-    given: Given,
+    given: ModelInput,
     orders: Sequence[Sequence[Edit]],
     place: int | None = None,
     at_once: int = 12,
@@ -137,7 +136,7 @@ def words_left_out(model: str, text: str, place: int) -> LeftOut:
         AttnvizError: the model or the text cannot be used, or no word can be left out there.
     """
     loaded = loading.load(model)  # imports torch, if need be, in safety
-    from attnviz.capture.occlusion import occlusion
+    from attnviz.capture.attribution import occlusion
     from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
@@ -154,11 +153,11 @@ def moved(before: Outcomes, after: Outcomes) -> Moved:
     """
     likely = before.probabilities
     if likely is None or after.probabilities is None:
-        told: dict[str, Numbers] = {}
+        expectation: dict[str, Numbers] = {}
     else:
         p, q = likely.astype(np.float64), after.probabilities.astype(np.float64)
         best = int(p[0].argmax())
-        told = {
+        expectation = {
             "expected": q[:, best] - p[0, best],
             "variation": np.abs(q - p).sum(axis=1) / 2,
             "divergence": _divergence(p, q),
@@ -166,7 +165,7 @@ def moved(before: Outcomes, after: Outcomes) -> Moved:
     source = None
     if before.source is not None and after.source is not None:
         source = turned(before.source[0], after.source)
-    return Moved(turned(before.states[0], after.states), source, **told)
+    return Moved(turned(before.states[0], after.states), source, **expectation)
 
 
 def turned(before: Floats, after: Floats) -> Numbers:
@@ -192,13 +191,13 @@ def angles(turned: Numbers | float) -> Numbers:
 
 
 def _tried(
-    model: str, given: Given, sets: Sequence[Edits], at_once: int, place: int | None
+    model: str, given: ModelInput, sets: Sequence[Edits], at_once: int, place: int | None
 ) -> Iterator[Progress[Ablation]]:
-    before = loading.outcomes(model, given, [()], place)
+    before = loading.load(model).outcomes(given, [()], place)
     parts: list[Moved] = []
     for first in range(0, len(sets), at_once):
         some = sets[first : first + at_once]
-        parts.append(moved(before, loading.outcomes(model, given, some, place)))
+        parts.append(moved(before, loading.load(model).outcomes(given, some, place)))
         done = first + len(some)
         yield Progress(done, len(sets), Ablation(tuple(sets[:done]), _joined(parts)))
 

@@ -14,13 +14,13 @@ from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation, ranks
 from attnviz.analysis.rollout import mixed, rollout
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Block, Floats, Kind, Mask
 
 if TYPE_CHECKING:
-    from attnviz.capture.occlusion import Occluded
+    from attnviz.capture.attribution import Occluded
     from attnviz.capture.stack import Expected
     from attnviz.capture.surroundings import Surroundings
 
@@ -165,12 +165,11 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         AttnvizError: the model cannot be used, or cannot read the text.
     """
     model = loading.load(name)  # imports torch, if need be, in safety
-    from attnviz.capture.gradients import gradients
-    from attnviz.capture.occlusion import occlusion
+    from attnviz.capture.attribution import gradients, occlusion
     from attnviz.capture.stack import expected, stack_of
     from attnviz.capture.surroundings import surroundings
 
-    blocks = loading.trace(name, Given(text)).of_kind(kind)
+    blocks = loading.trace(name, ModelInput(text)).of_kind(kind)
     weights = np.stack([block.weights for block in blocks])
     tokens = weights.shape[-1]
     total = 2 + 3 * tokens  # two quick steps, and three long ones that take longer the more tokens there are

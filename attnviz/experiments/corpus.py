@@ -1,97 +1,37 @@
-"""What heads do over a text of many sentences: one pass, with every sum that is asked for."""
+"""A text of many sentences, one a line: read line by line, and refused if it is no text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import islice
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TextIO
 
-from attnviz.analysis.tally import Tally, tally
-from attnviz.capture import loading
-from attnviz.capture.batches import Batch, Refused, batches
-from attnviz.errors import AttnvizError, EmptyText, ModelNotSupported, quoted
-from attnviz.experiments import encodings
-from attnviz.experiments.memory import give_back
-from attnviz.experiments.progress import Progress
-from attnviz.models import resolve
-from attnviz.models.catalogue import Entry
+from attnviz.errors import AttnvizError, EmptyText, UnreadableText, quoted
 
-PART = 1_000
-"""How many lines are grouped by length together. More of them fill a batch better, and take more memory."""
+Source = str | bytes | Path
+"""A text, the bytes of a file, or where a file lies."""
 
-MOST_NAMED = 100
-"""How many of the lines that could not be read are named; the others are counted."""
+MOST_BROKEN = 0.1
+"""Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
 
-_NOT_UTF_8 = "This line holds bytes that are not UTF-8. Save the file as UTF-8 to keep it."
+_CHUNK = 1 << 16
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_HALF = re.compile("[\ud800-\udfff]")
 
-
-class Summable(Protocol):
-    """Sums over sentences: `a + b` is that of both, in whatever order or grouping."""
-
-    def __add__(self, other: Self, /) -> Self:
-        """Those of both together."""
-
-
-Measure = Callable[[Batch], Summable]
-"""What is summed beside the `Tally`, from one batch. For Ray it must be a function of a module, no lambda."""
-
-
-@dataclass(frozen=True, order=True)
-class Skipped:
-    """A line that could not be read.
-
-    Attributes:
-        line: its number, from 1, as an editor counts.
-        why: the reason, as a sentence.
-    """
-
-    line: int
-    why: str
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What was found so far; `a + b` is that of both parts of the text.
-
-    Attributes:
-        tally: every rule for every head.
-        sums: what the further measures gave, by their names; a measure is missing until a sentence was read.
-        empty: how many lines held nothing but white space.
-        skipped: how many lines could not be read.
-        named: the first of those, by line; at most `MOST_NAMED`.
-        parts: which parts of the text are counted to their ends, from 0, each of `PART` lines.
-        single: which lines of other parts are counted, from 0.
-    """
-
-    tally: Tally
-    sums: Mapping[str, Any] = field(default_factory=dict)
-    empty: int = 0
-    skipped: int = 0
-    named: tuple[Skipped, ...] = ()
-    parts: frozenset[int] = frozenset()
-    single: frozenset[int] = frozenset()
-
-    def __add__(self, other: Found) -> Found:
-        """What was found in both."""
-        sums = {**self.sums, **other.sums}
-        for name in self.sums.keys() & other.sums.keys():
-            sums[name] = self.sums[name] + other.sums[name]
-        return Found(
-            tally=self.tally + other.tally,
-            sums=sums,
-            empty=self.empty + other.empty,
-            skipped=self.skipped + other.skipped,
-            named=tuple(sorted(self.named + other.named)[:MOST_NAMED]),
-            parts=self.parts | other.parts,
-            single=self.single | other.single,
-        )
-
-    @property
-    def lines(self) -> int:
-        """How many lines were looked at."""
-        return int(self.tally.sentences) + self.empty + self.skipped
+# How files begin that are no plain text, and what to do with them.
+_KNOWN = (
+    (b"%PDF", "a PDF. Copy its text into a plain text file"),
+    (b"PK\x03\x04", "packed, as .docx, .xlsx and .zip are. Save it as plain text (.txt)"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document. Save it as plain text (.txt)"),
+    (b"{\\rtf", "rich text (RTF). Save it as plain text (.txt)"),
+    (b"\x1f\x8b", "compressed. Unpack it first"),
+    (b"\xff\xfe", "in UTF-16, which some editors call “Unicode”. Save it as UTF-8"),
+    (b"\xfe\xff", "in UTF-16. Save it as UTF-8"),
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +50,7 @@ class Corpus:
     name: str
     lines: int
     key: str
-    source: encodings.Source = field(repr=False)
+    source: Source = field(repr=False)
 
     @classmethod
     def from_text(cls, text: str, name: str = "the text", most: int | None = None) -> Corpus:
@@ -131,7 +71,7 @@ class Corpus:
             EmptyText: there is no sentence in it.
             AttnvizError: it has too many lines.
         """
-        encodings.refuse_other_files(content, name)
+        refuse_other_files(content, name)
         return cls._looked_at(content, name, most)
 
     @classmethod
@@ -143,17 +83,17 @@ class Corpus:
         Raises:
             OSError: it cannot be read.
         """
-        encodings.refuse_other_files(file, file.name)
+        refuse_other_files(file, file.name)
         return cls._looked_at(file, file.name, most)
 
     @classmethod
-    def _looked_at(cls, source: encodings.Source, name: str, most: int | None) -> Corpus:
+    def _looked_at(cls, source: Source, name: str, most: int | None) -> Corpus:
         lines = filled = damaged = 0
-        for line in encodings.lines_of(source):
+        for line in lines_of(source):
             lines += 1
-            filled += not _is_empty(line)
-            damaged += encodings.broken(line)
-        encodings.refuse_other_encodings(name, lines, damaged)
+            filled += bool(line.strip())
+            damaged += broken(line)
+        refuse_other_encodings(name, lines, damaged)
         if not filled:
             raise EmptyText(f"There is no sentence in {quoted(name)}. Write one on each line, and try again.")
         if most is not None and lines > most:
@@ -161,129 +101,86 @@ class Corpus:
                 f"{quoted(name)} has {lines:,} lines; this page reads at most {most:,}. Take a part of it, "
                 "or use the command line, which reads any number: python -m attnviz heads FILE"
             )
-        return cls(name, lines, encodings.digest(source)[:16], source)
+        return cls(name, lines, digest(source)[:16], source)
 
     def __iter__(self) -> Iterator[str]:
-        return encodings.lines_of(self.source)
+        return lines_of(self.source)
 
 
-class Part(NamedTuple):
-    """Lines of a text, which are counted together: those of a part that were not counted before.
+def lines_of(source: Source) -> Iterator[str]:
+    """Line by line, without the line ends; bytes that are no UTF-8 come as half characters (surrogates).
 
-    Attributes:
-        number: which part it is, from 0.
-        lines: each with its number, from 0.
+    Only one line is held beside the source itself, and none of a file that lies somewhere.
     """
-
-    number: int
-    lines: tuple[tuple[int, str], ...]
-
-
-class Counted(NamedTuple):
-    """A piece of what was found in a part.
-
-    Attributes:
-        found: what comes to what was found before.
-        finished: the part that is counted to its end with this; None: more of it comes.
-    """
-
-    found: Found
-    finished: int | None
+    if isinstance(source, str):
+        for match in _LINE.finditer(source):
+            if match.start() < len(source):
+                yield match[1]
+        return
+    with _opened(source) as file:
+        for line in file:
+            yield line.removesuffix("\n")
 
 
-Engine = Callable[[Iterator[Part], str, Mapping[str, Measure]], Iterator[Counted]]
-"""What does the work: given the parts, the model's name and the measures, it says what was found."""
+def broken(line: str) -> bool:
+    """Whether a line holds what is no character."""
+    return _HALF.search(line) is not None
 
 
-def locally(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
-    """The engine of this process: one part after the other, told batch by batch."""
-    for part in parts:
-        for found in count(part, model, measures):
-            yield Counted(found, None)
-        yield Counted(Found(_nothing(model)), part.number)
-
-
-def over(
-    corpus: Corpus,
-    model: str,
-    measures: Mapping[str, Measure] | None = None,
-    *,
-    engine: Engine = locally,
-    begun: Found | None = None,
-) -> Iterator[Progress[Found]]:
-    """Read the whole text with one model; `done` and `total` count lines.
-
-    To stop it, ask for no more; to go on, ask the same iterator again. Further measures go through the same
-    batches: `over(corpus, "minilm", {"shapes": shapes_of})` finds `found.sums["shapes"]`.
-
-    Args:
-        corpus: the sentences.
-        model: as `loading.load` takes it.
-        measures: what else is summed in the same pass, by a name for each.
-        engine: who does the work; the figures are the same to 1e-6.
-        begun: what was found before, at whatever step, by the same model, measures and text.
+def refuse_other_files(source: Source, name: str) -> None:
+    """Look at the beginning of a file, and for the zeros that no text has.
 
     Raises:
-        AttnvizError: the model cannot be loaded, or does not read text.
+        UnreadableText: it is no plain text in UTF-8; the message says what to do.
+        OSError: it cannot be read.
     """
-    entry = resolve.entry(model)
-    if entry.sees:
-        raise ModelNotSupported(f"{quoted(model)} looks at pictures. Choose a model that reads text.")
-    found = Found(_nothing(model)) if begun is None else begun
-    yield Progress(found.lines, corpus.lines, found)
-    for more, finished in engine(_parts(corpus, found), model, measures or {}):
-        found += more
-        if finished is not None:
-            single = frozenset(line for line in found.single if line // PART != finished)
-            found = replace(found, parts=found.parts | {finished}, single=single)
-        yield Progress(found.lines, corpus.lines, found)
+    begun = False
+    for chunk in _chunks(source):
+        if not begun:
+            what = next((what for sign, what in _KNOWN if chunk.startswith(sign)), None)
+            if what is not None:
+                raise UnreadableText(f"{quoted(name)} is {what}, and try again.")
+        begun = True
+        if b"\0" in chunk:
+            raise UnreadableText(
+                f"{quoted(name)} is no text in UTF-8: it holds zeros, as pictures, programs and texts in "
+                "UTF-16 do. Save it as plain text in UTF-8, and try again."
+            )
 
 
-def count(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[Found]:
-    """What is in one part of a text, batch by batch.
+def refuse_other_encodings(name: str, lines: int, damaged: int) -> None:
+    """Refuse a text too many of whose lines are no UTF-8.
 
     Raises:
-        AttnvizError: the model cannot be loaded.
+        UnreadableText: the message says what to do.
     """
-    reader, entry = loading.load(model), resolve.entry(model)
-    nothing = _nothing(model)
-    empty = frozenset(line for line, text in part.lines if _is_empty(text))
-    yield Found(nothing, empty=len(empty), single=empty)
-    for line, text in part.lines:
-        if encodings.broken(text):
-            yield _skipped(nothing, line, _NOT_UTF_8)
-    readable = (
-        (line, text) for line, text in part.lines if not _is_empty(text) and not encodings.broken(text)
-    )
-    for read in batches(reader, entry, readable):
-        if isinstance(read, Refused):
-            yield _skipped(nothing, read.line, read.why)
-        else:
-            counted = tally(read.texts, read.tokens, read.weights, read.masks)
-            sums = {name: measure(read) for name, measure in measures.items()}
-            yield Found(counted, sums, single=frozenset(read.lines))
-            give_back()
+    if damaged > MOST_BROKEN * lines:
+        raise UnreadableText(
+            f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines hold other bytes. It may be "
+            "in Latin-1 (Windows-1252). Open it in an editor, save it as UTF-8, and try again."
+        )
 
 
-def _nothing(model: str) -> Tally:
-    """What is found before anything is read."""
-    entry: Entry = resolve.entry(model)
-    return Tally.nothing(entry.layers_of(entry.kinds[0]), entry.heads)
+def digest(source: Source) -> str:
+    """The SHA-256 of the text's bytes, in hexadecimal digits."""
+    found = hashlib.sha256()
+    for chunk in _chunks(source):
+        found.update(chunk)
+    return found.hexdigest()
 
 
-def _skipped(nothing: Tally, line: int, why: str) -> Found:
-    return Found(nothing, skipped=1, named=(Skipped(line + 1, why),), single=frozenset({line}))
+def _chunks(source: Source) -> Iterator[bytes]:
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+        return
+    for start in range(0, len(source), _CHUNK):
+        part = source[start : start + _CHUNK]
+        yield part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
 
 
-def _parts(corpus: Corpus, begun: Found) -> Iterator[Part]:
-    """The lines that are not counted, part by part; only one part is held."""
-    lines = enumerate(corpus)
-    number = 0
-    while taken := tuple(islice(lines, PART)):
-        if number not in begun.parts:
-            yield Part(number, tuple(line for line in taken if line[0] not in begun.single))
-        number += 1
-
-
-def _is_empty(line: str) -> bool:
-    return not line.strip()
+def _opened(source: bytes | Path) -> TextIO:
+    if isinstance(source, Path):
+        return source.open(encoding="utf-8-sig", errors="surrogateescape")
+    return io.TextIOWrapper(io.BytesIO(source), encoding="utf-8-sig", errors="surrogateescape")

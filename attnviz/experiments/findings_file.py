@@ -7,6 +7,7 @@ counted, and which lines of the others.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import struct
@@ -20,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from attnviz.analysis.tally import NAMES, Tally
+from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.corpus import PART, Found, Skipped
-from attnviz.experiments.replacing import replacing
+from attnviz.experiments.behaviour import PART, Found, Skipped
 
 # What numpy, zipfile and json say of bytes that they cannot read; their words help nobody here.
 _DAMAGED = (
@@ -35,7 +36,7 @@ VERSION = 2
 
 
 @dataclass(frozen=True)
-class Job:
+class RunKey:
     """What is computed: two of the same give the same figures.
 
     Attributes:
@@ -53,13 +54,19 @@ class Job:
     layers: int
     heads: int
 
+    @property
+    def digest(self) -> str:
+        """Short, and of its own for each; a file of unfinished work is named after it."""
+        named = repr(self).replace("RunKey", "Job", 1)  # as in the names that earlier versions gave
+        return hashlib.sha256(named.encode()).hexdigest()[:8]
 
-def write(file: Path, job: Job, found: Found) -> None:
+
+def write(file: Path, key: RunKey, found: Found) -> None:
     """Write what was found; whoever is interrupted while writing leaves what was there before.
 
     Args:
         file: a path, taken as it is.
-        job: what was computed.
+        key: what was computed.
         found: as far as it came. Sums of further measures are not written.
 
     Raises:
@@ -68,7 +75,7 @@ def write(file: Path, job: Job, found: Found) -> None:
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "job": asdict(job),
+        "job": asdict(key),
         "part": PART,
         "rules": NAMES,
         "empty": found.empty,
@@ -79,11 +86,11 @@ def write(file: Path, job: Job, found: Found) -> None:
     }
     arrays: dict[str, Any] = found.tally.arrays()
     arrays["header"] = np.frombuffer(json.dumps(header).encode("ascii"), dtype=np.uint8)
-    with replacing(file) as opened:
+    with atomic_file(file) as opened:
         np.savez_compressed(opened, **arrays)
 
 
-def read(file: Path) -> tuple[Job, Found]:
+def read(file: Path) -> tuple[RunKey, Found]:
     """Read what `write` wrote. Nothing in the file is run.
 
     Raises:
@@ -95,8 +102,8 @@ def read(file: Path) -> tuple[Job, Found]:
         with np.load(content, allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
             _check(header, file.name)
-            job = Job(**header["job"])
-            return job, _found(header, Tally.from_arrays(archive, job.layers, job.heads))
+            key = RunKey(**header["job"])
+            return key, _found(header, Tally.from_arrays(archive, key.layers, key.heads))
     except AttnvizError:
         raise
     except _DAMAGED as error:

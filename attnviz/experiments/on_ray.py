@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from attnviz.errors import AttnvizError
-from attnviz.experiments.corpus import Counted, Engine, Found, Measure, Part, count
+from attnviz.experiments.behaviour import Counted, Engine, Found, Measure, Part, measure_part
 
 HERE = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""
@@ -54,7 +54,7 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
     return engine
 
 
-class Counter:
+class Worker:
     """What each actor is: it loads the model with its first part."""
 
     def ready(self) -> bool:
@@ -63,7 +63,7 @@ class Counter:
 
     def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
         """All that is found in one part."""
-        found: Found = reduce(add, count(part, model, measures))
+        found: Found = reduce(add, measure_part(part, model, measures))
         return Counted(found, part.number)
 
 
@@ -71,7 +71,7 @@ def _shared_out(
     ray: ModuleType, parts: Iterator[Part], workers: int, model: str, measures: Mapping[str, Measure]
 ) -> Iterator[Counted]:
     """Each part goes to the actor that has least to do; what is found comes as it is done."""
-    remote = ray.remote(num_cpus=1)(Counter)
+    remote = ray.remote(num_cpus=1)(Worker)
     actors = [remote.remote() for _ in range(workers)]
     _wait_for(ray, actors)
     waiting: dict[Any, Any] = {}

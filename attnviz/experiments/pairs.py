@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.encodings import refuse_other_files
+from attnviz.experiments.corpus import refuse_other_files
+from attnviz.text import joined
 
 FILE = Path(__file__).with_name("pairs.txt")
 """The pairs that come with attnviz; how they are written stands at its beginning."""
@@ -26,7 +27,7 @@ _FOR_EXAMPLE = f" For example: {EXAMPLE}"
 _FAMOUS = "famous:"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
 _WORD = re.compile(r"\w+|[^\w\s]")
-_MOST_TOLD = 5  # wrong lines that one message names
+_MOST_LISTED = 5  # wrong lines that one message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,9 @@ def parse(text: str) -> tuple[Pair, ...]:
         known[texts] = number
         pairs.append(pair)
     if wrong:
-        more = len(wrong) - _MOST_TOLD
-        told = " ".join([*wrong[:_MOST_TOLD], *([f"{more} more lines cannot be read."] if more > 0 else [])])
-        first, example, others = told.partition(_FOR_EXAMPLE)  # which is told once
+        more = len(wrong) - _MOST_LISTED
+        lines = [*wrong[:_MOST_LISTED], *([f"{more} more lines cannot be read."] if more > 0 else [])]
+        first, example, others = " ".join(lines).partition(_FOR_EXAMPLE)  # which is given once
         raise AttnvizError(first + example + others.replace(_FOR_EXAMPLE, ""))
     if not pairs:
         raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
@@ -261,7 +262,7 @@ def _which(meaning: str, names: Sequence[str]) -> int:
             "second."
         )
     if meaning not in names:
-        marked = " and ".join(map(quoted, names))
+        marked = joined([quoted(name) for name in names])
         raise AttnvizError(f"{quoted(meaning)} is not marked. The words in [ ] are {marked}.")
     return names.index(meaning)
 
@@ -270,15 +271,10 @@ def _reading(parts: Sequence[str], words: str, right: int) -> Reading:
     """One of the two sentences, with the places of what is marked in it."""
     text = ""
     places: dict[str, list[Span]] = {"[": [], "*": [], "{": []}
-    for part, is_marked in zip(parts, _alternating(), strict=False):
-        plain = words if is_marked and part[0] == "{" else part[1:-1].strip() if is_marked else part
-        if is_marked:
+    for number, part in enumerate(parts):
+        plain = part
+        if number % 2:  # every second part is marked
+            plain = words if part[0] == "{" else part[1:-1].strip()
             places[part[0]].append(Span(len(text), len(text) + len(plain)))
         text += plain
     return Reading(text, places["*"][0], (places["["][0], places["["][1]), right, places["{"][0])
-
-
-def _alternating() -> Iterator[bool]:
-    while True:
-        yield False
-        yield True

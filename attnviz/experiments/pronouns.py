@@ -9,16 +9,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.intervals import chance_of_as_many, expected_best
+from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
 from attnviz.analysis.spans import positions, weight_between
-from attnviz.experiments.one_by_one import CANNOT_READ, LeftOut, Unread
 from attnviz.experiments.pairs import Pair, Reading
 from attnviz.experiments.progress import Progress
+from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 Looks = Literal["pronoun", "nouns"]
 LOOKS: tuple[Looks, ...] = ("pronoun", "nouns")
 """Who looks: the pronoun at the two nouns, or the two nouns at the pronoun."""
+
+COLUMNS = (
+    *("layer", "head", "pairs", "both_right", "both_right_share", "both_right_low", "both_right_high"),
+    *("sentences_right", "sentences_right_share", "sentences_right_low", "sentences_right_high"),
+    *("both_wrong", "leans", "weight"),
+)
+"""The columns of the CSV table of all heads; shares are 0 to 1, layer and head count from 1."""
 
 _ROUNDING = 1e-3
 
@@ -149,6 +156,25 @@ class Scores:
         )
 
 
+def table_rows(scores: Scores) -> list[tuple[int | float, ...]]:
+    """The rows of the CSV table under `COLUMNS`, the best head first; low and high are Wilson's interval."""
+
+    def counted(right: int, total: int) -> tuple[int | float, ...]:
+        return (right, *(round(each, 6) for each in (right / total, *wilson(right, total))))
+
+    return [
+        (
+            *(layer + 1, head + 1, scores.total),
+            *counted(int(scores.pairs[layer, head]), scores.total),
+            *counted(int(scores.sentences[layer, head]), 2 * scores.total),
+            int(scores.wrong[layer, head]),
+            int(scores.leans[layer, head]),
+            round(float(scores.given[layer, head]), 6),
+        )
+        for layer, head in scores.ranking
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """Somebody who looks at no weights.
@@ -184,7 +210,7 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
     Args:
         pairs: what is read; a pair of which a sentence cannot be read, or cannot be known, is left out.
         trace: one forward pass over a text.
-        kind: the attention that is looked at, as `one_by_one.self_attention` tells.
+        kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     read: list[Pair] = []
     unread: list[Unread] = []
@@ -212,8 +238,8 @@ def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
         float32 [looks, candidate, layer, head].
 
     Raises:
-        LeftOut: the pronoun, one of the words or what decides has no token, or no layer lets the pronoun look
-            at what decides.
+        UnusableSentence: the pronoun, one of the words or what decides has no token, or no layer lets the
+            pronoun look at what decides.
     """
     blocks = trace.of_kind(kind)
     tokens = blocks[0].query_tokens
@@ -221,9 +247,9 @@ def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
     words = [positions(tokens, span) for span in reading.candidates]
     deciding = positions(tokens, reading.deciding)
     if not (pronoun and all(words) and deciding):
-        raise LeftOut(_NO_TOKENS)
+        raise UnusableSentence(_NO_TOKENS)
     if not any(block.mask[np.ix_(pronoun, deciding)].any() for block in blocks):
-        raise LeftOut(_ONLY_BACK)
+        raise UnusableSentence(_ONLY_BACK)
     weights = trace.stack(kind)
     return np.stack(
         [

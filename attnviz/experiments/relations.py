@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.intervals import wilson
 from attnviz.analysis.shown import Shown, merged_weights, only
 from attnviz.analysis.spans import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.one_by_one import CANNOT_READ, LeftOut, Unread
 from attnviz.experiments.progress import Progress
+from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
@@ -39,6 +40,12 @@ CALLED = {
 Looks = Literal["dependent", "head word"]
 LOOKS: tuple[Looks, ...] = ("dependent", "head word")
 """Who looks: the dependent word at what it depends on, or that word at the dependent one."""
+
+COLUMNS = (
+    *("relation", "layer", "head", "instances", "right", "share", "low", "high"),
+    *("best_offset", "offset_share"),
+)
+"""The columns of the CSV table of all heads; shares are 0 to 1, layer and head count from 1."""
 
 Counts = NDArray[np.int64]
 
@@ -174,7 +181,7 @@ def measure(
     Args:
         sentences: what is read; one that cannot be read, or of which a word is lost, is left out.
         trace: one forward pass over a text.
-        kind: the attention that is looked at, as `one_by_one.self_attention` tells.
+        kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     found: Grammar | None = None
     unread: list[Unread] = []
@@ -192,7 +199,7 @@ def count(sentence: Annotated, trace: Trace, kind: Kind) -> Grammar:
     """What every head finds in one sentence.
 
     Raises:
-        LeftOut: a word of a relation has no token.
+        UnusableSentence: a word of a relation has no token.
     """
     shown = Shown(trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True)
     weights = only(merged_weights(trace.stack(kind), shown), shown.visible, shown.visible).copy()
@@ -207,6 +214,23 @@ def count(sentence: Annotated, trace: Trace, kind: Kind) -> Grammar:
         offsets[sort][_place(shown, relation.head) - _place(shown, relation.dependent)] += 1
         hits[:, sort] += answers.hits[:, number]
     return Grammar(1, hits, totals, offsets, answers=(answers,))
+
+
+def table_rows(grammar: Grammar, looks: Looks) -> list[tuple[str | int | float, ...]]:
+    """The rows of the CSV table under `COLUMNS`: every head for every sort, the best first."""
+    rows: list[tuple[str | int | float, ...]] = []
+    for sort, name in enumerate(SORTS):
+        total = int(grammar.totals[sort])
+        if not total:
+            continue
+        offset, by_offset = grammar.best_offset(sort)
+        for layer, head in grammar.ranking(sort, looks):
+            right = int(grammar.hits[LOOKS.index(looks), sort, layer, head])
+            shares = [round(share, 6) for share in (right / total, *wilson(right, total))]
+            rows.append(
+                (name, layer + 1, head + 1, total, right, *shares, offset, round(by_offset / total, 6))
+            )
+    return rows
 
 
 def _answers(sentence: Annotated, shown: Shown, weights: Floats) -> Answers:
@@ -247,7 +271,9 @@ def _place(shown: Shown, span: Span) -> int:
         pieces = [shown.tokens[position] for position in group.positions]
         if pieces[0].start < span.end and pieces[-1].end > span.start:
             return place
-    raise LeftOut(f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}.")
+    raise UnusableSentence(
+        f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}."
+    )
 
 
 def _annotated(sentence: Annotated | None, line: str) -> Annotated:

@@ -1,4 +1,4 @@
-"""What the forward pass that runs now is to change in its attention, known to its own thread alone."""
+"""The edits of the forward pass that runs now, in a context variable, so that each thread has its own."""
 
 from __future__ import annotations
 

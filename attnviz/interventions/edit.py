@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from attnviz.errors import InvalidEdit
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 
 Edits = Sequence["Edit"]
 """What is changed while one sentence is read, one edit after the other."""

@@ -38,22 +38,13 @@ def may_open() -> bool:
     return not public()
 
 
-def allowed() -> tuple[str, ...]:
-    """The names on the operator's list, in its order; none where there is no list.
-
-    Raises:
-        WrongSetting: the list cannot be read.
-    """
-    return tuple(_listed()) if public() else ()
-
-
 def names() -> tuple[str, ...]:
     """What a visitor chooses from: the operator's list, or else the catalogue and what was opened here.
 
     Raises:
         WrongSetting: the operator's list cannot be read.
     """
-    return allowed() if public() else (*catalogue.names(), *opened())
+    return tuple(_listed()) if public() else (*catalogue.names(), *opened())
 
 
 def check(name: str) -> None:

@@ -78,11 +78,11 @@ class Folder:
 
     Attributes:
         folder: where they lie.
-        stamp: another one as soon as a file in it has changed; see `folder.stamp`.
+        fingerprint: of its files; see `folder.fingerprint`.
     """
 
     folder: Path
-    stamp: str
+    fingerprint: str
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Entry:
         parameters: how many numbers it has learned; None where nobody counted.
         pairs: whether it reads two sentences together, like BERT.
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
-        sees: whether it reads pictures instead of texts.
+        grid: how many rows and columns of patches it cuts a picture into; None: it reads texts.
         origin: where its files come from.
     """
 
@@ -159,7 +159,7 @@ class Entry:
     parameters: int | None = None
     pairs: bool = False
     expects: Expects | None = None
-    sees: bool = False
+    grid: tuple[int, int] | None = None
     origin: Package | Trained | Folder | Hub
 
     @property
@@ -170,9 +170,14 @@ class Entry:
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     @property
-    def stamp(self) -> str:
-        """Another one as soon as the files of a folder have changed; empty where the files cannot change."""
-        return self.origin.stamp if isinstance(self.origin, Folder) else ""
+    def sees(self) -> bool:
+        """Whether it sees pictures instead of reading texts."""
+        return self.grid is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its files, as `folder.fingerprint` tells it; empty where they cannot change."""
+        return self.origin.fingerprint if isinstance(self.origin, Folder) else ""
 
     def layers_of(self, kind: Kind) -> int:
         """How many layers have this kind of attention; 0: the model has none of it."""

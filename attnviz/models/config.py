@@ -52,6 +52,7 @@ class Facts:
 
     Attributes:
         window: of a decoder whose layers all look back equally far: `sliding_window`.
+        grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
         joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
     """
 
@@ -64,7 +65,7 @@ class Facts:
     token_limit: int
     window: int | None
     expects: Expects | None
-    sees: bool
+    grid: tuple[int, int] | None
     joins: bool
 
 
@@ -128,7 +129,7 @@ def facts(folder: Path, name: str) -> Facts:
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
         )
-    sees = config.model_type in families.SEES
+    grid = _grid(config, name) if config.model_type in families.SEES else None
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -136,11 +137,11 @@ def facts(folder: Path, name: str) -> Facts:
         heads=heads,
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
-        token_limit=_patches(config, name) if sees else _token_limit(config, folder, name),
+        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, folder, name),
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
-        sees=sees,
-        joins=not (decoder_layers or sees),
+        grid=grid,
+        joins=not (decoder_layers or grid),
     )
 
 
@@ -220,10 +221,10 @@ def _window(config: PreTrainedConfig) -> int | None:
     return window if type(window) is int and window > 0 and kinds == {"sliding_attention"} else None
 
 
-def _patches(config: PreTrainedConfig, name: str) -> int:
-    """How many patches its pictures have, and one token more for the whole."""
+def _grid(config: PreTrainedConfig, name: str) -> tuple[int, int]:
+    """(rows, columns) of the patches that it cuts a picture into."""
     picture, patch = (_pair(config, size, name) for size in ("image_size", "patch_size"))
-    return (picture[0] // patch[0]) * (picture[1] // patch[1]) + 1
+    return picture[0] // patch[0], picture[1] // patch[1]
 
 
 def _pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: looked at first, downloaded when wanted, and never anything but numbers."""
+"""Models on the Hugging Face hub: what is known of one before its weights come, and the download."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from attnviz.errors import ModelFilesDamaged, ModelNotReachable, quoted
-from attnviz.models import config, folder, hub_files, limits
-from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub
+from attnviz.errors import ModelFilesDamaged, ModelNotReachable, ModelNotSupported, quoted
+from attnviz.models import config, folder, hub_files, limits, tokenizer, weights
+from attnviz.models.catalogue import Downloaded, Entry, Hub
 from attnviz.models.config import Facts
-from attnviz.models.text import Reader
 
 Progress = Callable[[int, int], None]
 """Told the bytes that have come and the bytes that come in all; what it raises ends the download."""
@@ -78,17 +77,18 @@ def entry(identifier: str, name: str) -> Entry:
         ModelFilesDamaged, ModelNotSupported, ModelTooLarge: it cannot be shown; the message says why.
     """
     repository, revision = _parts(identifier)
-    kept = _kept(repository, revision)
-    if kept is not None:
-        found = folder.entry(kept, name)
-        assert isinstance(found.origin, Folder)  # noqa: S101 - that is where it was found
-        here = Downloaded(kept, found.origin.stamp, repository, kept.name)
-        return replace(found, title=name, origin=here)
-    listing = _looked(repository, revision, name)
+    cached = _cached(repository, revision)
+    if cached is not None:
+        found = folder.entry(cached, name)
+        downloaded = Downloaded(cached, found.fingerprint, repository, cached.name)
+        return replace(found, title=name, origin=downloaded)
+    listing = _listing(repository, revision, name)
     limits.check(listing.parameters)
     size = sum(size for file, size in listing.files if not (listing.snapshot / file).exists())
-    there = Hub(repository, listing.commit, size)
-    return folder.described(name, name, listing.facts, listing.parameters, listing.facts.joins, there)
+    found = folder.described(
+        name, name, listing.facts, listing.parameters, Hub(repository, listing.commit, size)
+    )
+    return replace(found, pairs=listing.facts.joins)  # as far as one can say without its tokenizer
 
 
 def download(identifier: str, name: str, progress: Progress) -> None:
@@ -103,7 +103,7 @@ def download(identifier: str, name: str, progress: Progress) -> None:
         AttnvizError: as `entry` says.
     """
     repository, revision = _parts(identifier)
-    listing = _looked(repository, revision, name)
+    listing = _listing(repository, revision, name)
     limits.check(listing.parameters)
     total, before = sum(size for _, size in listing.files), 0
 
@@ -115,9 +115,9 @@ def download(identifier: str, name: str, progress: Progress) -> None:
     try:
         for file, size in listing.files:
             told(0)
-            if (file, size) == listing.weights[0] and not listing.facts.sees:
+            if (file, size) == listing.weights[0] and not listing.facts.grid:
                 # Before gigabytes come for nothing: can the model's texts be read?
-                Reader(listing.snapshot, listing.facts.token_limit)
+                tokenizer.TextTokenizer(listing.snapshot, listing.facts.token_limit)
             hub_files.fetched(repository, file, listing.commit, name, told)
             before += size
         told(0)
@@ -133,11 +133,11 @@ def look(repository: str, revision: str, name: str) -> Listing:
         AttnvizError: as `entry` says.
     """
     commit, sizes = hub_files.listed(repository, revision, name)
-    if folder.WEIGHTS not in sizes and folder.SHARDS not in sizes:
-        raise folder.without_weights(sizes, name)
+    if weights.FILE not in sizes and weights.INDEX not in sizes:
+        raise weights.without_weights(sizes, name)
     if config.FILE not in sizes:
         raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, so it is no transformers model.")
-    small = (config.FILE, "tokenizer_config.json", folder.SHARDS)
+    small = (config.FILE, "tokenizer_config.json", weights.INDEX)
     for file in small:
         if sizes.get(file, 0) > config.MOST_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
@@ -148,23 +148,23 @@ def look(repository: str, revision: str, name: str) -> Listing:
     for file in small[1:]:
         if file in sizes:
             hub_files.fetched(repository, file, commit, name)
-    weights = _weights(set(sizes), snapshot, name)
-    if missing := set(weights) - set(sizes):
-        raise ModelFilesDamaged(f"{min(missing)} of {quoted(name)} is missing: a part of its weights.")
+    parts = weights.files_of_weights(sizes, snapshot, name)
     # In memory a number takes four bytes, and in a file no more: what is far too large is known already now.
-    limits.check(sum(sizes[file] for file in weights) // limits.BYTES_OF_A_NUMBER)
+    limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER)
     facts = config.facts(snapshot, name)
-    if not facts.sees:
-        folder.check_tokenizer(sizes, name)
-    parameters = sum(hub_files.learned(repository, file, sizes[file], commit, name) for file in weights)
-    tokenizers = (folder.TOKENIZER,) if folder.TOKENIZER in sizes else folder.TOKENIZERS
-    wanted = (config.FILE, *tokenizers, *folder.SETTINGS)
+    if not facts.grid:
+        tokenizer.check_files(sizes, name)
+    tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(
         commit=commit,
         facts=facts,
-        small=tuple((file, sizes[file]) for file in wanted if file in sizes),
-        weights=tuple((file, sizes[file]) for file in weights),
-        parameters=parameters,
+        small=tuple(
+            (file, sizes[file]) for file in (config.FILE, *tokenizers, *folder.SETTINGS) if file in sizes
+        ),
+        weights=tuple((file, sizes[file]) for file in parts),
+        parameters=sum(
+            hub_files.learned_numbers(repository, file, sizes[file], commit, name) for file in parts
+        ),
         snapshot=snapshot,
     )
 
@@ -175,7 +175,7 @@ def _parts(identifier: str) -> tuple[str, str]:
     return repository, revision or _LATEST
 
 
-def _looked(repository: str, revision: str, name: str) -> Listing:
+def _listing(repository: str, revision: str, name: str) -> Listing:
     """What the hub said of a model; it is asked again if somebody has cleared the cache since."""
     listing = look(repository, revision, name)
     if not (listing.snapshot / config.FILE).exists():
@@ -184,18 +184,16 @@ def _looked(repository: str, revision: str, name: str) -> Listing:
     return listing
 
 
-def _kept(repository: str, revision: str) -> Path | None:
+def _cached(repository: str, revision: str) -> Path | None:
     """The folder in the cache with all files of that model; None where one is missing."""
     found = hub_files.cached(repository, config.FILE, revision)
     if found is None:
         return None
     files = {file.name for file in found.parent.iterdir() if file.exists()}
-    readable = files & {*folder.TOKENIZERS, "preprocessor_config.json"}
-    if not readable or not files & {folder.WEIGHTS, folder.SHARDS}:
+    if files.isdisjoint({*tokenizer.FILES, "preprocessor_config.json"}):
         return None
-    return found.parent if set(_weights(files, found.parent, repository)) <= files else None
-
-
-def _weights(files: set[str], snapshot: Path, name: str) -> tuple[str, ...]:
-    """The files of the weights: one, or as many as the index lists."""
-    return (folder.WEIGHTS,) if folder.WEIGHTS in files else folder.shards(snapshot / folder.SHARDS, name)
+    try:
+        weights.files_of_weights(files, found.parent, repository)
+    except (ModelFilesDamaged, ModelNotSupported):
+        return None
+    return found.parent

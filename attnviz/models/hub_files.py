@@ -1,19 +1,17 @@
-"""Single files of the Hugging Face hub: listed, read in part, or downloaded into this machine's cache."""
+"""Single files of the Hugging Face hub: listed, read in part, or downloaded; and what can go wrong then."""
 
 from __future__ import annotations
 
-import io
+import json
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attnviz.errors import quoted
-from attnviz.models import headers
-from attnviz.models.hub_words import in_our_words
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
+from attnviz.models import weights
 
 PATIENCE_SECONDS = 5.0
 """How long the hub may take to answer before it counts as out of reach."""
@@ -21,6 +19,10 @@ PATIENCE_SECONDS = 5.0
 Came = Callable[[int], None]
 """Told how many bytes of a file have come; what it raises ends the download."""
 
+MOST_HEADER_BYTES = 25_000_000
+"""The longest header of a file of weights that is read; those of common models have less than 1 MB."""
+
+_LOG_IN = "log in on this machine with “hf auth login”"
 _WHO_ASKS = "attnviz"
 _FIRST_BYTES = 100_000  # of a weights file, asked for at once: most headers are shorter
 _A_PART = 206  # HTTP's status for an answer with a part of a file
@@ -82,19 +84,55 @@ def fetched(repository: str, file: str, revision: str, name: str, came: Came | N
     return Path(found)
 
 
-def learned(repository: str, file: str, size: int, commit: str, name: str) -> int:
-    """How many numbers a file of weights on the hub holds; only its header comes.
+def learned_numbers(repository: str, file: str, size: int, commit: str, name: str) -> int:
+    """How many learned numbers a file of weights on the hub holds; only its header comes.
+
+    The header is put before as many empty bytes as the file has (on common disks these take no room), so that
+    `weights.learned_numbers` checks it as it checks a whole file.
 
     Raises:
-        ModelFilesDamaged: it is no safetensors file; see `headers.read`.
+        ModelFilesDamaged: as `weights.learned_numbers` says.
         UnknownModel, ModelNotReachable: see `in_our_words`.
     """
     from huggingface_hub import hf_hub_url
 
-    with in_our_words(name):
+    with in_our_words(name), tempfile.TemporaryDirectory() as folder:
         url = hf_hub_url(repository, file, revision=commit, endpoint=endpoint())
-        with io.BufferedReader(_Remote(url, size), _FIRST_BYTES) as start:
-            return headers.read(start, size, f"{file} of {quoted(name)}").parameters
+        start = _read_part(url, 0, min(size, _FIRST_BYTES))
+        end = 8 + int.from_bytes(start[:8], "little")  # a header begins with its own length
+        if end > min(size, MOST_HEADER_BYTES):
+            raise ModelFilesDamaged(
+                f"{file} of {quoted(name)} is damaged: its header claims {end:,} bytes. Download it again."
+            )
+        if end > len(start):
+            start += _read_part(url, len(start), end)
+        copy = Path(folder) / "model.safetensors"
+        with copy.open("wb") as opened:
+            opened.write(start[:end])
+            opened.truncate(size)
+        return weights.learned_numbers(copy, f"{file} of {quoted(name)}")
+
+
+def _read_part(url: str, begin: int, end: int) -> bytes:
+    """These bytes of a file on the hub, and no others: it may have gigabytes."""
+    from huggingface_hub import get_session, hf_raise_for_status
+    from huggingface_hub.utils._headers import build_hf_headers
+
+    headers = {
+        **build_hf_headers(library_name=_WHO_ASKS),
+        "Range": f"bytes={begin}-{end - 1}",
+        "Accept-Encoding": "identity",
+    }
+    part = b""
+    with get_session().stream("GET", url, headers=headers, timeout=PATIENCE_SECONDS) as answer:
+        hf_raise_for_status(answer)
+        if answer.status_code != _A_PART:
+            raise OSError("the hub does not send parts of files")
+        for chunk in answer.iter_bytes():
+            part += chunk
+            if len(part) >= end - begin:
+                break
+    return part[: end - begin]
 
 
 class _ByPlainHttp:
@@ -146,38 +184,66 @@ def _bar(came: Came | None) -> type[Any]:
     return Bar
 
 
-class _Remote(io.RawIOBase):
-    """A file on the hub, of which only those bytes come that are read."""
+@contextmanager
+def in_our_words(name: str) -> Iterator[None]:
+    """What huggingface_hub raises, as errors that a visitor can read.
 
-    def __init__(self, url: str, size: int) -> None:
-        self._url = url
-        self._size = size
-        self._at = 0
+    Args:
+        name: of the model that is asked for.
 
-    def readable(self) -> bool:
-        return True
+    Raises:
+        UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
+        ModelNotReachable: there is no network, or no permission, or the hub fails.
+    """
+    import httpx2
+    from huggingface_hub import errors
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        from huggingface_hub import get_session, hf_raise_for_status
-        from huggingface_hub.utils._headers import build_hf_headers
+    model = quoted(name)
+    try:
+        yield
+    except AttnvizError:
+        raise
+    except errors.GatedRepoError as error:
+        raise ModelNotReachable(
+            f"{model} is given only to those who have agreed to its conditions. Agree to them on its page on "
+            f"the hub, {_LOG_IN}, and try again."
+        ) from error
+    except errors.RevisionNotFoundError as error:
+        raise UnknownModel(f"The hub has this model, but no such revision of it: {model}.") from error
+    except errors.RepositoryNotFoundError as error:
+        raise UnknownModel(
+            f"The hub has no model {model}, or it is private. Check the spelling; for a private one, "
+            f"{_LOG_IN}."
+        ) from error
+    except errors.RemoteEntryNotFoundError as error:
+        raise ModelNotReachable(f"A file of {model} has just gone from the hub. Try again.") from error
+    except errors.HfHubHTTPError as error:
+        raise ModelNotReachable(_refused(model, error.response.status_code)) from error
+    except errors.OfflineModeIsEnabled as error:
+        raise ModelNotReachable(
+            f"{model} is not on this machine, and attnviz is told to stay offline (HF_HUB_OFFLINE). "
+            "Download it elsewhere and open its folder, or start attnviz without that setting."
+        ) from error
+    except (httpx2.HTTPError, errors.LocalEntryNotFoundError) as error:
+        raise ModelNotReachable(
+            f"The hub cannot be reached, so {model} cannot be fetched. Check the network. Without one, "
+            "attnviz shows what is on this machine: its own models, folders, and what was downloaded before."
+        ) from error
+    except (errors.FileMetadataError, json.JSONDecodeError) as error:
+        raise ModelNotReachable(
+            f"Something else answers in the hub's place, so {model} cannot be fetched. Perhaps this network "
+            "wants you to log in first."
+        ) from error
+    except OSError as error:
+        raise ModelNotReachable(
+            f"{model} cannot be downloaded: {(error.strerror or str(error)).rstrip('.')}. Its files go to "
+            "the folder that HF_HOME names; there must be room, and attnviz must be allowed to write there."
+        ) from error
 
-        wanted = memoryview(buffer).cast("B")
-        end = min(self._at + len(wanted), self._size)
-        if end == self._at:
-            return 0
-        asked = {
-            **build_hf_headers(library_name=_WHO_ASKS),
-            "Range": f"bytes={self._at}-{end - 1}",
-            "Accept-Encoding": "identity",
-        }
-        came = 0
-        with get_session().stream("GET", self._url, headers=asked, timeout=PATIENCE_SECONDS) as answer:
-            hf_raise_for_status(answer)
-            if answer.status_code != _A_PART:  # but the whole file, which may have gigabytes
-                raise OSError("the hub does not send parts of files")
-            for chunk in answer.iter_bytes():
-                piece = chunk[: len(wanted) - came]
-                wanted[came : came + len(piece)] = piece
-                came += len(piece)
-        self._at += came
-        return came
+
+def _refused(model: str, status: int) -> str:
+    if status in {401, 403}:
+        return f"The hub does not give {model} to this machine. With a token that may read it, {_LOG_IN}."
+    if status == 429:
+        return f"The hub was asked too often, and does not give {model} now. Wait some minutes."
+    return f"The hub fails (error {status}), so {model} cannot be fetched. Try again later."

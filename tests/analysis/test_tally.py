@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.tally import NAMES, POINTS, RULES, Tally, tally
+from attnviz.analysis.tally import NAMES, POINTS, RULES, Tally, rows, tally
 from attnviz.trace import Floats, Mask, Token
 
 LAYERS, HEADS = 2, 3
@@ -280,3 +280,23 @@ def test_sentences_of_other_lengths_or_special_tokens_are_not_mixed() -> None:
     weights = np.full((2, 1, 4, 4), 0.25, dtype=np.float32)
     with pytest.raises(ValueError, match="in the same places"):
         tally([one, other], [its, others], [weights], [everywhere(4)])
+
+
+def test_every_number_stands_in_its_row() -> None:
+    sums = Tally.nothing(LAYERS, HEADS)
+    rule = NAMES.index("distance")
+    sums.count[rule] = 2, 4
+    sums.total[rule] = [[2, 4, 6], [8, 12, 16]]
+    sums.squares[rule] = [[2, 10, 18], [16, 52, 64]]  # scores of 1 and 1, of 1 and 3, of 3 and 3, …
+    sums.even[rule] = 5, 6
+    found = list(rows(sums))
+    assert [(row.layer, row.head) for row in found] == [
+        *((layer, head) for layer in (1, 2) for head in (1, 2, 3))
+    ] * len(RULES)
+    assert [row.rule for row in found[:: LAYERS * HEADS]] == list(RULES)
+    assert [row[3:] for row in found if row.rule.name == "distance"] == [
+        *((2, 1, 0, 2.5), (2, 2, 1, 2.5), (2, 3, 0, 2.5)),
+        *((4, 2, 0, 1.5), (4, 3, 2, 1.5), (4, 4, 0, 1.5)),
+    ]
+    others = [row for row in found if row.rule.name != "distance"]
+    assert all(row.sentences == 0 and math.isnan(row.mean + row.deviation + row.even) for row in others)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.analysis.sentence import percent
 from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.explore.tasks import TASKS
+from attnviz.text import percent
 from tests.app.conftest import Visit
 from tests.app.shown import clean, sent
 

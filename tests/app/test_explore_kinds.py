@@ -9,12 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.analysis.sentence import percent
 from attnviz.app.caches import View
 from attnviz.app.examples import TRANSLATED
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
+from attnviz.text import percent
 from attnviz.trace import Kind, Trace
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 from tests.app.conftest import Visit
@@ -228,7 +228,7 @@ def test_the_table_has_french_rows_and_english_columns_and_no_number_behind_the_
     tired: Trace, hide: bool
 ) -> None:
     def table(kind: Kind) -> tuple[dict[str, str], list[list[str]]]:
-        view = View(MODEL, kind, Given(TIRED), None, "weights", "shared", hide, False)
+        view = View(MODEL, kind, ModelInput(TIRED), None, "weights", "shared", hide, False)
         rows = list(csv.reader(io.StringIO(csv_of(view, Heads(1, 2, ())).lstrip("\ufeff"))))
         facts = {row[0].removeprefix("# "): row[1] for row in rows if row[0].startswith("#")}
         return facts, [row for row in rows if not row[0].startswith("#")]

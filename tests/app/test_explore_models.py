@@ -20,7 +20,7 @@ from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.saving import csv_of, npz_of, report_of
 from attnviz.capture import loading
-from attnviz.capture.given import Given, Writing
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
 from attnviz.export.report.page import Opening, report
 from attnviz.models import allowed
@@ -47,7 +47,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
     yield open_family
     allowed._opened.clear()
-    caches.trace.clear()
+    caches.clear()
 
 
 def labels(tokens: list[dict[str, Any]]) -> list[str]:
@@ -88,7 +88,7 @@ def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(
     model = opened("gpt2")
     app = visit(model=model, text=PROMPT, write="7")
     clean(app)
-    trace = loading.trace(model, Given(PROMPT, writing=Writing(7)))
+    trace = loading.trace(model, ModelInput(PROMPT, writing=Writing(7)))
     tokens = trace.of_kind("decoder")[0].query_tokens
     passage = sent(app, "passage")
     assert passage["typed"] == PROMPT
@@ -118,7 +118,7 @@ def test_what_was_drawn_is_shown_before_and_after_the_filters(
     assert not after[3:].any(), "top k leaves three"
     again = visit(model=model, text=PROMPT, write="5", temperature="0.5", top_k="3", seed="7")
     assert sent(again, "passage") == sent(app, "passage")
-    given = Given(PROMPT, writing=Writing(5, 0.5, 3, 1.0, 7))
+    given = ModelInput(PROMPT, writing=Writing(5, 0.5, 3, 1.0, 7))
     assert "".join(sent(app, "passage")["tokens"]) == loading.trace(model, given).text.removeprefix(PROMPT)
 
 
@@ -126,7 +126,7 @@ def test_a_model_that_wrote_less_than_asked_says_why(visit: Visit, opened: Calla
     model, text = opened("gpt2"), "dog " * 58
     app = visit(model=model, text=text, write="9")
     clean(app)
-    written = loading.trace(model, Given(text, writing=Writing(9))).written
+    written = loading.trace(model, ModelInput(text, writing=Writing(9))).written
     assert written == 3
     assert "The model wrote 3 of 9 tokens: more than 61 it cannot read." in words(app)
 
@@ -197,7 +197,7 @@ def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Callable[[st
     blocks = attnviz.trace(text, model=model).of_kind("encoder")
     masks = [block.mask for block in blocks]
     assert not all(np.array_equal(mask, masks[0]) for mask in masks)
-    view = View(model, "encoder", Given(text), None, "weights", "shared", False, False)
+    view = View(model, "encoder", ModelInput(text), None, "weights", "shared", False, False)
     np.testing.assert_array_equal(caches.drawn(view).levels[:, 0] == 255, [~mask for mask in masks])
     for layer, block in enumerate(blocks, 1):
         [numbers] = caches.readable(view, layer, [1])
@@ -235,7 +235,7 @@ def test_a_model_without_a_bias_has_no_such_stage(visit: Visit, opened: Callable
 
 @pytest.fixture(scope="module")
 def typed(opened: Callable[[str], str]) -> Trace:
-    return loading.trace(opened("bart"), Given(ENGLISH, target="a man went home"))
+    return loading.trace(opened("bart"), ModelInput(ENGLISH, target="a man went home"))
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -263,7 +263,7 @@ def test_an_encoder_decoder_writes_where_nothing_was_typed(
 ) -> None:
     app = visit(model=opened("bart"), text=ENGLISH, second="The decoder reads", kind="cross")
     clean(app)
-    trace = loading.trace(opened("bart"), Given(ENGLISH))
+    trace = loading.trace(opened("bart"), ModelInput(ENGLISH))
     assert "".join(sent(app, "passage")["tokens"]).startswith(str(trace.target)[:8])
     assert [row["mark"] for row in sent(app, "candidates")["rows"]].count("taken") == 1
 
@@ -281,7 +281,7 @@ def test_a_decoder_that_ends_at_once_is_shown_all_the_same(
     visit: Visit, opened: Callable[[str], str]
 ) -> None:
     model, text = opened("t5"), "The dog did not cross the road as it was too tired ."
-    assert not loading.trace(model, Given(text)).target
+    assert not loading.trace(model, ModelInput(text)).target
     for kind in ("encoder", "decoder", "cross"):
         app = visit(model=model, text=text, kind=kind)
         clean(app)
@@ -299,7 +299,7 @@ def test_two_sentences_are_read_together_and_told_apart(visit: Visit) -> None:
     one, other = "The dog did not cross the road.", "It was too tired."
     app = visit(text=one, other=other, second="Read together with")
     clean(app)
-    trace = loading.trace("minilm", Given(one, second=other))
+    trace = loading.trace("minilm", ModelInput(one, second=other))
     head = sent(app, "head_view")
     assert labels(head["query_tokens"]) == [
         f"{token.text} {'ᴬᴮ'[token.sentence]}" for token in trace.blocks[0].query_tokens
@@ -358,7 +358,7 @@ def test_a_table_of_a_pair_names_both_sentences() -> None:
     view = View(
         "minilm",
         "encoder",
-        Given("Birds sing.", "Cats sleep."),
+        ModelInput("Birds sing.", "Cats sleep."),
         None,
         "weights",
         "shared",
@@ -397,7 +397,7 @@ def test_of_two_masked_words_the_query_chooses(visit: Visit, opened: Callable[[s
     text = "the [MASK] did [MASK] the road"
     app = visit(model=opened("bert"), text=text, other="he was sad", second="Read together with")
     clean(app)
-    predictions = loading.predictions(opened("bert"), Given(text, second="he was sad"))
+    predictions = loading.load(opened("bert")).predictions(ModelInput(text, second="he was sad"))
     assert [prediction.position for prediction in predictions] == [2, 4]
     for between in ("All", "A→B"):
         app.segmented_control(key="between").set_value(between).run()
@@ -415,7 +415,7 @@ def test_more_weights_than_the_page_can_hold_are_refused_with_a_remedy(
     visit: Visit, opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caches, "MOST_WEIGHTS", 6 * 10**2)
-    caches.trace.clear()
+    caches.clear()
     text = "red dog " * 6
     app = visit(model=opened("gpt2"), text=text)
     assert not app.exception
@@ -437,7 +437,7 @@ def test_what_is_too_long_to_read_and_write_is_refused_and_kept(
 
 
 def test_all_that_was_given_is_in_the_files(opened: Callable[[str], str], tmp_path: Path) -> None:
-    given = Given(PROMPT, writing=Writing(5))
+    given = ModelInput(PROMPT, writing=Writing(5))
     view = View(opened("gpt2"), "decoder", given, None, "weights", "shared", False, False)
     (tmp_path / "taken.npz").write_bytes(npz_of(view))
     taken = Trace.load(tmp_path / "taken.npz")
@@ -446,7 +446,7 @@ def test_all_that_was_given_is_in_the_files(opened: Callable[[str], str], tmp_pa
 
 
 def test_the_report_opens_where_the_visitor_is(opened: Callable[[str], str]) -> None:
-    given = Given(PROMPT, writing=Writing(5))
+    given = ModelInput(PROMPT, writing=Writing(5))
     view = View(opened("gpt2"), "decoder", given, None, "weights", "shared", False, False)
     page = report_of(view, Heads(2, 3, ()), 4)
     trace = loading.trace(opened("gpt2"), given)
@@ -484,7 +484,7 @@ def test_a_model_whose_folder_has_changed_is_read_anew(visit: Visit, tmp_path: P
     with torch.no_grad():
         network.lm_head.weight.mul_(-1)
     network.save_pretrained(model)
-    caches.looked_up.clear()  # as half a minute does
+    caches.look_again()  # as half a minute does
     after = sent(visit(model=model, text=PROMPT), "candidates")
     assert before != after
 
@@ -501,7 +501,7 @@ def test_a_number_is_the_same_however_it_is_written(visit: Visit, opened: Callab
 
 
 def test_a_file_says_what_the_model_wrote_and_how(opened: Callable[[str], str]) -> None:
-    given = Given(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7))
+    given = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7))
     model = opened("gpt2")
     view = View(model, "decoder", given, None, "weights", "shared", hide=False, merge=False)
     lines = csv_of(view, Heads(1, 1, ())).splitlines()

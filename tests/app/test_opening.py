@@ -12,9 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import opening, warm_up
+from attnviz.app import warm_up
+from attnviz.app.jobs import Jobs
+from attnviz.app.models import opening
 from attnviz.app.models.families import SHOWN
-from attnviz.app.opening import Opening, Openings, load
 from attnviz.capture import loading
 from attnviz.capture.loading import Tell
 from attnviz.errors import UnknownModel
@@ -28,74 +29,11 @@ from tests.models.fake_hub import go_online, serving
 SECONDS = 30
 
 
-class Slow:
-    """A load that waits until it is let go, and counts."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self.go = threading.Event()
-
-    def __call__(self, name: str, tell: Tell) -> None:
-        self.names.append(name)
-        while not self.go.wait(0.005):
-            tell("Loading the weights", 0.4)
-        tell("Nearly there", 0.9)
-
-
-@pytest.fixture
-def slow() -> Iterator[Slow]:
-    slow = Slow()
-    yield slow
-    slow.go.set()
-
-
 def until(happened: Callable[[], bool]) -> None:
     end = time.monotonic() + SECONDS
     while not happened():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.005)
-
-
-def test_two_visitors_share_one_load(slow: Slow) -> None:
-    openings = Openings(slow)
-    first, second = openings.start("big"), openings.start("big")
-    assert first is second
-    until(lambda: first.done == 0.4)
-    assert (first.doing, first.state) == ("Loading the weights", "opening")
-    slow.go.set()
-    assert first.wait(SECONDS) == "open"
-    assert slow.names == ["big"]
-    assert openings.start("big") is not first
-
-
-def test_it_goes_on_for_the_other_visitor_and_stops_when_nobody_wants_it(slow: Slow) -> None:
-    openings = Openings(slow)
-    opened = openings.start("big")
-    openings.start("big")
-    opened.leave()
-    time.sleep(0.05)
-    assert opened.state == "opening"
-    opened.leave()
-    assert opened.wait(SECONDS) == "stopped"
-    again = openings.start("big")
-    assert again is not opened
-    slow.go.set()
-    assert again.wait(SECONDS) == "open"
-
-
-def test_a_refusal_is_told_and_a_fault_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    def refuse(name: str, _: Tell) -> None:
-        raise UnknownModel(f"No model is called {name}.")
-
-    def fail(name: str, _: Tell) -> None:
-        raise RuntimeError(f"a secret of the server about {name}")
-
-    refused, failed = Opening("none", refuse), Opening("big", fail)
-    assert refused.wait(SECONDS) == failed.wait(SECONDS) == "refused"
-    assert refused.problem == "No model is called none."
-    assert "did not foresee" in failed.problem
-    assert "secret" not in failed.problem
-    assert "a secret of the server" in caplog.text
 
 
 def test_the_page_names_the_families_that_are_tested() -> None:
@@ -184,28 +122,74 @@ def test_the_facts_tell_how_far_a_token_looks_back(visit: Visit, tmp_path: Path,
 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:
     name = str(saved / "bert")
-    load(name, lambda *_: None)
+    opening.opening(name, "a visitor").wait(SECONDS)
     network = weakref.ref(loading._models[name][1].network)  # type: ignore[attr-defined]
     loading._models.clear()
     warm_up.settle()
     assert network() is None
 
 
-def test_an_opening_tells_how_far_it_is_and_can_be_stopped(
-    visit: Visit, saved: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "SERVER", Openings(slow))
-    app = press(look(visit(), saved / "bert"), "Open")
-    until(lambda: slow.names == [str(saved / "bert")])
-    clean(app.run())
+class Slow:
+    """A load that waits until it is let go, and counts."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.go = threading.Event()
+
+    def __call__(self, name: str, tell: Tell) -> None:
+        self.names.append(name)
+        while not self.go.wait(0.005):
+            tell("Loading the weights", 0.4)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    slow = Slow()
+    monkeypatch.setattr(opening, "JOBS", Jobs())
+    monkeypatch.setattr(loading, "open_model", slow)
+    yield slow
+    slow.go.set()
+
+
+def progress(app: AppTest) -> tuple[int, str]:
+    """How long the bar is, in percent, and what it says."""
     [bar] = app.get("progress")
-    assert bar.proto.value == 40
-    assert re.fullmatch(r"Loading the weights … \d s", bar.proto.text)
+    return bar.proto.value, bar.proto.text
+
+
+def test_an_opening_tells_how_far_it_is_and_one_visitor_stops_it_for_themselves_alone(
+    visit: Visit, saved: Path, slow: Slow
+) -> None:
+    app, other = (press(look(visit(), saved / "bert"), "Open") for _ in range(2))
+    until(lambda: slow.names == [str(saved / "bert")])
+    until(lambda: progress(app.run())[0] == 40)
+    clean(app)
+    assert re.fullmatch(r"Loading the weights … \d+ s", progress(app)[1])
     press(app, "Stop")
     clean(app)
     assert "Open" in buttons(app)
     assert "Stop" not in buttons(app)
     assert app.text_input(key="own").value == str(saved / "bert")
+    assert progress(other.run())[0] == 40
+    slow.go.set()
+    job = opening.opening(str(saved / "bert"), "a third visitor")
+    assert job.wait(SECONDS) == "finished"
+    assert slow.names == [str(saved / "bert")]
+    assert "It is open" in other.run().success[0].value
+
+
+def test_why_a_model_could_not_be_opened_is_told(
+    visit: Visit, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise UnknownModel("It has *just* been deleted.")
+
+    monkeypatch.setattr(opening, "JOBS", Jobs())
+    monkeypatch.setattr(loading, "open_model", refuse)
+    app = press(look(visit(), saved / "bert"), "Open")
+    until(lambda: bool(app.run().error))
+    assert app.error[0].value == "It has \\*just\\* been deleted."
+    assert "Open" in buttons(app)
 
 
 @pytest.mark.parametrize("name", ["mamba", "nothing", "not there"])

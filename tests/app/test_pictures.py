@@ -6,9 +6,11 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz.app import caches
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES, SIDE, sample
 from attnviz.app.pictures.saving import npz_of
@@ -52,6 +54,18 @@ def pictures(folder: str) -> Open:
 
 def look(folder: str, name: str) -> Trace:
     return loading.look(folder, seeing.drawn(name), name)
+
+
+def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
+    model = str(tiny("vit", tmp_path / "vit"))
+    before = seeing.weights(model, "boat", seeing.drawn("boat"))
+    assert seeing.weights(model, "boat", seeing.drawn("boat")) is before
+    file = tmp_path / "vit" / "model.safetensors"
+    save_file({name: -array for name, array in load_file(file).items()}, file, {"format": "pt"})
+    caches.look_again()  # as half a minute does
+    after = seeing.weights(model, "boat", seeing.drawn("boat"))
+    np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
+    assert not np.array_equal(before, after)
 
 
 def test_without_a_model_that_sees_the_page_says_how_to_open_one(visit: Visit) -> None:

@@ -4,8 +4,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.pronouns import computing
+from attnviz.app.jobs import Jobs
 from attnviz.app.state.choices import of_page
-from attnviz.app.work import Works
 from attnviz.experiments import pairs
 from tests.app.conftest import VisitPage
 
@@ -20,7 +20,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "compare": ("segmented_control", "compare", "Two models"),
     "intervene": ("selectbox", "points_at", "3 cat"),
     "plane": ("toggle", "hide", True),
-    "pronouns": ("segmented_control", "part", "Grammar"),
+    "pronouns": ("segmented_control", "looks", "The nouns look"),
     "weighted_average": ("select_slider", "softmax_temperature", "0.1"),
     "scale": ("number_input", "vectors_seed", 9999),
     "query_key_value": ("segmented_control", "step_of_six", "3"),
@@ -53,7 +53,7 @@ def test_every_page_opens_after_a_choice_on_every_other(
     """There and back again: what was chosen on a page stays, so that each page meets all others' choices."""
     few = pairs.bundled()[:1]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "SERVER", Works())
+    monkeypatch.setattr(computing, "JOBS", Jobs())
     pages = list(CHOSEN)
     app = visit_page(pages[0], text=SENTENCE)
     for page in pages:

@@ -62,18 +62,20 @@ class Server:
 
 
 @contextmanager
-def running(home: Path, script: str = "app.py", options: Sequence[str] = ()) -> Iterator[Server]:
-    """Serve the app (or another script) on a free port, with an empty `home`, as long as the block lasts.
+def running(
+    home: Path, module: str = "tests.browser.forgetful", options: Sequence[str] = ()
+) -> Iterator[Server]:
+    """Serve the app on a free port as long as the block lasts.
 
     Args:
         home: an empty folder.
-        script: what is served.
+        module: what is started; it takes the arguments of `streamlit`.
         options: further options of Streamlit.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tests.browser.forgetful", "run", script, f"--server.port={port}"]
+    command = [sys.executable, "-m", module, "run", "app.py", f"--server.port={port}"]
     command += ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     log = home / "server.log"
     with log.open("wb") as output:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
@@ -24,6 +24,32 @@ SEEING = ("vit",)
 
 TARGET = "The road was very wide ."
 """What the decoders of the first ones read."""
+
+
+# Where the layer that mixes the heads stands, seen from the block of its layer; transformers' own names.
+_MIXERS = {
+    "bert": ["attention.output.dense"],
+    "roberta": ["attention.output.dense"],
+    "electra": ["attention.output.dense"],
+    "deberta": ["attention.output.dense"],
+    "deberta-v2": ["attention.output.dense"],
+    "distilbert": ["attention.out_lin"],
+    "albert": ["attention.dense"],
+    "modernbert": ["attn.Wo"],
+    "mpnet": ["attention.attn.o"],
+    "gpt2": ["attn.c_proj"],
+    "gpt_neo": ["attn.attention.out_proj"],
+    "gpt_neox": ["attention.dense"],
+    "gptj": ["attn.out_proj"],
+    "bloom": ["self_attention.dense"],
+    "opt": ["self_attn.out_proj"],
+    "phi": ["self_attn.dense"],
+    **{family: ["self_attn.o_proj"] for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3")},
+    "bart": ["self_attn.out_proj", "encoder_attn.out_proj"],
+    "marian": ["self_attn.out_proj", "encoder_attn.out_proj"],
+    "t5": ["SelfAttention.o", "EncDecAttention.o"],
+    "vit": ["attention.o_proj"],
+}
 
 
 def picture() -> Image.Image:
@@ -87,3 +113,9 @@ def own_weights(folder: Path) -> dict[Kind, list[Floats]]:
             "cross": output.cross_attentions,
         }
     return {kind: [layer[0].numpy() for layer in layers] for kind, layers in returned.items()}
+
+
+def mixers_of(model: PreTrainedModel, family: str) -> list[nn.Module]:
+    """The linear layers with each attention's W_O, in the order in which the attentions run."""
+    ends = tuple(f".{end}" for end in _MIXERS[family])
+    return [module for name, module in model.named_modules() if name.endswith(ends)]

@@ -1,18 +1,14 @@
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-
 import pytest
 import torch
 from transformers import AutoModel, PreTrainedModel
 
 from attnviz.capture import loading
+from attnviz.capture.model import Model
 from attnviz.models import catalogue
-from tests.capture.tiny import tiny
 
 
 @pytest.fixture(scope="session")
-def minilm() -> loading.Model:
+def minilm() -> Model:
     return loading.load("minilm")
 
 
@@ -28,10 +24,3 @@ def eager() -> PreTrainedModel:
         use_safetensors=True,
     ).eval()
     return model
-
-
-@pytest.fixture(scope="session")
-def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Where a tiny model of a family lies, built when it is first asked for."""
-    root = tmp_path_factory.mktemp("families")
-    return cache(lambda family: tiny(family, root / family))

@@ -10,14 +10,13 @@ import torch
 
 from attnviz.capture import batches as batching
 from attnviz.capture import loading
-from attnviz.capture.batches import Batch, ReadsTogether, Refused, batches
-from attnviz.capture.given import Given
+from attnviz.capture.batches import Batch, ReadsBatches, Refused, batches
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.recorder import recording, watching
 from attnviz.models import resolve
 from attnviz.trace import Kind, Token
-from tests.capture.tiny import FAMILIES
+from tests.capture.tiny import TEXTS, families
 
 SENTENCES = (
     "The dog did not cross the road .",
@@ -40,7 +39,7 @@ def apart(model: Model, name: str, found: Batch) -> float:
     target = "a" if len(kinds) > 1 else None  # so that an encoder–decoder need not write
     most = 0.0
     for number, text in enumerate(found.texts):
-        alone = model.trace(Given(text, target=target)).of_kind(kinds[0])
+        alone = model.trace(ModelInput(text, target=target)).of_kind(kinds[0])
         assert len(found.weights) == len(alone)
         for block, weights, mask in zip(alone, found.weights, found.masks, strict=True):
             assert np.array_equal(mask, block.mask)
@@ -49,7 +48,7 @@ def apart(model: Model, name: str, found: Batch) -> float:
     return most
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "vit"])
+@pytest.mark.parametrize("family", families("bert", "mistral", "t5", "mpnet", of=TEXTS))
 def test_every_family_gives_the_weights_of_each_sentence_alone(
     family: str, folder_of: Callable[[str], Path]
 ) -> None:
@@ -73,7 +72,7 @@ def test_the_bundled_bert_reads_what_transformers_reads(minilm: HuggingFaceModel
 def test_our_own_models_read_one_after_the_other(name: str) -> None:
     lines = ("The dog was tired.", "The cat was tired.", "The street was too wide.")
     model = loading.load(name)
-    assert not isinstance(model, ReadsTogether)
+    assert not isinstance(model, ReadsBatches)
     found = [each for each in read(model, name, lines) if isinstance(each, Batch)]
     assert [each.lines for each in found] == [(0,), (1,), (2,)]
     for each in found:
@@ -97,13 +96,13 @@ def test_a_sentence_that_the_model_refuses_leaves_the_others(
     minilm: HuggingFaceModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A token for which the model has no vector, as some tokenizers have, in one of three sentences."""
-    tokens = minilm.reader.tokens
+    tokens = minilm.tokenizer.tokens
     unknown = replace(tokens("cat")[1], id=len(minilm.network.get_input_embeddings().get_parameter("weight")))
 
     def with_unknown(text: str, second: str | None = None) -> tuple[Token, ...]:
         return tuple(unknown if token.text == "cat" else token for token in tokens(text, second))
 
-    monkeypatch.setattr(minilm.reader, "tokens", with_unknown)
+    monkeypatch.setattr(minilm.tokenizer, "tokens", with_unknown)
     one, refused, other = read(minilm, "minilm", ("A dog.", "A cat.", "A cow."))
     assert isinstance(one, Batch)
     assert isinstance(other, Batch)

@@ -1,4 +1,3 @@
-import threading
 from dataclasses import fields
 
 import numpy as np
@@ -7,14 +6,16 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
 from attnviz.capture import loading
-from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Trace
 from tests.capture.sentences import sentence
-from tests.formula import attention
 
-LENGTHS = (3, 4, 5, 7, 11, 16, 17, 31, 32, 33, 64, 97, 128, 200, 256, 300, 512)
+# Of these, every push runs the shortest, an odd one and the longest.
+LENGTHS = [
+    pytest.param(length, marks=() if length in {3, 97, 512} else pytest.mark.everything)
+    for length in (3, 4, 5, 7, 11, 16, 17, 31, 32, 33, 64, 97, 128, 200, 256, 300, 512)
+]
 
 
 def eager_weights(model: PreTrainedModel, text: str) -> list[Floats]:
@@ -50,13 +51,6 @@ def test_weights_equal_eagers_to_the_bit_on_any_number_of_threads(
         torch.set_num_threads(before)
 
 
-def test_the_stated_formula_gives_the_same_weights(minilm: Model) -> None:
-    for block in minilm.trace(sentence(23)).blocks:
-        _, weights = attention(block.query, block.key, block.mask, block.scale)
-        np.testing.assert_allclose(weights, block.weights, atol=1e-6, rtol=0)
-        assert block.scale == 32**-0.5
-
-
 def test_query_key_and_value_are_the_projections_of_the_hidden_states(
     minilm: Model, eager: PreTrainedModel
 ) -> None:
@@ -71,27 +65,6 @@ def test_query_key_and_value_are_the_projections_of_the_hidden_states(
                 for head in range(12):
                     own = projected[:, head * 32 : head * 32 + 32]
                     np.testing.assert_allclose(getattr(block, name)[head], own, atol=1e-6)
-
-
-def test_the_heads_shares_add_up_to_what_the_block_adds(minilm: Model, eager: PreTrainedModel) -> None:
-    trace = minilm.trace(sentence(13))
-    ids = torch.tensor([[token.id for token in trace.blocks[0].query_tokens]])
-    added: list[Floats] = []
-    denses = [
-        eager.get_submodule(f"encoder.layer.{layer}.attention.output.dense")
-        for layer in range(len(trace.blocks))
-    ]
-    hooks = [dense.register_forward_hook(lambda *call: added.append(call[2][0].numpy())) for dense in denses]
-    with torch.inference_mode():
-        eager(ids)
-    for hook in hooks:
-        hook.remove()
-    for block, dense, whole in zip(trace.blocks, denses, added, strict=True):
-        assert block.projection is not None
-        assert block.projection.shape == (12, 32, 384)
-        shares = np.einsum("hqd,hdm->hqm", block.output, block.projection)
-        bias = dense.get_parameter("bias").detach().numpy()
-        np.testing.assert_allclose(shares.sum(axis=0) + bias, whole, atol=1e-5)
 
 
 def arrays(trace: Trace) -> list[tuple[str, Floats]]:
@@ -118,43 +91,6 @@ def test_traces_share_the_output_projection_and_nothing_else(minilm: Model) -> N
     for (name, one), (_, other) in zip(arrays(first), arrays(second), strict=True):
         assert (one is other) == (name == "projection"), name
         assert np.array_equal(one, other)
-
-
-def test_the_model_is_ready_for_reading_only(minilm: Model) -> None:
-    assert isinstance(minilm, HuggingFaceModel)
-    network = minilm.network
-    assert not network.training
-    assert network.dtype == torch.float32
-
-
-def test_threads_that_share_a_model_never_mix_their_sentences() -> None:
-    model = loading.load("minilm")
-    texts = [sentence(tokens) for tokens in (9, 17, 17 + 7, 40)]
-    expected = [model.trace(text) for text in texts]
-    assert not np.array_equal(expected[0].blocks[0].query, expected[1].blocks[0].query[:, :9])
-    runs, wrong = [0] * len(texts), []
-    start = threading.Barrier(len(texts))
-
-    def trace_again_and_again(number: int) -> None:
-        start.wait()
-        for _ in range(75):
-            found = model.trace(texts[number])
-            runs[number] += 1
-            for block, right in zip(found.blocks, expected[number].blocks, strict=True):
-                same = [
-                    np.array_equal(getattr(block, name), getattr(right, name))
-                    for name in ("query", "key", "value")
-                ]
-                if not all(same) or block.query_tokens != right.query_tokens:
-                    wrong.append((number, block.layer))
-
-    threads = [threading.Thread(target=trace_again_and_again, args=(number,)) for number in range(len(texts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert runs == [75] * len(texts)
-    assert wrong == []
 
 
 @pytest.mark.parametrize("stop", ["", "."])

@@ -15,19 +15,21 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 import attnviz
-from attnviz.capture import last_layer, loading, outcomes, own_attention
-from attnviz.capture.given import Given, Writing
+from attnviz.capture import custom_attention, forward, loading
+from attnviz.capture import model as interface
+from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import attention_at, places
-from attnviz.models import catalogue, families, resolve
+from attnviz.models import catalogue, resolve
+from attnviz.models.families import ONLY_SILENCED
 from attnviz.trace import Floats, Kind
 from attnviz.trained.translator.translator import Translator
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
-from tests.capture.by_transformers import PAIRED, TARGET, own_inputs, own_model
-from tests.capture.tiny import SENTENCE
+from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
+from tests.capture.tiny import SENTENCE, TEXTS, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
@@ -37,35 +39,13 @@ frozen = torch.inference_mode
 
 TRANSLATORS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
 
-# Where transformers keeps each layer's W_O, family by family.
-W_O: dict[str, dict[Kind, str]] = {
-    "bert": {"encoder": "encoder.layer.{}.attention.output.dense"},
-    "modernbert": {"encoder": "layers.{}.attn.Wo"},
-    "gpt2": {"decoder": "h.{}.attn.c_proj"},
-    "llama": {"decoder": "layers.{}.self_attn.o_proj"},
-    "bart": {
-        "encoder": "encoder.layers.{}.self_attn.out_proj",
-        "decoder": "decoder.layers.{}.self_attn.out_proj",
-        "cross": "decoder.layers.{}.encoder_attn.out_proj",
-    },
-    "t5": {
-        "encoder": "encoder.block.{}.layer.0.SelfAttention.o",
-        "decoder": "decoder.block.{}.layer.0.SelfAttention.o",
-        "cross": "decoder.block.{}.layer.1.EncDecAttention.o",
-    },
-    # These compute attention in a way of their own.
-    "mpnet": {"encoder": "encoder.layer.{}.attention.attn.o"},
-    "deberta": {"encoder": "encoder.layer.{}.attention.output.dense"},
-    "deberta-v2": {"encoder": "encoder.layer.{}.attention.output.dense"},
-    "bloom": {"decoder": "h.{}.self_attention.dense"},
-    "gptj": {"decoder": "h.{}.attn.out_proj"},
-    "gpt_neo": {"decoder": "h.{}.attn.attention.out_proj"},
-}
+
 OWN = ("mpnet", "deberta", "deberta-v2", "bloom", "gptj", "gpt_neo")
+"""The families that compute attention in a way of their own."""
 
 
-def given(folder: Path) -> Given:
-    return Given(SENTENCE, target=TARGET if folder.name in PAIRED else None)
+def given(folder: Path) -> ModelInput:
+    return ModelInput(SENTENCE, target=TARGET if folder.name in PAIRED else None)
 
 
 @contextmanager
@@ -106,8 +86,9 @@ def replaced(weights_of: Mapping[int, Callable[[Tensor], object]]) -> Iterator[N
 
 
 def by_transformers(model: Any, folder: Path) -> Any:
+    more = {"output_hidden_states": True} if folder.name in PAIRED else {}
     with torch.inference_mode():
-        return model(**own_inputs(folder, model))
+        return model(**own_inputs(folder, model), **more)
 
 
 def close(found: Floats, expected: Tensor) -> None:
@@ -122,7 +103,7 @@ def states_of(output: Any) -> Tensor:
 
 
 def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
-    minilm: loading.Model, eager: PreTrainedModel
+    minilm: Model, eager: PreTrainedModel
 ) -> None:
     scratch = loading.load("minilm-scratch")
     ours = Bert.from_folder(catalogue.MINILM.folder)
@@ -132,7 +113,7 @@ def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
     for layer, head in [(layer, (5 * layer + 2 * more) % 12) for layer in range(6) for more in range(2)]:
         silence = [[Edit("encoder", layer, head)]]
         found = minilm.outcomes(SHORT, silence).states[0]
-        with without_slice(eager.get_submodule(W_O["bert"]["encoder"].format(layer)), head, 12), frozen():
+        with without_slice(mixers_of(eager, "bert")[layer], head, 12), frozen():
             close(found, eager(tokens).last_hidden_state[0])
         with without_slice(attention_at(ours, places(ours)["encoder", layer]).to_output, head, 12), frozen():
             expected = ours(tokens[0]).hidden_states[-1]
@@ -141,7 +122,7 @@ def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
     assert min(moved) > 1e-3
 
 
-@pytest.mark.parametrize("name", TRANSLATORS)
+@pytest.mark.parametrize("name", families(catalogue.TRANSLATOR, of=TRANSLATORS))
 def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str) -> None:
     entry = catalogue.entry(name)
     assert isinstance(entry.origin, catalogue.Trained)
@@ -168,35 +149,28 @@ def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str
         close(found.probabilities[number], steps.probabilities[5])
 
 
-@pytest.mark.parametrize("family", W_O)
+# ALBERT has one W_O for all of its layers; see below.
+@pytest.mark.parametrize("family", families("gpt2", "t5", "mpnet", of=tuple({*TEXTS} - {"albert"})))
 def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
-    entry, model, second = resolve.entry(str(folder)), loading.load(str(folder)), own_model(folder)
-    base: Any = second.model if family == "bart" else second
-    edits = [
-        Edit(kind, layer, head)
-        for kind in entry.kinds
-        for layer in range(entry.layers_of(kind))
-        for head in (0, entry.heads - 1)
-    ]
+    model, second = loading.load(str(folder)), own_model(folder)
     unchanged = model.outcomes(given(folder), [()]).states
-    for edit in edits:
-        found = model.outcomes(given(folder), [[edit]])
-        mixer = base.get_submodule(W_O[family][edit.kind].format(edit.layer))
-        with without_slice(mixer, edit.head, entry.heads), torch.inference_mode():
-            output = second(
-                **own_inputs(folder, second), **({"output_hidden_states": True} if family in PAIRED else {})
-            )
-        close(found.states[0], states_of(output))
-        if found.source is not None:
-            close(found.source[0], output.encoder_last_hidden_state[0])
-        assert np.abs(found.states - unchanged).max() > 1e-4
+    for block, mixer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
+        heads = len(block.query)
+        for head in (0, heads - 1):
+            found = model.outcomes(given(folder), [[Edit(block.kind, block.layer, head)]])
+            with without_slice(mixer, head, heads):
+                output = by_transformers(second, folder)
+            close(found.states[0], states_of(output))
+            if found.source is not None:
+                close(found.source[0], output.encoder_last_hidden_state[0])
+            assert np.abs(found.states - unchanged).max() > 1e-4
 
 
 def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: Folder) -> None:
     folder = folder_of("albert")  # one W_O for all of its three layers
     model, second = loading.load(str(folder)), own_model(folder)
-    mixer = second.get_submodule("encoder.albert_layer_groups.0.albert_layers.0.attention.dense")
+    [mixer] = mixers_of(second, "albert")
     everywhere = [Edit("encoder", layer, 1) for layer in range(3)]
     found = model.outcomes(SENTENCE, [everywhere, everywhere[1:2]]).states
     with without_slice(mixer, 1, 3):
@@ -231,7 +205,7 @@ def write_over(weights: Tensor, edit: str) -> None:
                 head[number, int(ends[1]) - 1] = 1
 
 
-@pytest.mark.parametrize("family", POINTED)
+@pytest.mark.parametrize("family", families("bert", "t5", of=tuple(POINTED)))
 def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     entry, second = resolve.entry(str(folder)), own_model(folder)
@@ -252,14 +226,13 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str
             seen[number] = weights[0].clone()
 
         by_number = {number: partial(change, number) for number in here}
-        more = {"output_hidden_states": True} if family in PAIRED else {}
-        with replaced(by_number), torch.inference_mode():
-            return seen, states_of(second(**own_inputs(folder, second), **more))
+        with replaced(by_number):
+            return seen, states_of(by_transformers(second, folder))
 
     for edits in (*([edit] for edit in POINTED[family]), POINTED[family]):
         weights, states = expected(edits)
         changes = [Edit.parse(edit) for edit in edits]
-        close(loading.outcomes(str(folder), given(folder), [changes]).states[0], states)
+        close(loading.load(str(folder)).outcomes(given(folder), [changes]).states[0], states)
         trace = attnviz.trace(SENTENCE, folder, target=given(folder).target, edits=edits)
         assert trace.edits == tuple(edits)
         for number, changed in weights.items():
@@ -267,7 +240,7 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str
 
 
 def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
-    minilm: loading.Model, eager: PreTrainedModel
+    minilm: Model, eager: PreTrainedModel
 ) -> None:
     tokens = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
     edits = ["encoder 4-2 10 >8", "encoder 2-5 3 4>9", "encoder 6-12 >1"]
@@ -278,7 +251,7 @@ def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
     for name in ("minilm", "minilm-scratch"):
         changes = [Edit.parse(edit) for edit in edits]
         np.testing.assert_allclose(
-            loading.outcomes(name, Given(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
+            loading.load(name).outcomes(ModelInput(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
         )
         weights = attnviz.trace(TIRED, name, edits=edits).stack("encoder")
         assert weights[3, 1, 9].argmax() == 7
@@ -297,26 +270,24 @@ def test_a_batch_of_variants_is_what_they_are_one_by_one(name: str) -> None:
     assert all(np.abs(states - together[0]).max() > 1e-3 for states in together[1:])
 
 
-def test_memory_bounds_the_batch_and_nothing_else(
-    minilm: loading.Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_bounds_the_batch_and_nothing_else(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
-    monkeypatch.setattr(outcomes, "AT_ONCE", 3 * outcomes.numbers(6, 12, 384))
+    monkeypatch.setattr(interface, "MOST_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))
     sizes = []
-    run = last_layer.outcomes
+    run = forward.outcomes
 
-    def counted(*given: Any) -> outcomes.Outcomes:
+    def counted(*given: Any) -> Outcomes:
         sizes.append(len(given[3]))
         return run(*given)
 
-    monkeypatch.setattr(last_layer, "outcomes", counted)
+    monkeypatch.setattr(forward, "outcomes", counted)
     np.testing.assert_allclose(minilm.outcomes(SHORT, variants).states, at_once, atol=5e-6)
     assert sizes == [3, 3, 1]
 
 
 def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> None:
-    for name in ("minilm", "minilm-scratch", "translator", *(str(folder_of(f)) for f in ("gpt2", "mpnet"))):
+    for name in ("minilm-scratch", "translator", *(str(folder_of(f)) for f in ("gpt2", "mpnet"))):
         model = loading.load(name)
         text = SENTENCE if "/" in name else TIRED
         before, after = model.trace(text), model.trace(text, edits=())
@@ -330,11 +301,11 @@ def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> 
                 )
 
 
-@pytest.mark.parametrize("family", ["gpt2", "bart", "bloom"])
+@pytest.mark.parametrize("family", families("gpt2", of=("gpt2", "bart", "bloom")))
 def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     model, asked = loading.load(str(folder)), given(folder)
-    places = model.asked_at(asked)
+    places = model.prediction_positions(asked)
     kind = resolve.entry(str(folder)).kinds[-1]
     edits = [Edit(kind, 1, 2), Edit(kind, 0, 0, 3)]
     found = model.outcomes(asked, [(), edits], places[4]).probabilities
@@ -353,8 +324,8 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
 def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: Folder) -> None:
     model = loading.load(str(folder_of("bert")))
     text = "The [MASK] did not cross the road"
-    assert model.asked_at(text) == (2,)
-    assert model.asked_at(SENTENCE) == ()
+    assert model.prediction_positions(text) == (2,)
+    assert model.prediction_positions(SENTENCE) == ()
     (before,), (after,) = model.predictions(text), model.predictions(text, edits=[Edit("encoder", 1, 2)])
     assert before.position == after.position == 2
     assert before.candidates[0].probability != after.candidates[0].probability
@@ -366,7 +337,7 @@ def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folde
     folder = folder_of(family)
     entry, model = resolve.entry(str(folder)), loading.load(str(folder))
     kind: Kind = "decoder"
-    writes = Given(SENTENCE, writing=Writing(tokens=6))
+    writes = ModelInput(SENTENCE, writing=Writing(tokens=6))
     edits = [Edit(other, 0, head) for other in entry.kinds for head in range(3)]
     edits.append(Edit(kind, 1, 0, 4, None, 2))
     trace = model.trace(writes, edits=edits)
@@ -390,10 +361,10 @@ def test_an_edited_trace_is_kept_in_a_file(tmp_path: Path, folder_of: Folder) ->
 
 
 def test_the_families_that_can_only_be_silenced_are_listed() -> None:
-    assert set(own_attention._READERS) == families.ONLY_SILENCED == set(OWN)
+    assert set(custom_attention._READERS) == ONLY_SILENCED == set(OWN)
 
 
-@pytest.mark.parametrize("family", OWN)
+@pytest.mark.parametrize("family", families("mpnet", "gptj", of=OWN))
 def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
@@ -434,38 +405,55 @@ def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, f
 def test_who_expects_nothing_is_not_asked() -> None:
     for name in ("minilm", "minilm-scratch"):
         model = loading.load(name)
-        assert model.asked_at(SHORT) == ()
+        assert model.prediction_positions(SHORT) == ()
         with pytest.raises(ModelNotSupported, match="expects no tokens"):
             model.outcomes(SHORT, [()], 1)
 
 
-@pytest.mark.parametrize("family", ["bert", "mpnet"])
-def test_many_visitors_change_one_model_at_once(family: str, folder_of: Folder) -> None:
-    model = loading.load(str(folder_of(family)))
-    edits = [
-        [],
-        [Edit("encoder", 0, 1)],
-        [Edit("encoder", 1, 2, 4)],
-        [Edit("encoder", 1, 0), Edit("encoder", 0, 0)],
+# By the common attention function, by a hook, in a half of a pair, and by our own Transformer.
+@pytest.mark.parametrize("name", ["minilm", "translator", *families("mpnet", of=("mpnet", "t5", "gpt_neo"))])
+def test_many_visitors_use_one_model_at_once(name: str, folder_of: Folder) -> None:
+    """Each reads a text of its own with changes of its own, over and over."""
+    own = name in TEXTS
+    words = (SENTENCE if own else TIRED.rstrip(".")).split()
+    model = loading.load(str(folder_of(name)) if own else name)
+    kind = model.trace(" ".join(words)).blocks[0].kind
+    target = "the dog" if name == "t5" else None
+    visits = [
+        (ModelInput(text, target=target), edits)
+        for text, edits in (
+            (" ".join(words), []),
+            (" ".join(words[:7]), [Edit(kind, 0, 1)]),
+            (" ".join(words[:8]), [Edit(kind, 1, 2, 4)]),
+            (" ".join(words), [Edit(kind, 1, 0), Edit(kind, 0, 0)]),
+        )
     ]
-    alone = [model.trace(SENTENCE, edits=edit).blocks[1].weights for edit in edits]
-    states = [model.outcomes(SENTENCE, [edit]).states for edit in edits]
-    start = threading.Barrier(len(edits))
+
+    def numbers(visit: tuple[ModelInput, list[Edit]]) -> list[Floats]:
+        text, edits = visit
+        trace = model.trace(text, edits=edits)
+        return [
+            *(array for block in trace.blocks for array in (block.key, block.weights)),
+            model.outcomes(text, [edits]).states,
+        ]
+
+    alone = [numbers(visit) for visit in visits]
+    start = threading.Barrier(len(visits))
     equal: list[bool] = []
 
-    def visit(number: int) -> None:
+    def visit_again_and_again(number: int) -> None:
         start.wait()
-        for _ in range(20):
-            found = model.trace(SENTENCE, edits=edits[number]).blocks[1].weights
-            equal.append(np.array_equal(found, alone[number]))
-            equal.append(np.array_equal(model.outcomes(SENTENCE, [edits[number]]).states, states[number]))
+        for _ in range(10 if own else 3):
+            found = numbers(visits[number])
+            equal.extend(np.array_equal(one, right) for one, right in zip(found, alone[number], strict=True))
 
-    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(len(edits))]
+    visitors = [threading.Thread(target=visit_again_and_again, args=(number,)) for number in range(4)]
     for visitor in visitors:
         visitor.start()
     for visitor in visitors:
         visitor.join()
-    assert equal == [True] * 160
+    assert len(equal) >= 12 * len(alone[0])
+    assert all(equal)
 
 
 def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_not_changed() -> None:

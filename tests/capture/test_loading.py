@@ -11,8 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.capture.predictions import Prediction
+from attnviz.capture.model import Model, ModelInput, Prediction
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
 from attnviz.trace import Token, Trace
@@ -25,14 +24,14 @@ class Fake:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def tokens(self, given: str | Given) -> tuple[Token, ...]:
+    def tokens(self, given: str | ModelInput) -> tuple[Token, ...]:
         text = given if isinstance(given, str) else given.text
         return (Token(text, 0, 0, len(text), 0, special=False),)
 
-    def trace(self, given: str | Given) -> Trace:
+    def trace(self, given: str | ModelInput) -> Trace:
         return Trace(model=self.name, text=given if isinstance(given, str) else given.text, blocks=())
 
-    def predictions(self, given: str | Given) -> tuple[Prediction, ...]:
+    def predictions(self, given: str | ModelInput) -> tuple[Prediction, ...]:
         assert given
         return ()
 
@@ -99,13 +98,13 @@ def test_a_folder_that_was_trained_on_is_loaded_again(
     folder_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
-    before = loading.trace(str(folder), Given(SENTENCE))
+    before = loading.trace(str(folder), ModelInput(SENTENCE))
     assert loading.load(str(folder)) is loading.load(str(folder))
     weights = load_file(folder / "model.safetensors")
     save_file(
         {name: 2 * weight for name, weight in weights.items()}, folder / "model.safetensors", {"format": "pt"}
     )
-    after = loading.trace(str(folder), Given(SENTENCE))
+    after = loading.trace(str(folder), ModelInput(SENTENCE))
     assert not np.allclose(before.stack("decoder"), after.stack("decoder"))
 
 
@@ -113,7 +112,7 @@ def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> N
     kept = loading.load("a")
     assert opened == ["a"]
     with loading.gate:
-        found: list[loading.Model] = []
+        found: list[Model] = []
         thread = threading.Thread(target=lambda: found.append(loading.load("a")))
         thread.start()
         thread.join(timeout=10)

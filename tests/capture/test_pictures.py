@@ -12,8 +12,8 @@ from PIL import Image
 
 import attnviz
 from attnviz.capture import pictures
-from attnviz.capture.patches import FORMATS, patch_tokens
-from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture
+from attnviz.errors import ModelNotSupported, UnreadablePicture
+from attnviz.models.tokenizer import PICTURE_FORMATS
 
 
 def data(picture: Image.Image, kind: str) -> bytes:
@@ -26,7 +26,7 @@ def plain() -> Image.Image:
     return Image.new("RGB", (31, 17), "green")
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", PICTURE_FORMATS)
 def test_a_file_its_bytes_and_the_picture_are_the_same(
     folder_of: Callable[[str], Path], tmp_path: Path, kind: str
 ) -> None:
@@ -93,19 +93,3 @@ def test_a_picture_is_seen_as_a_person_sees_it() -> None:
 def test_a_model_that_reads_is_given_no_picture(folder_of: Callable[[str], Path]) -> None:
     with pytest.raises(ModelNotSupported, match="reads texts and sees no pictures"):
         attnviz.look(plain(), folder_of("bert"))
-
-
-@pytest.mark.parametrize(
-    ("config", "tokens"),
-    [("{}", 197), ('{"image_size": 10, "patch_size": [5, 2]}', 11)],
-)
-def test_the_patches_are_known_without_the_model(tmp_path: Path, config: str, tokens: int) -> None:
-    (tmp_path / "config.json").write_text(config)
-    assert len(patch_tokens(tmp_path)) == tokens
-
-
-@pytest.mark.parametrize("config", ["[]", '{"image_size": "7"}', '{"patch_size": 0}', "{"])
-def test_a_config_without_sizes_is_damaged(tmp_path: Path, config: str) -> None:
-    (tmp_path / "config.json").write_text(config)
-    with pytest.raises(ModelFilesDamaged, match="how large its pictures and patches are"):
-        patch_tokens(tmp_path)

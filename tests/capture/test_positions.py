@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, LlamaConfig, LlamaModel, PreTrainedModel
 
 from attnviz.capture import loading
-from attnviz.capture.checks import run
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.inspection import run
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns, Way, positions_of
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.tiny import FAMILIES, SENTENCE, tiny
+from tests.capture.tiny import FAMILIES, SENTENCE, families
 
 TURNING = ("modernbert", "gpt_neox", "gptj", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3")
 TOKENS = 7
@@ -29,13 +30,12 @@ Read = Callable[[str], tuple[Positions, Trace]]
 
 
 @pytest.fixture(scope="module")
-def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
-    """A tiny model of a family, built and loaded once."""
-    folder = tmp_path_factory.mktemp("tiny")
+def load(folder_of: Callable[[str], Path]) -> Load:
+    """A tiny model of a family, loaded once."""
 
     @cache
     def load_family(family: str) -> HuggingFaceModel | SeeingModel:
-        model = loading.load(str(tiny(family, folder / family)))
+        model = loading.load(str(folder_of(family)))
         assert isinstance(model, HuggingFaceModel | SeeingModel)
         return model
 
@@ -63,26 +63,27 @@ def ways(model: PreTrainedModel, kind: type[Way]) -> list[Any]:
     return [way for way in positions_of(model).ways if isinstance(way, kind)]
 
 
-@pytest.mark.parametrize(
-    ("family", "kinds"),
-    [
-        *(
-            (family, [Table])
-            for family in ("bert", "distilbert", "albert", "electra", "gpt2", "gpt_neo", "vit")
-        ),
-        *((family, [Table]) for family in ("roberta", "opt")),
-        *((family, [Table, Table]) for family in ("bart", "marian")),
-        *((family, [Turns]) for family in TURNING if family != "modernbert"),
-        ("modernbert", [Turns, Turns]),
-        ("t5", [Biases, Biases]),
-        *((family, [Table, Relative]) for family in ("deberta", "deberta-v2")),
-        ("mpnet", [Table, Biases]),
-        ("bloom", [Slopes]),
-    ],
-)
-def test_every_family_has_its_own_ways(network: Network, family: str, kinds: list[type[Way]]) -> None:
+WITH_TABLE = ("bert", "distilbert", "albert", "electra", "gpt2", "gpt_neo", "vit", "roberta", "opt")
+WAYS: dict[str, tuple[type[Way], ...]] = {
+    **dict.fromkeys(WITH_TABLE, (Table,)),
+    **dict.fromkeys(("bart", "marian"), (Table, Table)),
+    **dict.fromkeys(TURNING, (Turns,)),
+    "modernbert": (Turns, Turns),
+    "t5": (Biases, Biases),
+    **dict.fromkeys(("deberta", "deberta-v2"), (Table, Relative)),
+    "mpnet": (Table, Biases),
+    "bloom": (Slopes,),
+}
+
+
+def test_no_family_is_forgotten() -> None:
+    assert sorted(WAYS) == sorted(FAMILIES)
+
+
+@pytest.mark.parametrize("family", families("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"))
+def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
     found = positions_of(network(family)).ways
-    assert [type(way) for way in found] == kinds
+    assert tuple(type(way) for way in found) == WAYS[family]
     parts = ["encoder", "decoder"] if network(family).config.is_encoder_decoder else [None] * len(found)
     assert [way.part for way in found] == parts
     for way in found:
@@ -91,15 +92,10 @@ def test_every_family_has_its_own_ways(network: Network, family: str, kinds: lis
         assert not any(array.flags.writeable for array in arrays)
 
 
-def test_no_family_is_forgotten() -> None:
-    asked = test_every_family_has_its_own_ways.pytestmark[0].args[1]  # type: ignore[attr-defined]  # what pytest hangs on it
-    assert sorted(family for family, _ in asked) == sorted(FAMILIES)
+TABLES = ("bert", "roberta", "distilbert", "electra", "gpt2", "gpt_neo", "opt", "bart", "marian", "mpnet")
 
 
-@pytest.mark.parametrize(
-    "family",
-    ["bert", "roberta", "distilbert", "electra", "gpt2", "gpt_neo", "opt", "bart", "marian", "mpnet"],
-)
+@pytest.mark.parametrize("family", families("roberta", "opt", "marian", of=TABLES))
 def test_a_table_has_the_vectors_that_the_model_adds(network: Network, family: str) -> None:
     model, added = network(family), list[Tensor]()
     modules = [
@@ -166,7 +162,7 @@ def queries(model: PreTrainedModel, places: Tensor) -> list[tuple[Tensor, Tensor
     return [(record.query[0], record.key[0]) for record in records]
 
 
-@pytest.mark.parametrize("family", TURNING)
+@pytest.mark.parametrize("family", families("modernbert", "gpt_neox", "gptj", "llama", of=TURNING))
 def test_turns_make_of_unturned_queries_what_the_model_makes(network: Network, family: str) -> None:
     model, places = network(family), torch.arange(3, 3 + TOKENS)
     [first] = (turns for turns in ways(model, Turns) if 0 in turns.layers)
@@ -180,7 +176,7 @@ def test_turns_make_of_unturned_queries_what_the_model_makes(network: Network, f
             np.testing.assert_allclose(first.turned(ours, -places.numpy()), before[head], atol=1e-5)
 
 
-@pytest.mark.parametrize("family", ["modernbert", "gpt_neox", "gptj", "llama"])
+@pytest.mark.parametrize("family", ["modernbert", "gptj"])
 def test_turned_scores_depend_on_the_distance_alone(network: Network, family: str) -> None:
     model, places = network(family), torch.arange(TOKENS)
     for (query, key), (far_query, far_key) in zip(
@@ -285,6 +281,7 @@ def test_t5s_biases_are_those_of_its_reading(read: Read) -> None:
                 [column] = np.flatnonzero(way.distances == key - query)
                 np.testing.assert_array_equal(block.bias[:, query, key], way.biases[:, column])
     assert all(block.bias is None for block in trace.of_kind("cross"))
+    assert all(block.scale == 1 for block in trace.blocks)
 
 
 def test_mpnets_biases_are_those_of_its_reading(read: Read) -> None:

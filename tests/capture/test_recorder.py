@@ -17,13 +17,17 @@ from transformers import (
     PreTrainedModel,
 )
 
-from attnviz.capture import own_attention
-from attnviz.capture.checks import Place
+from attnviz.capture import custom_attention
 from attnviz.capture.forward import blocks
+from attnviz.capture.inspection import (
+    AttentionLayer,
+    kinds_and_layers,
+    linear_layers,
+    mixer_of,
+    slices_of_heads,
+)
 from attnviz.capture.network import open_network
-from attnviz.capture.projections import linear_layers, mixers, slices
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
-from attnviz.capture.roles import roles
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
 
@@ -96,12 +100,9 @@ def test_what_changes_the_scores_is_refused_by_its_name(
         run(built(of()))
 
 
-def test_training_mode_is_refused(folder_of: Folder) -> None:
+def test_training_mode_and_half_precision_are_refused(folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match="training mode"):
         run(open_network(folder_of("bert")).train())
-
-
-def test_half_precision_is_refused(folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match="bfloat16"):
         run(open_network(folder_of("bert")).bfloat16())
 
@@ -112,8 +113,8 @@ def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
     with recording() as records, torch.inference_mode():
         network(**leaning)
     places = [
-        Place(record.module, kind, layer, 3, None)
-        for record, (kind, layer) in zip(records, roles(network, records), strict=True)
+        AttentionLayer(record.module, kind, layer, 3, None)
+        for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
     ]
     with pytest.raises(ModelNotSupported, match="more than a mask"):
         blocks(network, places, leaning, TOKENS)
@@ -128,16 +129,18 @@ def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_
 def test_steps_that_do_not_give_the_models_own_weights_are_refused(
     folder_of: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, read = own_attention._READERS["mpnet"]
+    name, read = custom_attention._READERS["mpnet"]
     monkeypatch.setitem(
-        own_attention._READERS, "mpnet", (name, lambda *given: read(*given)._replace(bias=None))
+        custom_attention._READERS, "mpnet", (name, lambda *given: read(*given)._replace(bias=None))
     )
     network = open_network(folder_of("mpnet"))
     with recording() as records, torch.inference_mode():
         network(IDS, output_attentions=True)
-    places = [Place(record.module, "encoder", layer, 3, None) for layer, record in enumerate(records)]
+    layers = [
+        AttentionLayer(record.module, "encoder", layer, 3, None) for layer, record in enumerate(records)
+    ]
     with pytest.raises(ModelNotSupported, match="weights of MPNetForMaskedLM, encoder layer 1: they differ"):
-        blocks(network, places, {"input_ids": IDS}, TOKENS)
+        blocks(network, layers, {"input_ids": IDS}, TOKENS)
 
 
 def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
@@ -146,7 +149,7 @@ def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
         network = open_network(folder_of(family))
         with recording() as records:
             run(network)
-        found[family] = roles(network, records)
+        found[family] = kinds_and_layers(network, records)
     assert found["bert"] == (("encoder", 0), ("encoder", 1))
     assert found["gpt2"] == (("decoder", 0), ("decoder", 1))
     pairs = tuple((kind, layer) for layer in range(2) for kind in ("decoder", "cross"))
@@ -176,7 +179,8 @@ def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder
     network = open_network(folder_of("bert"))
     with recording() as records, linear_layers(network) as calls:
         run(network)
-    found = [mixer and slices(mixer, 3) for mixer in mixers(records, calls)]
-    assert [None if one is None else one.shape for one in found] == [(3, 5, 15), (3, 5, 15)]
-    other = [(layer, given + 1) for layer, given in calls]
-    assert mixers(records, other) == (None, None)
+    for record in records:
+        mixer = mixer_of(record, calls)
+        assert mixer is not None
+        assert slices_of_heads(mixer, 3).shape == (3, 5, 15)
+        assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) is None

@@ -3,12 +3,12 @@ import pytest
 import torch
 
 from attnviz.capture import loading
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.capture.scratch import ScratchModel
 from tests.capture.sentences import sentence
 
 
-@pytest.mark.parametrize("tokens", [3, 13, 64, 300])
+@pytest.mark.parametrize("tokens", [13, 300])
 def test_our_own_encoder_gives_the_same_trace(minilm: Model, tokens: int) -> None:
     text = sentence(tokens)
     theirs, ours = minilm.trace(text), loading.load("minilm-scratch").trace(text)

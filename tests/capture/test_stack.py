@@ -12,40 +12,29 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
-from tests.capture.tiny import FAMILIES, SENTENCE
+from attnviz.models import resolve
+from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, families
 
 Folder = Callable[[str], Path]
 
 TIRED = "The dog did not cross the road as it was too tired."
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "vit"])
-def test_the_weights_are_those_of_the_trace(family: str, folder_of: Folder) -> None:
-    model = loading.load(str(folder_of(family)))
-    assert isinstance(model, HuggingFaceModel)
-    stack = stack_of(model, SENTENCE)
-    with torch.inference_mode():
-        ran = stack.run(stack.words[None])
-    kind = model.entry.kinds[0]
-    np.testing.assert_allclose(
-        np.stack([weights[0].numpy() for weights in ran.weights]),
-        model.trace(SENTENCE).stack(kind),
-        atol=1e-6,
-    )
-    assert ran.output.shape == (1, len(stack.tokens), model.entry.d_model)
-
-
-@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
-def test_so_they_are_in_the_models_of_the_catalogue(name: str) -> None:
-    model = loading.load(name)
-    stack = stack_of(model, TIRED)
+@pytest.mark.parametrize(
+    "name", ["minilm", "minilm-scratch", "translator", *families("bert", "gpt2", "t5", "gptj", of=TEXTS)]
+)
+def test_the_weights_are_those_of_the_trace(name: str, folder_of: Folder) -> None:
+    text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (TIRED, name)
+    model, entry = loading.load(name), resolve.entry(name)
+    stack = stack_of(model, text)
     with torch.inference_mode():
         ran = stack.run(stack.words[None])
     np.testing.assert_allclose(
         np.stack([weights[0].numpy() for weights in ran.weights]),
-        model.trace(TIRED).stack("encoder"),
+        model.trace(text).stack(entry.kinds[0]),
         atol=1e-6,
     )
+    assert ran.output.shape == (1, len(stack.tokens), entry.d_model)
 
 
 def test_both_bundled_berts_put_out_the_same() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from attnviz.capture import stored
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.trace import Trace
 
 # Another processor adds up float32 numbers in another order: 1.2e-6 was seen after six layers.

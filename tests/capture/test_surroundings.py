@@ -12,10 +12,11 @@ import torch
 from attnviz.analysis.norms import handed_over
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model
 from attnviz.capture.surroundings import Surroundings, surroundings
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Block, Floats
-from tests.capture.tiny import FAMILIES, SENTENCE
+from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, families
 
 Folder = Callable[[str], Path]
 
@@ -50,17 +51,18 @@ def put_together(block: Block, around: Surroundings) -> Floats:
     return np.array(rows)
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in ("vit", *AT_ONCE)])
-def test_a_family_is_put_together_again(family: str, folder_of: Folder) -> None:
-    check(loading.load(str(folder_of(family))), SENTENCE, family)
+PUT_TOGETHER = tuple(family for family in TEXTS if family not in AT_ONCE)
 
 
-@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
-def test_a_model_of_the_catalogue_is_put_together_again(name: str) -> None:
-    check(loading.load(name), TIRED, name)
-
-
-def check(model: loading.Model, text: str, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["minilm", "minilm-scratch", "translator", *families("bert", "gpt2", "bart", "t5", of=PUT_TOGETHER)],
+)
+def test_a_layer_is_put_together_again(name: str, folder_of: Folder) -> None:
+    text, model = TIRED, None
+    if name in FAMILIES:
+        text, model = SENTENCE, loading.load(str(folder_of(name)))
+    model = model or loading.load(name)
     found = surroundings(model, text)
     trace = model.trace(text)
     blocks = trace.of_kind(trace.blocks[0].kind)
@@ -70,7 +72,7 @@ def check(model: loading.Model, text: str, name: str) -> None:
         assert (around.gain is not None) == (name in NORMED_AFTER)
 
 
-def test_the_output_is_what_bert_itself_goes_on_with(minilm: loading.Model) -> None:
+def test_the_output_is_what_bert_itself_goes_on_with(minilm: Model) -> None:
     assert isinstance(minilm, HuggingFaceModel)
     heard = []
     network: Any = minilm.network
@@ -103,7 +105,7 @@ def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: Folder) -> None
         assert around.gain is around.shift is around.deviation is None
 
 
-@pytest.mark.parametrize("family", AT_ONCE)
+@pytest.mark.parametrize("family", families("gpt_neox", of=AT_ONCE))
 def test_what_cannot_be_put_together_is_refused_by_name(family: str, folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match=r"layer 1 of .*ForCausalLM.*feed-forward"):
         surroundings(loading.load(str(folder_of(family))), SENTENCE)
@@ -114,7 +116,7 @@ def test_a_model_that_sees_pictures_has_none(folder_of: Folder) -> None:
         surroundings(loading.load(str(folder_of("vit"))), SENTENCE)
 
 
-def test_other_threads_are_not_heard(minilm: loading.Model) -> None:
+def test_other_threads_are_not_heard(minilm: Model) -> None:
     stop = threading.Event()
 
     def read_something_else() -> None:

@@ -1,9 +1,6 @@
 """Traces of the translator: what it did, edited or not, to the bit."""
 
-import io
-import pickle
 import random
-import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +12,7 @@ from hypothesis import strategies as st
 from attnviz.capture.translator import TranslatorModel, spelled, words
 from attnviz.errors import EmptyText, InvalidEdit, ModelFilesDamaged, UnknownWords
 from attnviz.interventions.edit import Edit
-from attnviz.trace import Block, Kind, Trace
+from attnviz.trace import Block, Kind
 from attnviz.trained.translator import grammar, reading, vocabulary
 from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
@@ -119,24 +116,6 @@ def test_an_edited_trace_says_so(model: TranslatorModel) -> None:
     assert edited.edits == ("encoder 2-1 9 2>7", "cross 1-3 10", "decoder 2-2")
 
 
-@pytest.mark.parametrize("edits", [[], EDITS], ids=["as it is", "edited"])
-def test_a_trace_survives_being_kept_in_a_file(model: TranslatorModel, edits: list[Edit]) -> None:
-    trace, file = model.trace(TIRED, FRENCH, edits), io.BytesIO()
-    trace.save(file)
-    read = Trace.load(file)
-    assert (read.text, read.target, read.edits) == (TIRED, FRENCH, trace.edits)
-    for one, other in zip(read.blocks, trace.blocks, strict=True):
-        assert (one.kind, one.layer, one.query_tokens) == (other.kind, other.layer, other.query_tokens)
-        for name in ("scores", "weights", "output"):
-            assert np.array_equal(getattr(one, name), getattr(other, name))
-
-
-def test_a_trace_can_be_sent_to_another_process(model: TranslatorModel) -> None:
-    trace = model.trace(TIRED, FRENCH, EDITS)
-    again: Trace = pickle.loads(pickle.dumps(trace))  # noqa: S301 - our own
-    assert np.array_equal(again.stack("cross"), trace.stack("cross"))
-
-
 def test_without_a_second_text_the_model_translates(model: TranslatorModel) -> None:
     trace = model.trace(TIRED, edits=EDITS[:1])
     own = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
@@ -184,24 +163,3 @@ def test_what_cannot_be_read_is_refused(model: TranslatorModel) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFilesDamaged, match="nothing"):
         TranslatorModel("nothing", tmp_path / "nothing.safetensors")
-
-
-def test_four_visitors_share_a_model(model: TranslatorModel) -> None:
-    edits = [[], EDITS[:1], EDITS[1:2], EDITS[2:]]
-    alone = [model.trace(TIRED, edits=edit).stack("cross") for edit in edits]
-    start = threading.Barrier(4)
-    equal: list[bool] = []
-
-    def visit(number: int) -> None:
-        start.wait()
-        equal.extend(
-            np.array_equal(model.trace(TIRED, edits=edits[number]).stack("cross"), alone[number])
-            for _ in range(2)
-        )
-
-    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(4)]
-    for visitor in visitors:
-        visitor.start()
-    for visitor in visitors:
-        visitor.join()
-    assert equal == [True] * 8

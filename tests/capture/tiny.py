@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
@@ -278,6 +279,21 @@ REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next")
 
 FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in REFUSED)
 """Families that it shows."""
+
+TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
+"""Those that read texts."""
+
+
+def families(*on_every_push: str, of: tuple[str, ...] = FAMILIES) -> list[Any]:
+    """Parameters of a test: all these families, of which each push runs one of each mechanism.
+
+    Args:
+        on_every_push: those that it runs; the others are marked `everything`.
+        of: all of them.
+    """
+    assert set(on_every_push) <= set(of)
+    later = (family for family in of if family not in on_every_push)
+    return [*on_every_push, *(pytest.param(family, marks=pytest.mark.everything) for family in later)]
 
 
 def tiny(family: str, folder: Path) -> Path:

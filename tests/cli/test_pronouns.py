@@ -75,10 +75,6 @@ def test_the_table_has_all_heads_with_intervals_and_baselines(run: Run, file: Pa
     assert len(rows) == 72
 
 
-def test_it_says_the_same_each_time(run: Run, file: Path) -> None:
-    assert run("pronouns", "--pairs", file) == run("pronouns", "--pairs", file)
-
-
 def test_the_nouns_may_look_instead(run: Run, file: Path) -> None:
     *_, end = resolve(pairs.read(file), loading.load("minilm").trace, "encoder")
     best = end.found.scores("nouns").pairs.max()

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import kl_div
 
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.capture.outcomes import Outcomes
+from attnviz.capture.model import ModelInput, Outcomes
 from attnviz.experiments.ablation import (
     Ablation,
     ablate,
@@ -68,13 +67,15 @@ def last(steps: list[Progress[Ablation]]) -> Ablation:
 
 
 def test_every_head_of_minilm_alone() -> None:
-    steps = list(ablate("minilm", Given(TIRED)))
+    steps = list(ablate("minilm", ModelInput(TIRED)))
     found = last(steps)
     assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
     assert found.silenced == tuple((edit,) for edit in heads_of("minilm"))
-    before = torch.tensor(loading.outcomes("minilm", Given(TIRED), [()]).states[0])
+    before = torch.tensor(loading.load("minilm").outcomes(ModelInput(TIRED), [()]).states[0])
     for number in (37, 71):
-        states = torch.tensor(loading.outcomes("minilm", Given(TIRED), [found.silenced[number]]).states[0])
+        states = torch.tensor(
+            loading.load("minilm").outcomes(ModelInput(TIRED), [found.silenced[number]]).states[0]
+        )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
         np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
     assert found.silenced[37] == (Edit("encoder", 3, 1),)
@@ -83,7 +84,7 @@ def test_every_head_of_minilm_alone() -> None:
 
 
 def test_every_head_of_the_translator_alone() -> None:
-    found = last(list(ablate("translator", Given(TIRED), 9)))
+    found = last(list(ablate("translator", ModelInput(TIRED), 9)))
     assert [str(edit) for (edit,) in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
     assert found.moved.source is not None
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
@@ -93,11 +94,11 @@ def test_every_head_of_the_translator_alone() -> None:
 
 def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
     model = str(tiny("gpt2", tmp_path / "gpt2"))
-    found = last(list(ablate(model, Given(SENTENCE), 6))).moved
-    given = Given(SENTENCE)
-    before = torch.tensor(loading.outcomes(model, given, [()], 6).probabilities).double()
+    found = last(list(ablate(model, ModelInput(SENTENCE), 6))).moved
+    given = ModelInput(SENTENCE)
+    before = torch.tensor(loading.load(model).outcomes(given, [()], 6).probabilities).double()
     after = torch.tensor(
-        loading.outcomes(model, given, [[edit] for edit in heads_of(model)], 6).probabilities
+        loading.load(model).outcomes(given, [[edit] for edit in heads_of(model)], 6).probabilities
     ).double()
     assert found.divergence is not None
     assert found.variation is not None
@@ -109,11 +110,11 @@ def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
 def test_heads_are_silenced_together_in_their_order() -> None:
     heads = heads_of("translator")
     orders = [heads[:5], heads[4::-1]]
-    found = last(list(ablate_together("translator", Given(TIRED), orders, at_once=3)))
+    found = last(list(ablate_together("translator", ModelInput(TIRED), orders, at_once=3)))
     assert [len(edits) for edits in found.silenced] == [1, 2, 3, 4, 5] * 2
     assert found.silenced[6] == (heads[4], heads[3])
     np.testing.assert_allclose(found.moved.turned[4], found.moved.turned[9], atol=1e-6)  # the same five
-    alone = last(list(ablate("translator", Given(TIRED)))).moved.turned
+    alone = last(list(ablate("translator", ModelInput(TIRED)))).moved.turned
     np.testing.assert_allclose(found.moved.turned[[0, 5]], alone[[0, 4]], atol=1e-6)
 
 
@@ -121,7 +122,7 @@ def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
     found = words_left_out("minilm", TIRED, 9)
     assert found.replaced_by == "[MASK]"
     before, after = [
-        torch.tensor(loading.outcomes("minilm", Given(text), [()]).states[0, 9]).double()
+        torch.tensor(loading.load("minilm").outcomes(ModelInput(text), [()]).states[0, 9]).double()
         for text in (TIRED, TIRED.replace("dog", "[MASK]"))
     ]
     assert found.turned[2] == pytest.approx(
@@ -135,6 +136,6 @@ def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
 
 
 def test_whoever_asks_for_no_more_has_stopped_it() -> None:
-    steps = ablate("minilm", Given(TIRED))
+    steps = ablate("minilm", ModelInput(TIRED))
     assert next(steps).done == 12
     assert next(steps).done == 24

@@ -10,10 +10,10 @@ import pytest
 from attnviz.analysis.tally import Tally
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
-from attnviz.experiments.corpus import Found, Skipped
-from attnviz.experiments.findings_file import Job, read, write
+from attnviz.experiments.behaviour import Found, Skipped
+from attnviz.experiments.findings_file import RunKey, read, write
 
-JOB = Job(model="mine/ä", files="ab", text="cd", lines=13, layers=2, heads=3)
+KEY = RunKey(model="mine/ä", files="ab", text="cd", lines=13, layers=2, heads=3)
 
 
 def found() -> Found:
@@ -33,9 +33,9 @@ def found() -> Found:
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
     file = tmp_path / "kept"
-    write(file, JOB, found())
+    write(file, KEY, found())
     job, back = read(file)
-    assert job == JOB
+    assert job == KEY
     for name, array in found().tally.arrays().items():
         assert np.array_equal(back.tally.arrays()[name], array)
     assert replace(back, tally=found().tally, sums={}) is not back
@@ -53,7 +53,7 @@ def test_who_is_interrupted_while_writing_keeps_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "kept"
-    write(file, JOB, found())
+    write(file, KEY, found())
     before = file.read_bytes()
 
     def interrupted(opened: io.BufferedWriter, **_: object) -> None:
@@ -62,13 +62,13 @@ def test_who_is_interrupted_while_writing_keeps_what_was_there(
 
     monkeypatch.setattr(np, "savez_compressed", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write(file, JOB, found())
+        write(file, KEY, found())
     assert file.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
 
 
 def test_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "kept", JOB, found())
+    write(tmp_path / "kept", KEY, found())
     monkeypatch.setattr(findings_file, "NAMES", ("other",))
     with pytest.raises(AttnvizError, match="“kept” was written by another version"):
         read(tmp_path / "kept")
@@ -79,7 +79,7 @@ def test_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_other_files_are_refused(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "kept"
-    write(file, JOB, found())
+    write(file, KEY, found())
     content = file.read_bytes()
     if kind == "text":
         file.write_text("a,b\n")
@@ -98,7 +98,7 @@ def test_other_files_are_refused(kind: str, tmp_path: Path) -> None:
         with file.open("wb") as opened:
             np.save(opened, np.array([{}], dtype=object))
     else:
-        write(file, replace(JOB, heads=4), found())
+        write(file, replace(KEY, heads=4), found())
     with pytest.raises(
         AttnvizError, match=r"^“kept” does not hold what heads do, or it is damaged"
     ) as refused:

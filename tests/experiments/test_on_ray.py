@@ -11,9 +11,9 @@ import pytest
 from attnviz.analysis.tally import NAMES
 from attnviz.capture.batches import Batch
 from attnviz.errors import AttnvizError
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments import on_ray
-from attnviz.experiments.corpus import Corpus, Counted, over
+from attnviz.experiments import behaviour, on_ray
+from attnviz.experiments.behaviour import Counted, measure_corpus
+from attnviz.experiments.corpus import Corpus
 
 LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on a mat.", "It rains.", "Oh!")
 
@@ -24,10 +24,10 @@ def sentences_of(batch: Batch) -> "np.ndarray[Any, Any]":
 
 def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real processes, each with the model; five parts, so that each actor gets several."""
-    monkeypatch.setattr(corpora, "PART", 3)
+    monkeypatch.setattr(behaviour, "PART", 3)
     corpus = Corpus.from_text("\n".join(LINES * 2))
-    *_, alone = over(corpus, "minilm", {"sentences": sentences_of})
-    steps = list(over(corpus, "minilm", {"sentences": sentences_of}, engine=on_ray.on_ray(2)))
+    *_, alone = measure_corpus(corpus, "minilm", {"sentences": sentences_of})
+    steps = list(measure_corpus(corpus, "minilm", {"sentences": sentences_of}, engine=on_ray.on_ray(2)))
     one, other = alone.found, steps[-1].found
     assert steps[-1].finished
     assert not any(step.found.single for step in steps)
@@ -87,11 +87,11 @@ def test_actors_for_which_there_is_no_room_are_not_awaited_for_good() -> None:
 
 
 def test_what_an_actor_counts_is_what_this_process_counts() -> None:
-    part = corpora.Part(5, ((15, "A dog."), (16, ""), (17, "A cat.")))
-    counted: Counted = on_ray.Counter().count(part, "minilm", {})
+    part = behaviour.Part(5, ((15, "A dog."), (16, ""), (17, "A cat.")))
+    counted: Counted = on_ray.Worker().count(part, "minilm", {})
     assert counted.finished == 5
     assert (int(counted.found.tally.sentences), counted.found.empty) == (2, 1)
-    nothing = on_ray.Counter().count(
-        corpora.Part(5, ()), "minilm", {}
+    nothing = on_ray.Worker().count(
+        behaviour.Part(5, ()), "minilm", {}
     )  # it was broken off just before its end
     assert (nothing.finished, nothing.found.lines) == (5, 0)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from attnviz.capture import loading, own_attention
-from attnviz.capture.checks import TOLERANCE
+from attnviz.capture import custom_attention, loading
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import in_silence
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
@@ -84,7 +84,7 @@ def told(folder: Path) -> str:
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
         "to the bit" if off == 0 else f"up to {off:.0e}",
         "; ".join(ways),
-        "; ".join(notes(trace.blocks, own_attention.has(folder.name))) or "–",
+        "; ".join(notes(trace.blocks, custom_attention.has(folder.name))) or "–",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
@@ -12,7 +13,7 @@ from transformers import AutoModel, AutoModelForCausalLM
 
 import attnviz
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge, UnknownModel
-from attnviz.models import catalogue, config, folder, limits
+from attnviz.models import catalogue, config, folder, limits, weights
 from attnviz.models.catalogue import MINILM, Folder
 from tests.capture.tiny import SENTENCE
 
@@ -124,8 +125,8 @@ def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
     after = folder.entry(bert, "bert")
     assert after.parameters != before.parameters
     assert after.origin != before.origin
-    assert after.stamp not in (before.stamp, "")
-    assert catalogue.entry("minilm").stamp == ""
+    assert after.fingerprint not in (before.fingerprint, "")
+    assert catalogue.entry("minilm").fingerprint == ""
 
 
 def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) -> None:
@@ -155,13 +156,13 @@ def test_no_config(tmp_path: Path) -> None:
     refused(tmp_path, ModelFilesDamaged, "no config.json", "save_pretrained")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "\ud800", "NaN,"])
+@pytest.mark.parametrize("content", ["{", "[" * 100_000, "\ud800"])
 def test_a_config_that_is_no_json(content: str, bert: Path) -> None:
     (bert / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     refused(bert, ModelFilesDamaged, "config.json", "not JSON")
 
 
-@pytest.mark.parametrize("content", ["[]", "3", '"bert"'])
+@pytest.mark.parametrize("content", ["[]", '"bert"'])
 def test_a_config_that_is_no_table(content: str, bert: Path) -> None:
     (bert / "config.json").write_text(content)
     refused(bert, ModelFilesDamaged, "no table of settings")
@@ -185,21 +186,14 @@ def test_a_family_that_transformers_does_not_know(bert: Path) -> None:
 
 
 @pytest.mark.parametrize("auto_map", [{"AutoModel": "own.Model"}, {"AutoConfig": "own.Config"}, "own.Model"])
-@pytest.mark.parametrize("family", ["bert", "own"])
-def test_a_model_with_code_of_its_own(auto_map: Any, family: str, bert: Path) -> None:
-    change_config(bert, auto_map=auto_map, model_type=family)
+def test_a_model_with_code_of_its_own(auto_map: Any, bert: Path) -> None:
+    change_config(bert, auto_map=auto_map)
     refused(bert, ModelNotSupported, "Python code", "trust_remote_code=False")
 
 
 def test_code_for_the_tokenizer_alone_is_passed_by(bert: Path) -> None:
     change_config(bert, auto_map={"AutoTokenizer": ["own.Tokenizer", None]})
     assert folder.entry(bert, "bert").layers == 2
-
-
-@pytest.mark.parametrize("family", ["gemma2", "mamba", "gpt_oss"])
-def test_a_family_that_cannot_be_shown(family: str, folder_of: Callable[[str], Path]) -> None:
-    with pytest.raises(ModelNotSupported, match=f"{family}.* cannot be shown"):
-        folder.entry(folder_of(family), "my-model")
 
 
 def test_a_family_that_is_no_model_of_texts(bert: Path) -> None:
@@ -222,6 +216,8 @@ def test_halves_with_different_heads(folder_of: Callable[[str], Path], tmp_path:
         {"hidden_size": "15"},
         {"num_attention_heads": [3]},
         {"vocab_size": {"a": 1}},
+        {"model_type": "vit", "image_size": "7"},
+        {"model_type": "vit", "patch_size": 0},
     ],
 )
 def test_senseless_values(changes: dict[str, Any], bert: Path) -> None:
@@ -229,10 +225,14 @@ def test_senseless_values(changes: dict[str, Any], bert: Path) -> None:
     refused(bert, ModelFilesDamaged, "config.json")
 
 
-@pytest.mark.parametrize("pickle", ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "model.pt"])
-def test_weights_in_a_pickle(pickle: str, bert: Path) -> None:
-    (bert / "model.safetensors").rename(bert / pickle)
-    refused(bert, ModelNotSupported, "a pickle", "convert it once", "save_pretrained")
+def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    where = Path(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
+    change_config(where, image_size=10, patch_size=[5, 2])
+    assert folder.entry(where, "vit").grid == (2, 5)
+    change_config(where, image_size=None, patch_size=None)
+    assert folder.entry(where, "vit").grid == (14, 14)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
 def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(
     folder_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    message = str(folder.without_weights(["pytorch_model.bin"], "owner/name"))
+    message = str(weights.without_weights(["pytorch_model.bin"], "owner/name"))
     code = message.rpartition("new folder: ")[2]
     exec(code, {"old": folder_of("gpt2"), "new": tmp_path / "new"})  # noqa: S102 - our own advice
     assert_same_model(tmp_path / "new", folder_of("gpt2"))
@@ -287,18 +287,6 @@ def test_weights_for_another_library(file: str, other: str, bert: Path) -> None:
 def test_no_weights(bert: Path) -> None:
     (bert / "model.safetensors").unlink()
     refused(bert, ModelFilesDamaged, "no weights")
-
-
-def test_an_adapter(tmp_path: Path) -> None:
-    (tmp_path / "adapter_config.json").write_text("{}")
-    (tmp_path / "adapter_model.safetensors").touch()
-    refused(tmp_path, ModelNotSupported, "adapter", "merge")
-
-
-def test_damaged_weights(bert: Path) -> None:
-    with (bert / "model.safetensors").open("r+b") as file:
-        file.truncate(1000)
-    refused(bert, ModelFilesDamaged, "model.safetensors", "damaged", "again")
 
 
 def test_a_missing_part(bert: Path) -> None:
@@ -342,12 +330,9 @@ def test_too_large(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
 def test_a_file_that_may_not_be_read(file: str, bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opening = Path.open
+    def refuse(path: Path, *_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
 
-    def refuse(path: Path, *arguments: Any, **settings: Any) -> Any:
-        if path.name == file:
-            raise PermissionError(13, "Permission denied")
-        return opening(path, *arguments, **settings)
-
-    monkeypatch.setattr(Path, "open", refuse)
-    refused(bert, ModelFilesDamaged, file, "cannot be read (Permission denied)")
+    where, function = (Path, "read_text") if file == "config.json" else (safetensors, "safe_open")
+    monkeypatch.setattr(where, function, refuse)
+    assert str(bert) not in refused(bert, ModelFilesDamaged, file, "cannot be read")

@@ -1,8 +1,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.models.models_page import FILE, page
 
 
+@pytest.mark.everything
 def test_the_page_about_models_says_what_they_do(folder_of: Callable[[str], Path]) -> None:
     assert FILE.read_text("utf-8") == page(folder_of), "run: python -m tests.models.models_page"

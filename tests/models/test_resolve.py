@@ -17,12 +17,6 @@ from tests.models.fake_hub import FakeHub, go_online, serving
 FACTS = ("family", "layers", "heads", "d_model", "d_head", "token_limit", "parameters", "pairs", "expects")
 
 
-@pytest.fixture(autouse=True)
-def a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(allowed.SETTING, raising=False)
-    monkeypatch.setattr(allowed, "_opened", {})
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

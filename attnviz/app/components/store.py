@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from attnviz.app.components.component import component
 from attnviz.widgets import code
-from attnviz.widgets.arrays import packed
+from attnviz.widgets.arrays import Packed, packed
 
 _mount = component("store", *code.STORE)
 
@@ -27,6 +27,10 @@ def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
     Raises:
         TypeError: an array is neither uint8 nor float32.
     """
-    message = packed(key, arrays, facts)
+    return send(key, packed(key, arrays, facts))
+
+
+def send(key: str, message: Packed) -> str:
+    """`publish` for arrays that are packed already, with the same key."""
     _mount(key=key, data=message.data)
     return message.id

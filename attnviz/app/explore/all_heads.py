@@ -7,7 +7,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.behaviour import COUNTED, Behaviour
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.components.atlas import atlas
@@ -17,7 +16,7 @@ from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import Sent
 from attnviz.app.state.choices import FIND, SORT
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 _NAMED = 3  # heads that the sentence about a sorted atlas names
 

@@ -31,7 +31,7 @@ from attnviz.app.state.choices import (
     TEXT,
     VIEW,
 )
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block
 
@@ -162,9 +162,9 @@ def _comparable(view: View) -> View:
     return view
 
 
-def _word_by_word(model: str, first: Given, second: Given) -> None:
+def _word_by_word(model: str, first: ModelInput, second: ModelInput) -> None:
     """Draw the way to the page that compares sentences of any lengths; it reads texts alone."""
-    if first == Given(first.text) and second == Given(second.text):
+    if first == ModelInput(first.text) and second == ModelInput(second.text):
         st.page_link(
             "pages/compare.py",
             label="Compare them word by word …",

@@ -10,7 +10,7 @@ from attnviz.app.explore.linking import Tokens
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 
 _ASKED = {
     "intervene": "Silence it",
@@ -22,7 +22,7 @@ _ASKED = {
 
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the links; the tools read one text alone."""
-    if view.given != Given(view.given.text):
+    if view.given != ModelInput(view.given.text):
         return
     along = [
         (MODEL.name, view.model),

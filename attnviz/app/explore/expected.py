@@ -13,9 +13,9 @@ from attnviz.app.caches import View
 from attnviz.app.components.candidates import Expected, candidates
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.state.choices import OTHER, TEXT
-from attnviz.capture.given import Given, Writing
-from attnviz.capture.predictions import Candidate, Prediction
+from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 
 _MOST_NAMED = 3
 _PROBABILITY = "probability"
@@ -46,7 +46,7 @@ def draw(view: View, tokens: Tokens) -> None:
                 _next(view, tokens, given, expected)
 
 
-def _next(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:
+def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     if view.kind == "encoder":
         st.markdown("The decoder chooses: open *decoder* or *cross* to see what it expects.")
         return
@@ -78,7 +78,7 @@ def _alters(writing: Writing) -> bool:
     return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
 
 
-def _masked(view: View, tokens: Tokens, given: Given, expected: Sequence[Prediction]) -> None:
+def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     mask = caches.mask_token(view.model)
     if not expected:
         _offer_mask(view, tokens, mask)
@@ -128,14 +128,14 @@ def _put(text: str, second: bool, masked: str) -> None:
 def _in_words(prediction: Prediction, mark: str) -> str:
     """The likeliest tokens with their probabilities, and what was taken, in Markdown."""
     likeliest = ", ".join(
-        f"{markdown.code(_label(each))} **{_percent(each.probability)}**"
+        f"{markdown.code(_label(each))} **{percent(each.probability, 1)}**"
         for each in prediction.candidates[:_MOST_NAMED]
     )
     actual = prediction.actual
     if actual is None:
         return f"{likeliest}."
     told = "was taken" if mark == "taken" else "stands there in the text"
-    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{_percent(actual.probability)}**."
+    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{percent(actual.probability, 1)}**."
 
 
 def _bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
@@ -159,8 +159,3 @@ def _label(candidate: Candidate) -> str:
     """The token with the space at its beginning drawn as a sign: it tells a new word from a piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)
-
-
-def _percent(share: float) -> str:
-    """With one decimal; never 0 % for what is not 0."""
-    return f"{share:.1%}".replace("%", " %") if share >= 0.0005 or share == 0 else "< 0.1 %"

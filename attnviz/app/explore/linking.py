@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
-from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.caches import SENTENCES, View
@@ -20,7 +19,8 @@ from attnviz.app.explore.reading import Reading
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import KEY, QUERY, TEXT
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, head_name
+from attnviz.text import head_name, percent, signed_percent
+from attnviz.trace import Floats
 
 STRONGEST = "the strongest"
 EVERY = "every token"

@@ -19,7 +19,7 @@ from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import Sent
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.widgets.tokens import shown_tokens
 
 _MOST = 3  # tokens named in the sentence
@@ -108,7 +108,7 @@ def caption(view: View, heads: Heads) -> str:
     return f"{sentence} · {caches.called(view.model)} · {head} · {view.stage}"
 
 
-def _quoted(view: View, given: Given) -> str:
+def _quoted(view: View, given: ModelInput) -> str:
     """The text; the sentence that is read together with it; where the decoder's text looks, that too."""
     read = caches.trace(view.model, given)
     target = None if view.kind == "encoder" else read.target

@@ -8,9 +8,10 @@ import numpy as np
 
 from attnviz.analysis.picture import value_of
 from attnviz.app import caches
-from attnviz.app.caches import View
+from attnviz.app.caches import View, cached, of_view
 from attnviz.app.components import store
 from attnviz.app.explore.choices import Heads
+from attnviz.widgets.arrays import Packed, packed
 
 MOST_TOKENS = 128
 """Up to here every head of the model is in the browser, and heads change without the server."""
@@ -34,26 +35,30 @@ def send(view: View, heads: Heads) -> Sent:
 
 def _pixels(view: View, heads: Heads) -> str:
     """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
+    levels = caches.drawn(view).levels
+    whole = max(levels.shape[2:]) <= MOST_TOKENS and levels.size <= MOST_BYTES
+    return store.send(
+        "pixels", _packed(view, () if whole else tuple((heads.layer, head) for head in heads.all))
+    )
+
+
+@cached(of_view)
+def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
+    """The pictures of these heads (layer and head from 1), with thumbnails of all; of none: of all heads."""
     picture = caches.drawn(view)
     levels, kind = picture.levels, picture.kind
-    layer_count, head_count, queries, keys = levels.shape
-    whole = max(queries, keys) <= MOST_TOKENS and levels.size <= MOST_BYTES
-    if whole:
-        sent = [(layer, head) for layer in range(layer_count) for head in range(head_count)]
-    else:
-        sent = [(heads.layer - 1, head - 1) for head in heads.all]
+    sent = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
-    if not whole:  # from the pictures of all heads, the atlas makes its thumbnails itself
+    if heads:  # from the pictures of all heads, the atlas makes its thumbnails itself
         arrays["thumbnails"] = caches.small(view)
-    return store.publish(
-        "pixels",
-        arrays,
-        heads=[[layer + 1, head + 1] for layer, head in sent],
-        limits=[
+    facts = {
+        "heads": [[layer + 1, head + 1] for layer, head in sent],
+        "limits": [
             [value_of(level, kind, picture.high[layer, head]) for level in (0, 254)] for layer, head in sent
         ],
-        curve="linear" if kind == "diverging" else "sqrt",
-    )
+        "curve": "linear" if kind == "diverging" else "sqrt",
+    }
+    return packed("pixels", arrays, facts)
 
 
 def _exact(view: View, heads: Heads) -> str:

@@ -9,7 +9,7 @@ from attnviz.app import caches, markdown
 from attnviz.app.explore.sentences import Sentences
 from attnviz.app.page import stop
 from attnviz.app.state.choices import SHOW
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Kind, Trace
 
@@ -32,11 +32,11 @@ class Reading:
 
     model: str
     kind: Kind
-    given: Given
+    given: ModelInput
     trace: Trace
-    changed: Given | None = None
+    changed: ModelInput | None = None
     changed_trace: Trace | None = None
-    pair: tuple[Given, Given] | None = None
+    pair: tuple[ModelInput, ModelInput] | None = None
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
@@ -78,7 +78,7 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
     return "first", "second"
 
 
-def _second(model: str, other: Given | None) -> Trace | None:
+def _second(model: str, other: ModelInput | None) -> Trace | None:
     if other is None:
         return None
     try:

@@ -15,7 +15,7 @@ from attnviz.app.explore.choices import Heads, always_named
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.one_head import explanation, file_name
 from attnviz.app.page import draw_copy_link
-from attnviz.capture.given import Writing
+from attnviz.capture.model import Writing
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
 

@@ -12,7 +12,7 @@ from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choice import Text
 from attnviz.app.state.choices import OTHER, SECOND_BOX, TARGET, TEXT
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 
@@ -40,8 +40,8 @@ class Sentences:
     """
 
     model: str
-    given: Given
-    other: Given | None
+    given: ModelInput
+    other: ModelInput | None
     example: Example | None
 
 
@@ -66,8 +66,8 @@ def choose() -> Sentences:
     second = other if other.strip() else None
     target = second if role == DECODER else None
     how = writing.choose(entry, typed=target is not None)
-    given = Given(text, second if role == TOGETHER else None, target, how)
-    compared = Given(other, writing=how) if role == COMPARE and second and other != text else None
+    given = ModelInput(text, second if role == TOGETHER else None, target, how)
+    compared = ModelInput(other, writing=how) if role == COMPARE and second and other != text else None
     return Sentences(model, given, compared, example_of(model, text, other, together=role == TOGETHER))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import caches
 from attnviz.app.caches import View
 from attnviz.app.examples import Example, example_named, introduction
@@ -15,7 +14,8 @@ from attnviz.app.explore import attention, sentences
 from attnviz.app.explore.choices import open_heads
 from attnviz.app.state import memory
 from attnviz.app.state.choices import FIND, OTHER, SHOW, STAGE, TEXT
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
+from attnviz.text import percent
 from attnviz.trace import Kind
 
 _KIND: Kind = "encoder"
@@ -100,7 +100,7 @@ def _open(task: Task, model: str) -> None:
 
 def _outcome(task: Task, guess: str, model: str) -> str:
     """Who was right, with the weights of this very sentence."""
-    given, (layer, head) = Given(task.example(model).other), _follows(model)
+    given, (layer, head) = ModelInput(task.example(model).other), _follows(model)
     labels = caches.shown(model, given, _KIND, False, False)[0].labels
     numbers = caches.weights(model, given, _KIND, False, False)[layer - 1, head - 1]
     row = numbers[labels.index(_QUERY)]

@@ -13,7 +13,7 @@ from attnviz.app.caches import SENTENCES, View
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Pair, Tokens
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Token
 
@@ -32,7 +32,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
             _worked_out(view, heads, tokens, tokens.pair, given)
 
 
-def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Given) -> None:
+def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: ModelInput) -> None:
     shown = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
     queries, keys = shown[0], shown[-1]
     block = caches.trace(view.model, given).block(view.kind, heads.layer - 1)

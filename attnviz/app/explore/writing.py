@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app.state.choices import SEED, TEMPERATURE, TOP_K, TOP_P, WRITE
-from attnviz.capture.given import LEAST_TEMPERATURE, MOST_WRITTEN, Writing
+from attnviz.capture.model import LEAST_TEMPERATURE, MOST_WRITTEN, Writing
 from attnviz.models.catalogue import Entry
 
 

@@ -9,7 +9,7 @@ from attnviz.app import caches, controls
 from attnviz.app.examples import examples_of, introduction
 from attnviz.app.state.choices import OTHER
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
@@ -52,7 +52,7 @@ def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
     return controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry.name).head or (1, 1))
 
 
-def groups(entry: Entry, given: Given, of_kind: Kind) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+def groups(entry: Entry, given: ModelInput, of_kind: Kind) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """The tokens of what the model reads, with what they are called: queries and keys."""
     shown = caches.shown(entry.name, given, of_kind, False, False)
     return shown[0].groups, shown[-1].groups

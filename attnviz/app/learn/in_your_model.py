@@ -9,10 +9,9 @@ import streamlit as st
 
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
-from attnviz.app.models.known import usable
 from attnviz.app.state.choice import Token
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_HEAD, OWN_KEY, OWN_KIND, OWN_LAYER, OWN_QUERY
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Kind, Trace
@@ -47,7 +46,7 @@ def read(entry: Entry, text: str) -> Trace:
     Raises:
         AttnvizError: it cannot read it.
     """
-    return caches.trace(entry.name, Given(text))
+    return caches.trace(entry.name, ModelInput(text))
 
 
 def choose_kind(kinds: Sequence[Kind]) -> Kind:
@@ -84,7 +83,7 @@ def choose_pair(block: Block, trace: Trace) -> tuple[int, int]:
 
 def groups(block: Block, trace: Trace) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """The tokens of a layer, with what they are called: queries and keys."""
-    shown = caches.shown(trace.model, Given(trace.text), block.kind, False, False)
+    shown = caches.shown(trace.model, ModelInput(trace.text), block.kind, False, False)
     return shown[0].groups, shown[-1].groups
 
 
@@ -98,7 +97,7 @@ def layers(numbers: tuple[int, ...]) -> str:
 
 
 def _choose_model() -> Entry | None:
-    known = {entry.name: entry for entry in usable()}
+    known = {entry.name: entry for entry in caches.usable()}
     if not known:
         st.warning("No model on this server can be used at the moment.", icon=":material/block:")
         return None

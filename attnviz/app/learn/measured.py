@@ -11,6 +11,7 @@ from typing import Any
 from attnviz.app import markdown
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
+from attnviz.text import probability
 from attnviz.trained.translator import lexicon, splits
 from attnviz.trained.translator.variants import WEIGHTS
 
@@ -64,16 +65,9 @@ def how_often(model: str, words: Sequence[str]) -> str:
         f" This is such a sentence: *{one}* and *{other}* never stood in one that it learned from."
         for one, other in apart
     )
-    exact = [f"{exactly(found['exact'][split])} with {new}" for split, new in _SPLITS.items()]
+    exact = [f"{probability(found['exact'][split])} with {new}" for split, new in _SPLITS.items()]
     return (
         "Of sentences whose like was nowhere in its training, it translates without a single error: "
         f"{', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one of *il* and "
-        f"*elle* in {exactly(found['pronoun'])}; a coin would in 50 %.{this_one}"
+        f"*elle* in {probability(found['pronoun'])}; a coin would in 50 %.{this_one}"
     )
-
-
-def exactly(probability: float) -> str:
-    """With one decimal; never 0 % for what is not 0, nor 100 % for less than all."""
-    if 0 < probability < 0.0005:
-        return "<0.1 %"
-    return ">99.9 %" if 0.9995 <= probability < 1 else f"{100 * probability:.1f} %"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attnviz.app import markdown
 from attnviz.models import limits
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
+from attnviz.text import in_bytes, plural, rounded_count
 
 
 def in_brief(entry: Entry) -> str:
@@ -41,15 +42,6 @@ def abilities(entry: Entry) -> tuple[str, ...]:
     return tuple(words for can, words in told if can)
 
 
-def in_bytes(count: float) -> str:
-    """A number of bytes as a person reads it: "91 MB"."""
-    for unit in ("bytes", "kB", "MB"):
-        if count < 999.5:
-            return f"{count:.0f} {unit}"
-        count /= 1000
-    return f"{f'{count:,.1f}'.removesuffix('.0')} GB"
-
-
 def _shape(entry: Entry) -> str:
     return f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}"
 
@@ -66,14 +58,14 @@ def _layers(entry: Entry) -> str:
 
 
 def _heads(entry: Entry) -> str:
-    return f"{entry.heads} head{'s' if entry.heads > 1 else ''}"
+    return plural(entry.heads, "head")
 
 
 def _size(entry: Entry) -> str:
     """How much it has learned, and what that takes; "" where nobody counted."""
     if entry.parameters is None:
         return ""
-    return f"{_counted(entry.parameters)} parameters, {in_bytes(limits.in_memory(entry.parameters))}"
+    return f"{rounded_count(entry.parameters)} parameters, {in_bytes(limits.in_memory(entry.parameters))}"
 
 
 def _reads(entry: Entry) -> str:
@@ -102,10 +94,3 @@ def _origin(entry: Entry) -> str:
                 f"are downloaded from Hugging Face, {in_bytes(size)}: {markdown.code(repository)}, revision "
                 f"{markdown.code(commit[:12])}"
             )
-
-
-def _counted(count: int) -> str:
-    for size, word in ((1e9, "billion"), (1e6, "million")):
-        if count >= size:
-            return f"{count / size:.1f} {word}"
-    return f"{count:,}"

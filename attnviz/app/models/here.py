@@ -7,9 +7,9 @@ import logging
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.caches import looked_up
 from attnviz.app.models import facts
 from attnviz.app.models.exploring import explore_with
-from attnviz.app.models.known import known
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
@@ -31,7 +31,7 @@ def draw() -> None:
 
 
 def _draw(name: str) -> None:
-    entry = known(name)
+    entry = looked_up(name)
     if isinstance(entry, AttnvizError):
         st.markdown(f"**{markdown.code(name)}**")
         st.warning(markdown.plain(_problem(name, entry)), icon=":material/block:")

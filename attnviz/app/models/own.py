@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
-from attnviz.app import markdown, opening
+from attnviz.app import markdown
+from attnviz.app.job_view import show_job
+from attnviz.app.jobs import Job, State
 from attnviz.app.models import facts
 from attnviz.app.models.exploring import explore_with
-from attnviz.app.opening import Opening
+from attnviz.app.models.opening import opening
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
+from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 
 _LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
 _MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
-_EVERY_SECONDS = 1.0
 _SEEN = "what was seen of the visitor's own model"
-_MINE = "the opening that this visitor started"
+_MINE = "the model that this visitor opens"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,21 @@ class Seen:
     name: str
     entry: Entry | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Mine:
+    """The model that a visitor wanted opened last.
+
+    Attributes:
+        name: the model's.
+        visitor: who wants it.
+        job: which opens it.
+    """
+
+    name: str
+    visitor: object
+    job: Job[str]
 
 
 def choose() -> None:
@@ -88,37 +106,30 @@ def _tell(seen: Seen) -> None:
     with st.container(border=True):
         st.subheader(markdown.code(seen.entry.name), anchor=False)
         st.markdown(facts.listed(seen.entry))
-        opened = _opening_of(seen.entry.name)
-        if opened and opened.state == "opening":
-            st.fragment(_progress, run_every=_EVERY_SECONDS)(opened)
-        elif (opened and opened.state == "open") or loading.ready(seen.entry.name):
+        mine: _Mine | None = memory.get(_MINE)
+        job = mine.job if mine and mine.name == seen.entry.name else None
+        if job and job.running:
+            show_job(job, partial(_words, job), key="opening", stop=_stop)
+        elif (job and job.state == "finished") or loading.ready(seen.entry.name):
             st.success("It is open, here and in the choice of models on every page.", icon=":material/check:")
             explore_with(seen.entry)
         else:
-            if opened:
-                st.error(markdown.plain(opened.problem), icon=":material/block:")
+            if job:
+                st.error(markdown.plain(job.problem), icon=":material/block:")
             st.button("Open", type="primary", icon=":material/memory:", on_click=_open, args=(seen.entry,))
 
 
-def _opening_of(name: str) -> Opening | None:
-    """The opening of this model that the visitor started last."""
-    mine: Opening | None = memory.get(_MINE)
-    return mine if mine and mine.name == name else None
-
-
 def _open(entry: Entry) -> None:
-    memory.put(_MINE, opening.SERVER.start(entry.name))
+    visitor = object()
+    memory.put(_MINE, _Mine(entry.name, visitor, opening(entry.name, visitor)))
 
 
-def _stop(opened: Opening) -> None:
-    # Whoever presses twice must not stop it for another visitor.
-    if memory.forget(_MINE) is opened:
-        opened.leave()
+def _stop() -> None:
+    mine: _Mine | None = memory.forget(_MINE)
+    if mine:
+        mine.job.stop(mine.visitor)
 
 
-def _progress(opened: Opening) -> None:
-    """Draw how far an opening is; while it goes on, this is drawn again every second."""
-    if opened.state != "opening":
-        st.rerun()
-    st.progress(opened.done, f"{markdown.plain(opened.doing)} … {opened.seconds:.0f} s")
-    st.button("Stop", icon=":material/stop:", on_click=_stop, args=(opened,))
+def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
+    doing = "Waiting for its turn" if latest is None or state == "queued" else latest.found
+    return f"{markdown.plain(doing)} … {job.seconds:.0f} s"

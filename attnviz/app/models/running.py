@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app.models.facts import in_bytes
 from attnviz.models import allowed, limits
+from attnviz.text import in_bytes
 
 
 def draw() -> None:

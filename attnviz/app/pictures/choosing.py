@@ -6,24 +6,23 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import controls, markdown
-from attnviz.app.models.known import usable
+from attnviz.app import caches, controls, markdown
 from attnviz.app.page import stop
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES
 from attnviz.app.state import link
 from attnviz.app.state.choices import PATCH, PICTURE
 from attnviz.capture import loading
-from attnviz.capture.patches import FORMATS, grid
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
 from attnviz.trace import Floats, Token, Trace
 
 OWN = "your own"
 _MOST_MEGABYTES = 10
-_KINDS = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-_ENDINGS = [kind.lower() for kind in FORMATS]  # Streamlit takes .jpg for .jpeg
+_KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
+_ENDINGS = [kind.lower() for kind in PICTURE_FORMATS]  # Streamlit takes .jpg for .jpeg
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def choose() -> PictureSelection:
     with pictures:
         picture = PICTURE.segments("Picture", [*SAMPLES, OWN])
     with beside:
-        entries = [entry for entry in usable() if entry.name in names]
+        entries = [entry for entry in caches.usable() if entry.name in names]
         name = controls.model(entries, offer_own=False)
     entry = next(entry for entry in entries if entry.name == name)
     tokens = _tokens(name)
@@ -103,7 +102,7 @@ def choose() -> PictureSelection:
     if picture == OWN:
         with pictures:
             file, called = _uploaded()
-    rows, columns = grid(tokens)
+    rows, columns = grid_of(tokens)
     extras = tuple(token.text for token in tokens if token.special)
     return PictureSelection(entry, picture, file, called, rows, columns, extras)
 

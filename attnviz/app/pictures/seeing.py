@@ -6,12 +6,10 @@ import base64
 import io
 
 import numpy as np
-import streamlit as st
 from PIL import Image
 
 from attnviz.analysis.picture import Picture, sequential
-from attnviz.app import warm_up
-from attnviz.app.models.known import usable
+from attnviz.app.caches import cached, named, usable
 from attnviz.app.pictures.samples import sample
 from attnviz.capture import loading
 from attnviz.trace import Floats, Trace
@@ -24,13 +22,13 @@ def names() -> tuple[str, ...]:
     return tuple(entry.name for entry in usable() if entry.sees)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@cached()
 def drawn(name: str) -> bytes:
     """A sample of ours as a PNG file."""
     return _png(Image.fromarray(sample(name)))
 
 
-@st.cache_resource(max_entries=8, show_spinner="Looking at the picture with the model …")
+@cached(named, "Looking at the picture with the model …")
 def trace(model: str, name: str, file: bytes) -> Trace:
     """One forward pass of a model over a picture.
 
@@ -42,11 +40,10 @@ def trace(model: str, name: str, file: bytes) -> Trace:
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says what to do.
     """
-    warm_up.model(model)
     return loading.look(model, file, name)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@cached()
 def seen(file: bytes) -> str:
     """The picture for the browser, as an address that holds it whole; it is one that `trace` could read."""
     from attnviz.capture import pictures
@@ -56,7 +53,7 @@ def seen(file: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(_png(picture)).decode('ascii')}"
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@cached()
 def size(file: bytes) -> tuple[int, int]:
     """(width, height) of a picture in pixels; it is one that `trace` could read."""
     from attnviz.capture import pictures
@@ -64,7 +61,7 @@ def size(file: bytes) -> tuple[int, int]:
     return pictures.upright(pictures.opened(file)).size
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@cached(named)
 def weights(model: str, name: str, file: bytes) -> Floats:
     """All weights of a picture, [layer, head, query, key]."""
     return trace(model, name, file).stack("encoder")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnviz.app.state.choice import Choice, Flag, Number, OneOf, Real, Several, Text, Token
-from attnviz.capture.given import MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
+from attnviz.capture.model import MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
 
 
 def _on(*pages: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,10 @@ def contents(traces: Sequence[Trace]) -> Contents:
     if not traces:
         raise AttnvizError("A page needs at least one trace.")
     check_size(traces)
-    numbers = _Numbers()
+    numbers = bytearray()
     readings = [_reading(trace, numbers) for trace in traces]
     # No time stamp: the same trace gives the same file.
-    return Contents(readings, gzip.compress(bytes(numbers.data), 6, mtime=0))
+    return Contents(readings, gzip.compress(bytes(numbers), 6, mtime=0))
 
 
 def kinds_of(trace: Trace) -> list[Kind]:
@@ -83,20 +83,14 @@ def named(model: str) -> str:
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
 
-@dataclass
-class _Numbers:
-    """Bytes, one thing after the other."""
-
-    data: bytearray = field(default_factory=bytearray)
-
-    def add(self, more: bytes) -> int:
-        """Put them at the end; return where they start."""
-        start = len(self.data)
-        self.data += more
-        return start
+def _add(numbers: bytearray, more: bytes) -> int:
+    """Put bytes at the end; return where they start."""
+    start = len(numbers)
+    numbers += more
+    return start
 
 
-def _reading(trace: Trace, numbers: _Numbers) -> Facts:
+def _reading(trace: Trace, numbers: bytearray) -> Facts:
     return {
         "model": named(trace.model),
         "names_kinds": trace.target is not None,
@@ -131,7 +125,7 @@ def _sees(tokens: Sequence[Token]) -> bool:
     return bool(patches) and named and not any(token.end for token in patches)
 
 
-def _kind(trace: Trace, kind: Kind, numbers: _Numbers) -> Facts:
+def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the two ways in which its tokens are shown."""
     blocks = trace.of_kind(kind)
     stack = np.stack([block.weights for block in blocks])
@@ -148,7 +142,7 @@ def _kind(trace: Trace, kind: Kind, numbers: _Numbers) -> Facts:
         "layers": [block.layer + 1 for block in blocks],
         "heads": stack.shape[1],
         "size": stack.shape[2:],
-        "weights": numbers.add(fixed_point.planes(codes)),
+        "weights": _add(numbers, fixed_point.planes(codes)),
         "ways": {
             name: {
                 "queries": shown_tokens(way[0].groups),
@@ -171,7 +165,7 @@ def _kind(trace: Trace, kind: Kind, numbers: _Numbers) -> Facts:
     }
 
 
-def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: _Numbers) -> Facts:
+def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: bytearray) -> Facts:
     """What the browser divides each row by, and codes of their own for the rows where that is not enough.
 
     Args:
@@ -183,10 +177,10 @@ def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: _Numbers) ->
     lost = fixed_point.lost(codes, left, weights)
     own = fixed_point.codes(weights[lost], codes[lost] != fixed_point.MASKED)
     return {
-        "left": numbers.add(left.astype("<f4").tobytes()),
-        "lost": numbers.add(np.flatnonzero(lost).astype("<u4").tobytes()),
+        "left": _add(numbers, left.astype("<f4").tobytes()),
+        "lost": _add(numbers, np.flatnonzero(lost).astype("<u4").tobytes()),
         "count": len(own),
-        "own": numbers.add(fixed_point.planes(own)),
+        "own": _add(numbers, fixed_point.planes(own)),
     }
 
 

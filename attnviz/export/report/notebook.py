@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
 from attnviz.export.report.contents import contents, named
 from attnviz.export.report.page import Opening, Part, Theme, kind_opened, page
@@ -55,8 +56,13 @@ class Figure:
         return f"<attnviz: {self.title}>"
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file that any browser opens, over what is there already."""
-        Path(path).write_text(self.page, "utf-8")
+        """Write the page to a file that any browser opens; it replaces what is there already.
+
+        Raises:
+            OSError: it cannot be written; what was there before stays.
+        """
+        with atomic_file(Path(path)) as opened:
+            opened.write(self.page.encode())
 
 
 def show(

@@ -15,6 +15,7 @@ from typing import Literal
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of
 from attnviz.export.report.fixed_point import MASKED, ONE
+from attnviz.text import plural
 from attnviz.trace import Kind, Trace
 from attnviz.widgets import code
 
@@ -85,16 +86,16 @@ def kind_opened(traces: Sequence[Trace], opening: Opening) -> Kind:
         InvalidTrace: there is not.
     """
     if not 0 <= opening.trace < len(traces):
-        raise InvalidTrace(f"There is no such trace: {_count(len(traces), 'trace')} would be on the page.")
+        raise InvalidTrace(f"There is no such trace: {plural(len(traces), 'trace')} would be on the page.")
     trace = traces[opening.trace]
     kind = opening.kind or kinds_of(trace)[0]
     blocks = trace.of_kind(kind)
     heads, queries = blocks[0].query.shape[:2]
     if opening.layer not in {block.layer for block in blocks} or not 0 <= opening.head < heads:
-        has = f"{_count(len(blocks), 'layer')} of {_count(heads, 'head')}"
+        has = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
         raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {has}.")
     if opening.query is not None and not 0 <= opening.query < queries:
-        raise InvalidTrace(f"There is no such token: there are {_count(queries, 'token')} that look.")
+        raise InvalidTrace(f"There is no such token: there are {plural(queries, 'token')} that look.")
     return kind
 
 
@@ -166,10 +167,6 @@ def page(
             "",
         ]
     )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _inert(facts: object) -> str:

@@ -1,4 +1,4 @@
-"""Two networks, one without attention, learn from the same sentences and are measured on the same."""
+"""Train a recurrent network and a transformer on the same sentences, and measure both by distance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import distance, recurrent, splits, translator
@@ -33,14 +32,12 @@ from attnviz.trained.translator.distance import (
 from attnviz.trained.translator.exercises import Corpus, Exercises
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.lengthening import MOST, Elastic, clauses
-from attnviz.trained.translator.recurrent import RecurrentEncoderDecoder, RecurrentSteps, RecurrentTranslator
-from attnviz.trained.translator.teaching import translation_loss
-from attnviz.trained.translator.training import BETAS, EPSILON, LARGEST_GRADIENT, Settings, learning_rate
+from attnviz.trained.translator.recurrent import RecurrentSteps, RecurrentTranslator
+from attnviz.trained.translator.training import Network, Settings, Training
 from attnviz.trained.translator.translator import Sizes, Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
 
-Network = RecurrentEncoderDecoder | EncoderDecoder
 Trained = RecurrentTranslator | Translator
 
 LONGEST_LEARNED = 6
@@ -106,24 +103,12 @@ def train(name: Name, file: Path) -> Iterator[tuple[int, float]]:
         Each step, from 1, and how wrong the network was about its sentences, in nats a word.
     """
     settings = SETTINGS[name]
+    model = build(name, settings.dropout)
     corpus = Corpus(to_learn_from(settings.sentences, settings.seed), settings.batch)
-    model = build(name, settings.dropout).train()
-    optimizer = torch.optim.Adam(model.parameters(), betas=BETAS, eps=EPSILON, fused=True)
-    for done in range(settings.steps):
-        epoch, place = divmod(done, len(corpus))
-        if place == 0:
-            order = corpus.epoch(epoch)
-        exercises = corpus.batch(*order[place])
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(done)
-            steps = model(exercises.source, exercises.target)
-        loss = translation_loss(steps, exercises, settings.label_smoothing)
-        optimizer.param_groups[0]["lr"] = learning_rate(settings, done + 1)
-        optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
-        optimizer.step()
-        yield done + 1, loss.item()
+    training = Training(settings, model, corpus)
+    while training.done < settings.steps:
+        loss = training.step()
+        yield training.done, loss
     trained: Trained
     if isinstance(model, EncoderDecoder):
         trained = Translator(model, settings.sizes, {"command": COMMAND})

@@ -1,18 +1,15 @@
-"""What was measured of a network without attention, and of a transformer, on longer and longer sentences."""
+"""The figures of the recurrent network and the transformer by distance: records, and the file they are in."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
 
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trace import head_name
+from attnviz.text import head_name
 
 Name = Literal["recurrent", "transformer"]
 Gender = Literal["il", "elle"]
@@ -26,7 +23,6 @@ WEIGHTS = Path(__file__).parent / "weights"
 """The folder of what attnviz ships."""
 
 _FIGURES = "distances.json"
-_DEVIATIONS = 1.96  # of a normal distribution, 95 % lies within so many standard deviations of the mean
 
 
 @dataclass(frozen=True)
@@ -115,18 +111,6 @@ class Distances:
     across: Head
 
 
-def interval(right: int, trials: int) -> tuple[float, float]:
-    """Between which shares the true one lies, with 95 % confidence, if so many trials went right.
-
-    (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n), with p the share that was measured (Wilson 1927).
-    """
-    share, z_squared = right / trials, _DEVIATIONS**2
-    middle = share + z_squared / (2 * trials)
-    reach = _DEVIATIONS * sqrt(share * (1 - share) / trials + z_squared / (4 * trials**2))
-    whole = 1 + z_squared / trials
-    return (middle - reach) / whole, (middle + reach) / whole
-
-
 def weights_of(name: Name, folder: Path = WEIGHTS) -> Path:
     """Where a network's weights lie."""
     return folder / f"distance-{name}.safetensors"
@@ -154,32 +138,6 @@ def read(folder: Path = WEIGHTS) -> Distances:
 def write(distances: Distances, folder: Path = WEIGHTS) -> None:
     """Write down what was measured; `read` undone."""
     (folder / _FIGURES).write_text(json.dumps(asdict(distances), indent=1) + "\n", "utf-8")
-
-
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `distances` to the command line."""
-    command = commands.add_parser(
-        "distances", help="train a network without attention and a transformer, and measure both by distance"
-    )
-    command.add_argument("--only-measure", action="store_true", help="measure the weights that are there")
-    command.add_argument("--out", type=Path, default=WEIGHTS, help="the folder to write (the one of attnviz)")
-    command.add_argument("--threads", type=int, default=2, help="how many cores to use (2)")
-    command.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Train both networks, measure them, and write both down."""
-    import torch
-
-    from attnviz.trained.translator import contest
-
-    torch.set_num_threads(arguments.threads)
-    for name in () if arguments.only_measure else NAMES:
-        for step, loss in contest.train(name, weights_of(name, arguments.out)):
-            sys.stdout.write(f"\r{name}: step {step} of {contest.SETTINGS[name].steps}, loss {loss:.3f} ")
-            sys.stdout.flush()
-        sys.stdout.write("\n")
-    write(contest.measure(arguments.out), arguments.out)
 
 
 def _learned(written: dict[str, Any]) -> Learned:

@@ -1,4 +1,4 @@
-"""What a model had learned after some steps of its training, from knowing nothing to the model that ships.
+"""Stored steps of a training: what a model could do after each, and the file in which they are kept.
 
 `python -m attnviz learning` trains a variant once more and writes the file; numpy is enough to read it.
 Weights and probabilities are kept in thousandths, so a page may print them to a tenth of a percent.
@@ -6,9 +6,7 @@ Weights and probabilities are kept in thousandths, so a page may print them to a
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trace import Floats, Kind
-from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+from attnviz.trained.translator.variants import WEIGHTS
 
 THOUSAND = 1000
 SENTENCES = 300
@@ -188,35 +186,6 @@ class Learning:
     def steps(self) -> tuple[int, ...]:
         """After how many steps the snapshots were taken."""
         return tuple(snapshot.step for snapshot in self.snapshots)
-
-
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `learning` to the command line."""
-    command = commands.add_parser("learning", help="train a shipped translator again, and store its steps")
-    command.add_argument("--variant", choices=VARIANTS, default="taught", help="what it is told (taught)")
-    command.add_argument("--out", type=Path, help="the file to write (the one that attnviz ships)")
-    command.add_argument("--threads", type=int, default=1, help="how many cores to use (1)")
-    command.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Train a translator as the shipped one was trained, look at it now and then, and write what was seen."""
-    import torch
-
-    from attnviz.trained.translator.recording import Examination, about, watch
-    from attnviz.trained.translator.training import Settings
-
-    torch.set_num_threads(arguments.threads)
-    settings = Settings.of(arguments.variant)
-    examination = Examination.of(SENTENCES, PROBES)
-    snapshots = []
-    for news in watch(settings, examination, stored_steps(settings.steps)):
-        if isinstance(news, Snapshot):
-            snapshots.append(news)
-            sys.stdout.write(f"{news.step} of {settings.steps} steps: {news.measures}\n")
-            sys.stdout.flush()
-    out: Path = arguments.out or file_of(arguments.variant)
-    write(Learning(about(settings, examination), PROBES, tuple(snapshots)), out)
 
 
 def stored_steps(steps: int) -> tuple[int, ...]:

@@ -1,17 +1,13 @@
 """A training that tells, line by line, how far it is: what the live training on the page listens to.
 
 `python -m attnviz live --variant taught --seed 1 --steps 1200` prints one JSON object a line: the step, or
-from time to time a whole snapshot. It ends as soon as its input is closed, and its input is closed as soon as
-the server that started it is gone, however that ended.
+from time to time a whole snapshot.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import sys
-import threading
 import time
 from dataclasses import replace
 from typing import Any
@@ -19,30 +15,11 @@ from typing import Any
 import numpy as np
 
 from attnviz.trained.translator.learning import PROBES, Glance, Measures, Snapshot
-from attnviz.trained.translator.variants import VARIANTS
 
 SENTENCES = 60
 """Held-out sentences for each of the measures: few enough that looking takes less time than learning."""
 
 _PAUSE_SECONDS = 0.25  # between two lines that only tell the step
-_NICENESS = 10  # a server answers its other visitors first
-
-
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `live` to the command line."""
-    command = commands.add_parser("live", help="train, and tell how far it is until the input is closed")
-    command.add_argument("--variant", choices=VARIANTS, required=True, help="what it is told")
-    command.add_argument("--seed", type=int, required=True)
-    command.add_argument("--steps", type=int, required=True)
-    command.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Train, and print how far it is."""
-    threading.Thread(target=_end_with_the_input, daemon=True).start()
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
-    tell(arguments.variant, arguments.seed, arguments.steps)
 
 
 def tell(variant: str, seed: int, steps: int) -> None:
@@ -63,13 +40,6 @@ def tell(variant: str, seed: int, steps: int) -> None:
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def _end_with_the_input() -> None:
-    # Not sys.stdin: Python waits at its own end for whoever is still reading that.
-    while os.read(0, 1024):
-        pass
-    os._exit(0)
 
 
 def snapshots(steps: int) -> tuple[int, ...]:

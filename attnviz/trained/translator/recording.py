@@ -1,4 +1,4 @@
-"""Looks at a model again and again while it learns: how well it translates, and where its heads look."""
+"""Take snapshots of a model while it trains: how well it translates, and where its heads look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts that sentences are made of, said in English word by word: nouns, what is so, and when."""
+"""The grammar's parts of a sentence, in English: noun phrases, verbs, statements, tense and adverbials."""
 
 from __future__ import annotations
 

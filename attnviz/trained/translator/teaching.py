@@ -1,4 +1,4 @@
-"""Teaching: how wrong a translator is, and, for some of them, how far it looks from where it was told to."""
+"""The losses: cross entropy of the right words, and for some variants how far a taught head looks astray."""
 
 import torch
 from jaxtyping import Float, Int

@@ -1,4 +1,4 @@
-"""Two tellers of sentences: one leaves each choice of the grammar to chance, one retells a given sentence."""
+"""How the grammar is run: `Dice` makes each choice by chance, `retellings` finds those of a sentence."""
 
 from __future__ import annotations
 

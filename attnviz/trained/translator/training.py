@@ -1,10 +1,9 @@
-"""Training: how a network that knows nothing becomes a translator, one batch of sentences after the other."""
+"""Training: the settings, one loop for all our networks, the learning rate, and checkpoints."""
 
 import json
 import time
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -16,10 +15,13 @@ from torch.nn.utils import clip_grad_norm_
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.exercises import Corpus, Exercises
+from attnviz.trained.translator.recurrent import RecurrentEncoderDecoder
 from attnviz.trained.translator.teaching import attention_loss, translation_loss
 from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.trained.translator.variants import VARIANTS, Variant
-from attnviz.transformer.encoder_decoder import EncoderDecoder
+from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
+
+Network = RecurrentEncoderDecoder | EncoderDecoder
 
 BETAS = (0.9, 0.98)
 EPSILON = 1e-9
@@ -124,7 +126,9 @@ def train(settings: Settings, checkpoint: Path | None = None) -> Generator[Progr
     Raises:
         ModelFilesDamaged: the checkpoint is unreadable, or is that of another training.
     """
-    training = Training(settings)
+    model = build(settings.sizes, settings.seed, settings.dropout)
+    corpus = Corpus(splits.training(settings.sentences, settings.seed), settings.batch)
+    training = Training(settings, model, corpus)
     if checkpoint is not None and checkpoint.exists():
         training.resume(checkpoint)
     while training.done < settings.steps:
@@ -132,7 +136,7 @@ def train(settings: Settings, checkpoint: Path | None = None) -> Generator[Progr
         if training.done % CHECKPOINT_EVERY == 0:
             training.write(checkpoint)
         try:
-            yield training.progress(loss)
+            yield Progress(training.done, loss, training.seconds, training.processor_seconds, settings, model)
         except GeneratorExit:
             training.write(checkpoint)
             raise
@@ -146,22 +150,19 @@ class Training:
 
     Args:
         settings: what the training follows from.
+        model: the network that learns.
+        corpus: what it learns from.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, model: Network, corpus: Corpus) -> None:
         self.settings = settings
         self.variant: Variant = VARIANTS[settings.variant]
-        self.model = build(settings.sizes, settings.seed, settings.dropout)
+        self.model = model
+        self.corpus = corpus
         self.optimizer = torch.optim.Adam(self.model.parameters(), betas=BETAS, eps=EPSILON, fused=True)
         self.done = 0
         self.seconds = self.processor_seconds = 0.0
         self._order: list[tuple[int, Tensor]] = []
-
-    @cached_property
-    def corpus(self) -> Corpus:
-        """Generated when the first step needs it."""
-        settings = self.settings
-        return Corpus(splits.training(settings.sentences, settings.seed), settings.batch)
 
     def step(self) -> float:
         """Learn from the next batch; return how wrong the model was about it."""
@@ -172,7 +173,7 @@ class Training:
             torch.manual_seed(_mixed(settings.seed, self.done))
             steps = model(exercises.source, exercises.target)
         loss: Tensor = translation_loss(steps, exercises, settings.label_smoothing)
-        if self.done < self.variant.taught_until * settings.steps:
+        if isinstance(steps, EncoderDecoderSteps) and self.done < self.variant.taught_until * settings.steps:
             loss = loss + attention_loss(steps, exercises, self.variant)
         self.done += 1
         self.optimizer.param_groups[0]["lr"] = learning_rate(settings, self.done)
@@ -183,10 +184,6 @@ class Training:
         self.seconds += time.perf_counter() - began
         self.processor_seconds += time.process_time() - processor_began
         return loss.item()
-
-    def progress(self, loss: float) -> Progress:
-        """Where the training stands after a step with this loss."""
-        return Progress(self.done, loss, self.seconds, self.processor_seconds, self.settings, self.model)
 
     def write(self, checkpoint: Path | None) -> None:
         """Write down how far the training is, if it is to be written anywhere and is not at its end."""

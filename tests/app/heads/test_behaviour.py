@@ -16,17 +16,16 @@ import attnviz
 from attnviz.analysis.clusters import scaled
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
-from attnviz.app import caches
 from attnviz.app.heads.behaviour import sections
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
 from attnviz.capture.batches import Batch, batches
-from attnviz.capture.loading import Model
+from attnviz.capture.model import Model
 from attnviz.experiments import behaviour
-from attnviz.experiments import corpus as corpora
-from attnviz.experiments.corpus import MOST_NAMED, Corpus
+from attnviz.experiments.behaviour import MOST_NAMED
+from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats
 from tests.app.conftest import VisitPage
@@ -180,7 +179,7 @@ def test_one_readable_line_of_many_is_told_as_one(visit_page: VisitPage) -> None
 
 def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = []
-    monkeypatch.setattr(sections, "working", lambda *given, **_: counted.append(given[2]))
+    monkeypatch.setattr(sections, "counted", lambda _, unit: counted.append(unit))
     for text in ("One line.", "Two lines.\nOf which this is one."):
         app = visit_page("behaviour", on="Many sentences", source="Upload")
         app.session_state["the text that the visitor uploaded"] = Corpus.from_text(text, "my.txt")
@@ -224,7 +223,7 @@ def test_a_model_s_own_special_tokens_are_told_and_no_others(visit_page: VisitPa
 def test_of_few_heads_there_are_few_groups(visit_page: VisitPage) -> None:
     app = visit_page("behaviour", text=TIRED, model="translator")
     clean(app)
-    findings = of_sentence(caches.entry("translator"), TIRED)
+    findings = of_sentence("translator", TIRED)
     previous = findings.tally.of("previous").mean.ravel()
     told = words(app)
     sizes = np.bincount(findings.alike.group)
@@ -319,7 +318,7 @@ def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> I
 def test_ten_thousand_uploaded_lines_are_all_read_and_counted(
     visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpora, "batches", all_alike)
+    monkeypatch.setattr(behaviour, "batches", all_alike)
     lines = [b"a b"] * MOST_LINES
     lines[3::10] = [b""] * len(lines[3::10])
     lines[7::50] = [b"caf\xe9"] * len(lines[7::50])
@@ -353,7 +352,7 @@ def test_a_model_that_knows_none_of_the_words(visit_page: VisitPage) -> None:
 
 
 def test_the_file_has_every_number() -> None:
-    lines = csv_of(of_sentence(caches.entry("minilm"), TIRED)).removeprefix("\ufeff").splitlines()
+    lines = csv_of(of_sentence("minilm", TIRED)).removeprefix("\ufeff").splitlines()
     comments = [line for line in lines if line.startswith("# ")]
     assert comments[:2] == ["# model,minilm", "# sentences,1"]
     rows = list(csv.DictReader(lines[len(comments) :]))

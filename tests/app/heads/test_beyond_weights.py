@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.analysis.rank_correlation import by_chance, rank_correlation
 from attnviz.analysis.shown import Shown
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
-from attnviz.app.heads.beyond_weights.comparison import _finding, _number, work_of
+from attnviz.app.heads.beyond_weights.comparison import _finding, _number, job_of
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
@@ -101,7 +101,7 @@ def test_which_measures_beat_chance_is_said_in_plain_words(visit_page: VisitPage
 
 def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(visit_page: VisitPage) -> None:
     opened(visit_page)
-    latest = work_of(chosen()).latest
+    latest = job_of(chosen()).latest
     assert latest is not None
     counted = chosen().counted(latest.found)
     ranked = rows(latest.found, 0, 1, counted)
@@ -118,7 +118,7 @@ def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said(
     visit_page: VisitPage,
 ) -> None:
     opened(visit_page)
-    latest = work_of(chosen()).latest
+    latest = job_of(chosen()).latest
     assert latest is not None
     counted = chosen().counted(latest.found)
     yardstick, best, *others, last = rows(latest.found, 0, 1, counted)
@@ -159,7 +159,7 @@ def test_all_heads_and_layers(visit_page: VisitPage) -> None:
     app = opened(visit_page, layer="1", head="2")
     counted = np.arange(13) < 12
     counted[IT] = False
-    latest = work_of(chosen()).latest
+    latest = job_of(chosen()).latest
     assert latest is not None
     weights, yardstick = latest.found.values["Weights of the head"], latest.found.values[OCCLUSION]
     expected = [rank_correlation(row[counted], yardstick[counted]) for row in weights.reshape(-1, 13)]
@@ -180,7 +180,7 @@ def test_all_heads_and_layers(visit_page: VisitPage) -> None:
 
 def test_the_numbers_as_a_file(visit_page: VisitPage) -> None:
     opened(visit_page)
-    latest = work_of(chosen()).latest
+    latest = job_of(chosen()).latest
     assert latest is not None
     text = csv_of(chosen(), latest.found)
     facts = dict(csv.reader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] == "#"))

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app.controls import same_word
 from attnviz.app.heads.pronouns import computing
+from attnviz.app.jobs import Jobs
 from attnviz.app.state import memory
-from attnviz.app.work import Works
 from attnviz.capture import loading
 from attnviz.experiments import pairs
 from attnviz.trace import Token
@@ -67,7 +67,7 @@ def test_the_choice_follows_the_word_to_another_model_and_back(
 ) -> None:
     few = pairs.bundled()[:1]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "SERVER", Works())
+    monkeypatch.setattr(computing, "JOBS", Jobs())
     app = visit_page(
         page, text=DOG, **({"other": DOG.replace("tired", "narrow")} if page == "pronouns" else {})
     )

@@ -11,7 +11,6 @@ from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED, Example
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.remarks import remark_on
-from attnviz.app.heads.compare.telling import ordinal
 from tests.app.conftest import Visit, VisitPage
 from tests.app.shown import clean, sent, words
 
@@ -309,11 +308,3 @@ def test_explore_leads_here_where_it_cannot_show_a_change(visit: Visit) -> None:
     link = next(link.proto for link in app.get("page_link") if link.proto.page == "compare")
     assert link.query_string.startswith("model=minilm&text=The+dog")
     assert "other=The+old+dog" in link.query_string
-
-
-def test_places_are_told_as_words() -> None:
-    told = [ordinal(place) + "most" for place in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 72, 111)]
-    assert told == [
-        *("most", "second most", "third most", "4th most", "11th most", "12th most", "13th most"),
-        *("21st most", "22nd most", "23rd most", "72nd most", "111th most"),
-    ]

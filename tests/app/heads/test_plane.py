@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shown import Shown
 from attnviz.app import caches
 from attnviz.app.heads.plane.sections import HeadSelection, _finding, find
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.models import allowed, catalogue
+from attnviz.text import percent
 from attnviz.trace import Block
 from tests.app.conftest import VisitPage
 from tests.app.shown import clean, sent, words
@@ -41,7 +41,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
     yield open_family
     allowed._opened.clear()
-    caches.trace.clear()
+    caches.clear()
 
 
 def points(message: dict[str, Any]) -> tuple[Any, Any]:
@@ -109,7 +109,7 @@ def test_of_every_query_it_is_said_whether_the_plane_misleads(
 
 def test_a_query_that_looks_at_hidden_tokens_only_has_no_largest_weight() -> None:
     groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
-    entry, given = catalogue.entry("minilm"), Given(TIRED)
+    entry, given = catalogue.entry("minilm"), ModelInput(TIRED)
     chosen = HeadSelection(entry, given, "encoder", 3, 1, "distances", False, groups, groups, IT)
     found = find(chosen)
     told = _finding(chosen, replace(found, allowed=np.zeros_like(found.allowed)))

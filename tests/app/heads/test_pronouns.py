@@ -13,7 +13,7 @@ import attnviz
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns import all_heads, best, computing, figures, headline
-from attnviz.app.work import RUNNING, Works
+from attnviz.app.jobs import RUNNING, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import pairs, relations
 from attnviz.experiments.pairs import Pair
@@ -24,7 +24,7 @@ from tests.app.conftest import VisitPage
 from tests.app.shown import clean, sent, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
-SERVED = Works()
+SERVED = Jobs()
 TIRED, NARROW = (reading.text for reading in FEW[0].readings)
 
 
@@ -34,18 +34,18 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "bundled", lambda: FEW)
     sentences = relations.bundled()[:6]
     monkeypatch.setattr(relations, "bundled", lambda: sentences)
-    monkeypatch.setattr(computing, "SERVER", SERVED)
+    monkeypatch.setattr(computing, "JOBS", SERVED)
     monkeypatch.setattr(figures, "FEW", 10)  # so that eleven are not
 
 
 def read(app: AppTest) -> AppTest:
     """The page when everything has been read."""
-    for work in SERVED._works.values():
+    for job in SERVED._jobs.values():
         for _ in range(60):
-            work.watched()  # as an open page does, every second
-            if work.wait(1) not in RUNNING:
+            job.watched()  # as an open page does, every second
+            if job.wait(1) not in RUNNING:
                 break
-        assert work.state == "finished", work.problem
+        assert job.state == "finished", job.problem
     app.run()
     clean(app)
     return app
@@ -336,12 +336,12 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
         go_on.wait(60)
         yield from ()
 
-    works = Works()
-    monkeypatch.setattr(computing, "SERVER", works)
+    jobs = Jobs()
+    monkeypatch.setattr(computing, "JOBS", jobs)
     monkeypatch.setattr(relations, "measure", waits)
     app = visit_page("pronouns", part="Grammar", cases="Successes")
     go_on.set()
-    works.close()
+    jobs.close()
     clean(app)
     assert "This list comes when all sentences are read." in words(app)
     assert not app.warning

@@ -6,8 +6,8 @@ import pytest
 from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.best import Best, best
 from attnviz.experiments import pairs
-from attnviz.experiments.one_by_one import Unread
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
+from attnviz.experiments.sentences import Unread
 
 NEAREST, COIN = Baseline("nearest noun", 0.5, 0.0), Baseline("a coin", 0.5, 0.25)
 

@@ -5,10 +5,10 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.analysis.sentence import percent
 from attnviz.app.learn.cause import compute
 from attnviz.app.learn.english import VARIANTS
 from attnviz.models import catalogue
+from attnviz.text import percent
 from attnviz.trained.translator.training import Settings
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import clean, sent, words

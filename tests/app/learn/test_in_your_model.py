@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.positions import compute
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.capture.positions import Biases, Slopes, Table, Turns
 from attnviz.models import allowed
 from tests.app.learn.conftest import VisitLesson
@@ -100,7 +100,7 @@ def test_what_other_tables_have_is_told(visit_lesson: VisitLesson, opened: Open)
 @pytest.mark.parametrize("family", ["llama", "gpt_neox", "modernbert"])
 def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
     name = opened(family)
-    found, trace = compute.positions(name), loading.trace(name, Given(OPENING.text))
+    found, trace = compute.positions(name), loading.trace(name, ModelInput(OPENING.text))
     labels = [token.text for token in trace.blocks[1].query_tokens]
     query, key = labels.index("not"), labels.index("dog")
     link = {
@@ -211,7 +211,7 @@ def test_a_model_chosen_on_another_page_is_in_no_link_before_the_section_is_open
 def test_each_kinds_mask_and_weights_are_those_of_the_reading(visit_lesson: VisitLesson, kind: str) -> None:
     app = visit_lesson("masks", in_your_model="true", model="translator", own_kind=kind, own_head="3")
     told = said(app)
-    trace = loading.trace("translator", Given(OPENING.text))
+    trace = loading.trace("translator", ModelInput(OPENING.text))
     block = trace.of_kind("cross" if kind == "Cross" else "decoder")[0]
     last = block.query_tokens[-1].text
     assert f"The last token, `{last}`, may look at {block.mask[-1].sum()} of {len(block.key_tokens)}" in told

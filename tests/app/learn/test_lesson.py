@@ -11,9 +11,9 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app import caches
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
@@ -204,7 +204,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, 
     visit_lesson(name)  # the model is loaded now, and what is lazily imported
     for choices in CHOICES.get(name, [{}]):
         shown: list[tuple[str, str]] = []
-        st.cache_resource.clear()
+        caches.clear()
 
         def note(module: str, function: str, shown: list[tuple[str, str]] = shown) -> str:
             shown.append((module, function))

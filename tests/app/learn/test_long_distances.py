@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from attnviz.analysis.sentence import percent
 from attnviz.app.learn.english import NARROW, OPENING
 from attnviz.app.learn.long_distances.compute import stretch
 from attnviz.app.learn.long_distances.sections import NETWORK, scientific
 from attnviz.app.state.choices import CLAUSES
 from attnviz.errors import ModelFilesDamaged
+from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.lengthening import MOST
 from tests.app.learn.conftest import VisitLesson

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, InvalidMask, ModelNotSupported
 from attnviz.trace import Mask
 from tests.reference_bert import forward
@@ -129,7 +129,7 @@ def test_a_mask_is_called_what_it_is(cells: Mask, expected: masks.Shape) -> None
 
 
 def test_layers_with_one_mask_are_told_together() -> None:
-    found = masks.own_masks(loading.trace("translator", Given("The dog was tired.")))
+    found = masks.own_masks(loading.trace("translator", ModelInput("The dog was tired.")))
     assert [(own.kind, own.layers, own.shape.kind) for own in found] == [
         ("encoder", (0, 1), "none"),
         ("decoder", (0,), "causal"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import live_training
-from attnviz.app.learn.watch_it_learn import playing, sections, train_it_live
-from attnviz.app.live_training import SERVER, Training, Wish
+from attnviz.app.jobs import Job, Jobs
+from attnviz.app.learn.watch_it_learn import compute, playing, sections, train_it_live
+from attnviz.app.learn.watch_it_learn.compute import Learned, Training
 from attnviz.trained.translator import learning, live
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import PROBES, Measures, Snapshot
@@ -34,17 +34,19 @@ def played(*lines: str, then: str = "") -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_goes_on_running() -> Iterator[None]:
-    yield
-    if SERVER.running:
-        SERVER.running.stop()
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
+    """What runs on the server; in the end, nothing."""
+    jobs = Jobs()
+    monkeypatch.setattr(train_it_live, "JOBS", jobs)
+    yield jobs
+    jobs.close()
 
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [live.snapshot_line(snapshot(step, PROBES[:1])) for step in (0, 50)]
     monkeypatch.setattr(
-        Wish, "command", property(lambda _: played(seen[0], live.step_line(17), seen[1], then=FOREVER))
+        Training, "command", property(lambda _: played(seen[0], live.step_line(17), seen[1], then=FOREVER))
     )
 
 
@@ -57,16 +59,16 @@ def press(app: AppTest, label: str) -> None:
     button.click().run()
 
 
-def start(app: AppTest) -> Training:
+def start(app: AppTest) -> Job[Learned]:
     """Press the button, and wait until the training has told all that it will."""
     press(app, "Start training")
-    training = SERVER.running
-    assert training
+    job = train_it_live.JOBS.running("live training")
+    assert job
     end = time.monotonic() + 10
-    while training.step < 50 and training.state == "running":
+    while job.latest is None or job.latest.done < 50:
         assert time.monotonic() < end
         time.sleep(0.01)
-    return training
+    return job
 
 
 @pytest.mark.parametrize(
@@ -135,8 +137,9 @@ def test_missing_steps_are_named_with_the_command_that_makes_them(
 @pytest.mark.usefixtures("play")
 def test_a_training_is_started_watched_and_stopped(visit_lesson: VisitLesson) -> None:
     app = visit_lesson(PAGE, live_told=VARIANTS["candidates"].title, live_seed="7", live_steps="100")
-    training = start(app)
-    assert training.wish == Wish("candidates", 7, 100)
+    job = start(app)
+    assert job.latest is not None
+    assert job.latest.found.training == Training("candidates", 7, 100)
     app.run()
     clean(app)
     latest = snapshot(50)
@@ -146,46 +149,48 @@ def test_a_training_is_started_watched_and_stopped(visit_lesson: VisitLesson) ->
         [0, 100],
     ]
     assert f"{VARIANTS['candidates'].title}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
-    press(app, "Stop training")
-    assert training.state == "stopped"
+    press(app, "Stop")
+    assert job.wait(10) == "stopped"
+    app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in labels(app)
 
 
 @pytest.mark.usefixtures("play")
 def test_another_visitor_watches_and_waits(visit_lesson: VisitLesson) -> None:
-    training = start(visit_lesson(PAGE))
+    job = start(visit_lesson(PAGE))
     other = visit_lesson(PAGE)
     clean(other)
     assert "Another visitor is training" in other.info[0].value
-    assert "Start training" not in labels(other)
+    assert not {"Start training", "Stop"} & set(labels(other))
     assert "50 of 2,000 steps" in other.get("progress")[0].proto.text
-    watched = training._watched
+    watched = job._watched
     other.run()
-    assert training._watched == watched  # only who started it keeps it going
-    training.stop()
+    assert job._watched == watched  # only who started it keeps it going
+    job.stop()
+    assert job.wait(10) == "stopped"
     other.run()
     assert "Start training" in labels(other)
 
 
-def test_a_fault_of_the_training_is_told(visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_training_is_told(
+    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, jobs: Jobs
+) -> None:
     lines = ["print('x'); raise MemoryError('no **room**')"]
-    monkeypatch.setattr(Wish, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
+    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
     app = visit_lesson(PAGE)
     press(app, "Start training")
-    end = time.monotonic() + 10
-    while SERVER.running:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    job = jobs.running("live training")
+    assert job is None or job.wait(10) == "refused"
     app.run()
-    clean(app)
-    assert "`MemoryError: no **room**`" in app.get("progress")[0].proto.text
+    assert not app.exception
+    assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value
 
 
 def test_who_runs_the_server_can_switch_it_off(
     visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(live_training.OFF, "off")
+    monkeypatch.setenv(compute.OFF, "off")
     app = visit_lesson(PAGE)
     clean(app)
     assert "switched off" in app.info[0].value

@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn.weighted_average import averaged, averages_compared, compute
-from attnviz.app.learn.weighted_average.averaged import number, percent
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
 from attnviz.app.learn.weighted_average.splitting import SPLITS
+from attnviz.text import percent
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import clean, sent, words
 
@@ -34,7 +34,7 @@ def weights(app: AppTest) -> list[float]:
 def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
     app, found = visit(), compute.average(TIRED, "Dot product", 1.0)
     [said] = [one.value for one in app.markdown if " takes " in one.value and "All 13 weights" in one.value]
-    assert said.startswith(f"`it` takes **{percent(found.weights[8, 8])}** from itself")
+    assert said.startswith(f"`it` takes **{percent(found.weights[8, 8], 1)}** from itself")
     assert "All 13 weights sum to 100.0 %" in said
     message = sent(app, "average")
     assert message["query"] == 8
@@ -94,13 +94,3 @@ def test_a_long_text_is_summed_whole(visit: VisitLesson) -> None:
     for at, mixed in enumerate(message["mixed"]):
         total = sum(part["weight"] * part["vector"][at] for part in message["parts"])
         assert total == pytest.approx(mixed, abs=1e-6)
-
-
-def test_numbers_as_they_are_written() -> None:
-    assert [percent(share) for share in (0.1456, 0.0001, 0.0, 1.0)] == [
-        "14.6 %",
-        "<0.1 %",
-        "0.0 %",
-        "100.0 %",
-    ]
-    assert [number(value) for value in (-0.1, -0.001, 2)] == ["−0.10", "0.00", "2.00"]

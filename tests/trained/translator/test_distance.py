@@ -1,6 +1,5 @@
-"""What is written down of both networks: intervals as published, and a file read as it was written."""
+"""What is written down of both networks: a file read as it was written."""
 
-import argparse
 import json
 from pathlib import Path
 
@@ -8,25 +7,7 @@ import pytest
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import distance
-from attnviz.trained.translator.distance import Distances, Head, Learned, Point, Spread, add_command, interval
-
-
-@pytest.mark.parametrize(
-    ("right", "trials", "low", "high"),
-    [  # published examples: Newcombe 1998, table I, method 3
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0000, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ],
-)
-def test_intervals_as_published(right: int, trials: int, low: float, high: float) -> None:
-    assert interval(right, trials) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_an_interval_is_the_same_from_the_other_side() -> None:
-    low, high = interval(37, 300)
-    assert interval(263, 300) == pytest.approx((1 - high, 1 - low))
+from attnviz.trained.translator.distance import Distances, Head, Learned, Point, Spread
 
 
 @pytest.fixture
@@ -64,12 +45,3 @@ def test_a_missing_number_is_noticed(measured: Distances, tmp_path: Path) -> Non
     file.write_text(json.dumps(written))
     with pytest.raises(ModelFilesDamaged):
         distance.read(tmp_path)
-
-
-def test_the_command() -> None:
-    parser = argparse.ArgumentParser()
-    add_command(parser.add_subparsers())
-    asked = parser.parse_args(["distances", "--only-measure"])
-    assert asked.run is distance.run
-    assert asked.out == distance.WEIGHTS
-    assert asked.only_measure

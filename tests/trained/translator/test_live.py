@@ -13,10 +13,10 @@ from attnviz.trained.translator.translator import Sizes
 from tests.trained.translator.steps import same, snapshot
 
 STARTED = """
-import argparse, time
-from attnviz.trained.translator import live
+import time
+from attnviz.cli import live
 live.tell = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), {})
-live.run(argparse.Namespace(variant="taught", seed=7, steps=60))
+live.run("taught", 7, 60)
 """
 
 
@@ -96,9 +96,9 @@ def test_it_ends_when_its_input_is_closed() -> None:
         assert process.stdout.readline() == "taught 7 60\n"
         assert process.poll() is None
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0  # on a busy machine, starting takes long
 
 
 def test_it_ends_by_itself_while_its_input_is_open() -> None:
     with start("None") as process:
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0  # on a busy machine, starting takes long

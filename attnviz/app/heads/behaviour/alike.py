@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.tally import RULES, Rule
 from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
 from attnviz.app.explore.file_names import file_name_of
@@ -14,7 +13,7 @@ from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings, written
 from attnviz.app.heads.behaviour.words import in_short
-from attnviz.cli.columns import plural
+from attnviz.text import percent, plural
 
 LETTERS = "ABCDE"
 _MARKS: tuple[tuple[Marker, Colour], ...] = (

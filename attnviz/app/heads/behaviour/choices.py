@@ -10,7 +10,8 @@ from attnviz.analysis.tally import NAMES, RULES, Rule
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import RULE
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 
 # On a phone, three rows of rules would push the picture off the screen: there is one, which scrolls.
 _STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }</style>'

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-import streamlit as st
 
 from attnviz.analysis.clusters import Scaled, groups, scaled
 from attnviz.analysis.divergence import Divergences, divergences
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Rule, Tally, tally
 from attnviz.app import caches
+from attnviz.app.caches import cached, named
 from attnviz.app.examples import examples_of
 from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
-from attnviz.experiments.corpus import Found
-from attnviz.models.catalogue import Entry
-from attnviz.trace import head_name
+from attnviz.capture.model import ModelInput
+from attnviz.experiments.behaviour import Found
+from attnviz.text import head_name, percent, plural
 
 GROUPS = 5
 """Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""
@@ -79,36 +76,38 @@ class Findings:
         return [head_name(layer, head) for layer, head in np.ndindex(self.tally.shape)]
 
 
-def of_sentence(entry: Entry, text: str) -> Findings:
+@dataclass(frozen=True)
+class SoFar:
+    """What a job that reads many sentences has found so far; a key of the caches.
+
+    Attributes:
+        key: the job's.
+        sentences: how many were read, 1 or more.
+        found: what was found in them.
+    """
+
+    key: tuple[str, ...]
+    sentences: int
+    found: Found = field(compare=False)
+
+
+@cached(named)
+def of_many(model: str, so_far: SoFar) -> Findings:
+    """What the heads have done in the sentences that were read so far."""
+    special = Special.of(loading.tokens(model, examples_of(model, together=False)[0].text))
+    where, sums = f"In {plural(so_far.sentences, 'sentence')}", so_far.found.sums
+    return Findings(model, where, special, so_far.found.tally, sums["shapes"], _alike(sums["divergences"]))
+
+
+@cached(named)
+def of_sentence(model: str, text: str) -> Findings:
     """What the heads do in one sentence.
 
     Raises:
         AttnvizError: the model cannot read it.
     """
-    return _of_sentence(entry.name, entry.stamp, text)
-
-
-def shapes_of_pair(entry: Entry, text: str, second: str) -> ShapeSums:
-    """The shapes of the heads in two sentences that are read in one go.
-
-    Raises:
-        AttnvizError: the model cannot read them.
-    """
-    return _shapes_of_pair(entry.name, entry.stamp, text, second)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def of_many(model: str, work: tuple[str, ...], sentences: int, _found: Found) -> Findings:  # noqa: ARG001 (for the cache)
-    """What the heads have done in so many sentences, 1 or more, of the work that has this key."""
-    special = Special.of(loading.tokens(model, examples_of(model, together=False)[0].text))
-    where, sums = f"In {plural(sentences, 'sentence')}", _found.sums
-    return Findings(model, where, special, _found.tally, sums["shapes"], _alike(sums["divergences"]))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001 (for the cache)
     kind = first_kind(caches.entry(model))
-    blocks = caches.trace(model, Given(text)).of_kind(kind)
+    blocks = caches.trace(model, ModelInput(text)).of_kind(kind)
     weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
     tokens = blocks[0].query_tokens
     return Findings(
@@ -122,9 +121,14 @@ def _of_sentence(model: str, stamp: str, text: str) -> Findings:  # noqa: ARG001
     )
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _shapes_of_pair(model: str, stamp: str, text: str, second: str) -> ShapeSums:  # noqa: ARG001 (for the cache)
-    blocks = caches.trace(model, Given(text, second)).of_kind(first_kind(caches.entry(model)))
+@cached(named)
+def shapes_of_pair(model: str, text: str, second: str) -> ShapeSums:
+    """The shapes of the heads in two sentences that are read in one go.
+
+    Raises:
+        AttnvizError: the model cannot read them.
+    """
+    blocks = caches.trace(model, ModelInput(text, second)).of_kind(first_kind(caches.entry(model)))
     sentence_of = [token.sentence for token in blocks[0].query_tokens]
     return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
 

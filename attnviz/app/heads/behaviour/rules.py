@@ -15,9 +15,8 @@ from attnviz.app.heads.behaviour.texts import MANY
 from attnviz.app.heads.behaviour.words import does, in_full, in_short
 from attnviz.app.state import link
 from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
-from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
-from attnviz.trace import head_name
+from attnviz.capture.model import ModelInput
+from attnviz.text import head_name, plural
 
 _NOT_SAID = ("focused", "broad", "distance", "relative distance")  # these do not say at what
 
@@ -85,7 +84,7 @@ def _map(findings: Findings, chosen: HeadSelection) -> None:
 def _by_filter(findings: Findings, text: str, rule: Rule) -> None:
     """Say which heads Explore's filter of the same name finds in the sentence, and by what threshold."""
     kind = first_kind(caches.entry(findings.model))
-    for found in caches.found(findings.model, Given(text), kind, False):
+    for found in caches.found(findings.model, ModelInput(text), kind, False):
         if found.name == rule.name:
             names = [head_name(layer, head) for layer, head in zip(*np.nonzero(found.found), strict=True)]
             listed = f": {', '.join(names)}" if names else ""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import caches, markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
 from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
-from attnviz.app.heads.behaviour.findings import Findings, of_many, of_sentence
-from attnviz.app.heads.working import working
+from attnviz.app.heads.behaviour.findings import Findings, SoFar, of_many, of_sentence
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
-from attnviz.app.work import SERVER
-from attnviz.cli.columns import plural
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import Corpus, Found, over
+from attnviz.experiments.behaviour import Found, measure_corpus
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 
 _NOTHING_READ = (
     "The model could read none of these lines. Choose another model, or give it words that it knows."
@@ -26,7 +27,7 @@ _SHORT_FIRST = "Sentences of equal length go together. Until all are read, most 
 
 def on_sentence(entry: Entry, text: str) -> None:
     """Draw what the heads do in one sentence: what is found first, and the choices below it."""
-    findings = of_sentence(entry, text)
+    findings = of_sentence(entry.name, text)
     rules.tell(findings)
     _draw(findings, choices.choose(entry))
 
@@ -35,8 +36,8 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
-    key = "behaviour", name, entry.stamp, corpus.key
-    work = SERVER.find(key, lambda: over(corpus, name, measures))
+    key = "behaviour", name, caches.fingerprint(name), corpus.key
+    job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[Found]) -> None:
@@ -48,14 +49,14 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
-            findings = of_many(name, key, sentences, progress.found)
+            findings = of_many(name, SoFar(key, sentences, progress.found))
             rules.tell(findings)
             _draw(findings, chosen)
         elif progress.finished:
             st.info(_NOTHING_READ, icon=":material/edit:")
 
     unit = "line" if corpus.lines == 1 else "lines"
-    working(work, "Reading the sentences", unit, draw, key="behaviour")
+    show_job(job, counted("Reading the sentences", unit), draw, key="behaviour")
 
 
 def _draw(findings: Findings, chosen: HeadSelection) -> None:

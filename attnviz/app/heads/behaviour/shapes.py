@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
 from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
 from attnviz.app.state.choices import READ_WITH
-from attnviz.cli.columns import plural
+from attnviz.text import percent, plural
 
 _WORDS = (
     "much of the attention goes to the same one or two tokens",
@@ -103,7 +102,7 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     )
     if not second.strip():
         return findings.shapes, findings.where
-    return shapes_of_pair(entry, findings.text, second), "In this pair of sentences"
+    return shapes_of_pair(entry.name, findings.text, second), "In this pair of sentences"
 
 
 def _percent(share: float) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.shapes import SHAPES
-from attnviz.analysis.tally import RULES
-from attnviz.analysis.tally_rows import rows
+from attnviz.analysis.tally import RULES, rows
 from attnviz.app import caches
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.behaviour.alike import LETTERS

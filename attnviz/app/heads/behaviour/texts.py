@@ -11,11 +11,11 @@ from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state import memory
 from attnviz.app.state.choices import SOURCE, WATCHED_ON
-from attnviz.cli.columns import plural
 from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 
 SENTENCE, MANY = "Your sentence", "Many sentences"
 BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attnviz.analysis.tally import Rule
 from attnviz.app import markdown
-from attnviz.cli.columns import joined
+from attnviz.text import joined
 from attnviz.trace import Token
 
 _DOES = {

@@ -12,7 +12,7 @@ from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
-from attnviz.app.heads.beyond_weights.comparison import work_of
+from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
     LAYER_NORMS,
@@ -22,7 +22,8 @@ from attnviz.experiments.beyond_weights import (
     Found,
     agreements,
 )
-from attnviz.trace import Floats, Mask, head_name
+from attnviz.text import decimal, head_name
+from attnviz.trace import Floats, Mask
 
 _LINES = {
     LAYER_WEIGHTS: Line("mean weights", (), (), marker="circle", colour="weights"),
@@ -50,7 +51,7 @@ def layers(chosen: TokenSelection) -> None:
 
 def _known(chosen: TokenSelection) -> tuple[Found, Mask, Chance] | None:
     """What was found, which tokens are ranked, and how far chance goes; or a word why nothing is drawn."""
-    latest = work_of(chosen).latest
+    latest = job_of(chosen).latest
     if latest is None or not (OCCLUSION in latest.found.values or latest.finished):
         st.markdown("This is drawn when words have been left out.")
     elif OCCLUSION not in latest.found.values:
@@ -74,15 +75,15 @@ def _heads(chosen: TokenSelection, found: Found, counted: Mask, chance: Chance) 
     )
     st.markdown(
         f"Of {heads.size} heads, the weights of **{head_name(int(layer), int(head))}** order the {count} "
-        f"tokens most like leaving them out does (ρ = {_signed(heads[layer, head])}). "
+        f"tokens most like leaving them out does (ρ = {decimal(heads[layer, head])}). "
         + (by_luck if far else f"No head beats chance, for which it would take ±{chance.bound:.2f}.")
     )
     head_map(
         "agreement of heads",
         title="ρ of each head’s weights with leaving words out",
         values=heads,
-        texts=[_signed(value) for value in heads.ravel().tolist()],
-        printed=[_signed(value, 1) for value in heads.ravel().tolist()],
+        texts=[decimal(value) for value in heads.ravel().tolist()],
+        printed=[decimal(value, 1) for value in heads.ravel().tolist()],
         low=(-1.0, "−1"),
         high=(1.0, "1"),
         kind="diverging",
@@ -117,8 +118,4 @@ def _best(each: Floats) -> str:
     if np.isnan(each).all():
         return "none"
     layer = int(np.nanargmax(each))
-    return f"layer {layer + 1} (ρ = {_signed(each[layer])})"
-
-
-def _signed(number: float, digits: int = 2) -> str:
-    return "–" if np.isnan(number) else f"{number:z.{digits}f}".replace("-", "−")
+    return f"layer {layer + 1} (ρ = {decimal(each[layer])})"

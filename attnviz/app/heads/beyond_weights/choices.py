@@ -13,10 +13,11 @@ from attnviz.analysis.shown import Group
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import Found
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, Mask, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind, Mask
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,10 @@ def choose() -> TokenSelection:
     """
     text, entry = choosing.sentence_and_model()
     kind: Kind = "encoder" if entry.layers else "decoder"
-    groups, _ = choosing.groups(entry, Given(text), kind)
+    groups, _ = choosing.groups(entry, ModelInput(text), kind)
     beside, numbers = st.columns([2, 3])
     with beside:
-        place = controls.token(groups, Given(text), "Token to ask about")
+        place = controls.token(groups, ModelInput(text), "Token to ask about")
     with numbers:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True):

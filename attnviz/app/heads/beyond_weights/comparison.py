@@ -8,14 +8,13 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
-from attnviz.analysis.sentence import percent
-from attnviz.app import markdown, warm_up
+from attnviz.app import caches, markdown, warm_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
-from attnviz.app.heads.working import working
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, QUERY
-from attnviz.app.work import SERVER, Work
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
@@ -27,6 +26,7 @@ from attnviz.experiments.beyond_weights import (
     measured,
 )
 from attnviz.experiments.progress import Progress
+from attnviz.text import decimal, percent
 from attnviz.trace import Mask
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
@@ -35,16 +35,15 @@ _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
 def draw(chosen: TokenSelection) -> None:
     """Draw the measures as they come in."""
     st.header(f"What does {chosen.token} depend on?", anchor=False)
-    working(
-        work_of(chosen),
-        "Measuring",
-        "steps",
+    show_job(
+        job_of(chosen),
+        counted("Measuring", "steps"),
         lambda progress: _draw(chosen, progress),
         key="beyond weights",
     )
 
 
-def work_of(chosen: TokenSelection) -> Work[Found]:
+def job_of(chosen: TokenSelection) -> Job[Found]:
     """The computation behind the page; other heads and other choices of what is ranked need no new one."""
     entry, text, kind, place = chosen.entry, chosen.text, chosen.kind, chosen.place
 
@@ -52,7 +51,7 @@ def work_of(chosen: TokenSelection) -> Work[Found]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
-    return SERVER.find(("beyond weights", entry.name, entry.stamp, text, kind, place), steps)
+    return JOBS.find(("beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place), steps)
 
 
 def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:
@@ -136,7 +135,7 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
     told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
     if head in others and head not in [*shown, *reverse]:
-        told += f" The weights of head {chosen.head_name} have ρ = {_signed(head.agreement)}."
+        told += f" The weights of head {chosen.head_name} have ρ = {decimal(head.agreement)}."
     if reverse:
         told += f" Beyond chance too, but towards the reverse order: {_listed(chosen, reverse)}."
     return f"{told} {in_words(chance, count)} One sentence is an anecdote."
@@ -145,7 +144,7 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
 def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     """Measures by name, with their ρ, as Markdown."""
     return ", ".join(
-        f"{name_here(row.measure, chosen.head_name)} (ρ = {_signed(row.agreement)})" for row in rows
+        f"{name_here(row.measure, chosen.head_name)} (ρ = {decimal(row.agreement)})" for row in rows
     )
 
 
@@ -171,7 +170,7 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
     return Line(
         row.measure,
         name_here(row.measure, chosen.head_name),
-        "" if row.measure == OCCLUSION or np.isnan(row.agreement) else _signed(row.agreement),
+        "" if row.measure == OCCLUSION or np.isnan(row.agreement) else decimal(row.agreement),
         values,
         [_number(row.measure, value) for value in values.tolist()],
         row.ranks[places],
@@ -194,16 +193,12 @@ def _number(measure: str, value: float) -> str:
     """With three digits; a share as a percentage, which never reads as 0 where it is not."""
     if measure not in _SHARES:
         return f"{value:.3g}"
-    return "<0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
+    return percent(value, 1)
 
 
 def _probability(share: float) -> str:
     """A small one keeps its digits, so that one sees it move."""
     return percent(share) if share >= 0.1 else f"{100 * share:.2g} %"
-
-
-def _signed(number: float) -> str:
-    return "–" if np.isnan(number) else f"{number:.2f}".replace("-", "−")
 
 
 def _open_measure(measure: str) -> None:

@@ -13,7 +13,7 @@ from attnviz.analysis.table import numbered
 from attnviz.app import caches
 from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
-from attnviz.app.heads.beyond_weights.comparison import work_of
+from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
@@ -28,7 +28,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the numbers that are there."""
     with st.container(border=True, height="stretch"):
         st.subheader("The numbers", anchor=False)
-        latest = work_of(chosen).latest
+        latest = job_of(chosen).latest
         if latest is None:
             st.markdown("They come in one by one.")
             return

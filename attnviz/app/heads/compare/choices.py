@@ -16,7 +16,6 @@ from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare.compared import MEASURES, Compared, How, Read
 from attnviz.app.heads.compare.remarks import remark_on
-from attnviz.app.models.known import usable
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import (
@@ -33,7 +32,7 @@ from attnviz.app.state.choices import (
     TEXT,
 )
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
@@ -192,7 +191,7 @@ def _against(entry: Entry, text: str) -> Entry | None:
 
     As long as the visitor has not chosen one, it is one that can read the text.
     """
-    others = [other for other in usable() if not other.sees and other.name != entry.name]
+    others = [other for other in caches.usable() if not other.sees and other.name != entry.name]
     if not others:
         return None
     names = [other.name for other in others]
@@ -237,7 +236,7 @@ def _offer(against: Entry, example: Example) -> None:
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> Read:
-    return Read(entry.name, Given(text), kind, entry.stamp)
+    return Read(entry.name, ModelInput(text), kind)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What two readings have in common, and how far their heads are from each other, kept for the next click."""
+"""What two readings have in common, and how far their heads are from each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import streamlit as st
 
 from attnviz.analysis.aligned import (
     Overlap,
@@ -31,8 +30,8 @@ from attnviz.analysis.distance import (
 )
 from attnviz.analysis.shown import Group, Shown, shown_mask, shown_weights
 from attnviz.app import caches
-from attnviz.app.kept import kept
-from attnviz.capture.given import Given
+from attnviz.app.caches import cached
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind
 
@@ -44,8 +43,6 @@ MEASURES: dict[str, Measure] = {
 MOST_STEPS = 2**28
 """How many differences the page computes to find every head's twin in another model."""
 
-_MOST_BYTES = 2**28
-
 
 @dataclass(frozen=True)
 class Read:
@@ -55,13 +52,11 @@ class Read:
         model: its name.
         given: what it reads.
         kind: which of its attentions is looked at.
-        stamp: of the model's files; another one once they have changed.
     """
 
     model: str
-    given: Given
+    given: ModelInput
     kind: Kind
-    stamp: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,11 @@ class Aligned:
         return tuple(self.queries[at] for at in self.shared)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+def _models(compared: Compared, *_: object) -> tuple[str, str]:
+    return compared.first.model, compared.second.model
+
+
+@cached(_models)
 def aligned(compared: Compared) -> Aligned:
     """The words of both sides, on one grid.
 
@@ -172,13 +171,13 @@ def placed(compared: Compared, side: Side, layer: int, head: int, rescale: bool)
     return to_shared(on_grid, grid.columns) if rescale else on_grid
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached(_models)
 def moved(compared: Compared, measure: str, rescale: bool) -> Floats:
     """How far each head's rows lie apart, [layer, head, shared row]; for two texts that one model reads."""
     return changes(*_both(compared), MEASURES[measure], rescale)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached(_models)
 def largest(compared: Compared, rescale: bool) -> float:
     """The largest change of one weight in any head; for two texts that one model reads."""
     return largest_difference(*_both(compared), rescale)
@@ -213,7 +212,7 @@ def twins(compared: Compared, how: How, row: int) -> Floats | None:
     return _twins(compared, how, row if how.one_word else None)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached(_models)
 def _twins(compared: Compared, how: How, row: int | None) -> Floats:
     first, second = (_rows(compared, side, how, row or 0) for side in ("first", "second"))
     measure = MEASURES[how.measure]
@@ -244,7 +243,7 @@ def _shown(compared: Compared, side: Side) -> tuple[Shown, ...]:
     return (_of_two_tokenizers(compared)[0 if side == "first" else 1],)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached(_models)
 def _of_two_tokenizers(compared: Compared) -> tuple[Shown, Shown]:
     reads = compared.first, compared.second
     tokens = [_blocks(read)[0].query_tokens for read in reads]
@@ -256,11 +255,7 @@ def _of_two_tokenizers(compared: Compared) -> tuple[Shown, Shown]:
     )
 
 
-def _bytes(array: Floats) -> int:
-    return array.nbytes
-
-
-@kept(_bytes, _MOST_BYTES)
+@cached(_models)
 def _in_common_words(compared: Compared, side: Side) -> Floats:
     read = compared.of(side)
     stack = caches.trace(read.model, read.given).stack(read.kind)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from attnviz.analysis.aligned import Side
-from attnviz.analysis.sentence import moves, name_of, percent, points
+from attnviz.analysis.sentence import moves, name_of
 from attnviz.app import markdown
 from attnviz.app.heads.compare.compared import Aligned, How
+from attnviz.text import percent, points
 from attnviz.trace import Floats
 
 _LEAST_TOLD = 0.005  # a smaller share reads "0 %"
@@ -18,15 +19,6 @@ _SIDES: tuple[tuple[Side, str], ...] = (("first", "gave"), ("second", "gives"))
 def written(distance: float, how: How) -> str:
     """A distance as a person reads it: "18 %", or "0.065 bits"."""
     return percent(distance) if how.measure == "total variation" else f"{distance:.3f} bits"
-
-
-def ordinal(place: int) -> str:
-    """What stands before a superlative: "" for 1, "second ", "third ", "4th "."""
-    words = {1: "", 2: "second ", 3: "third "}
-    if place in words:
-        return words[place]
-    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{ending} "
 
 
 def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:

@@ -30,12 +30,13 @@ from attnviz.app.state.choices import (
     RANKED_BY,
     TEXT,
 )
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_SILENCED
-from attnviz.trace import Block, Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Block, Kind
 
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")
@@ -71,7 +72,7 @@ class Intervention:
     """
 
     entry: Entry
-    given: Given
+    given: ModelInput
     kind: Kind
     layer: int
     head: int
@@ -101,7 +102,7 @@ class Intervention:
         return word(self.queries, self.query)
 
 
-def choose(entry: Entry, given: Given) -> tuple[Intervention, DeltaGenerator]:
+def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerator]:
     """Draw the choice of a head, a token, and changes.
 
     Returns:
@@ -214,7 +215,7 @@ def _aim(chosen: Intervention) -> int:
     return aims[controls.token(keys, what, "… or let it look at", POINTS_AT, begin)]
 
 
-def _edits(entry: Entry, given: Given) -> tuple[Edit, ...]:
+def _edits(entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Draw the changes as they stand; return those that can be made and do something."""
     every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
     made = EDITS.draw(
@@ -260,7 +261,7 @@ def _sentence(told: Sequence[str]) -> str:
     return f"{joined[0].upper()}{joined[1:]}."
 
 
-def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: Given) -> str:
+def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: ModelInput) -> str:
     """What one of the edits does beside the others, in Markdown."""
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
@@ -286,7 +287,7 @@ def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:
                 yield kind, layer, head
 
 
-def _fitting(written: str, entry: Entry, given: Given) -> Edit:
+def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
     edit = Edit.parse(written)
     by_place(
         [[edit]],

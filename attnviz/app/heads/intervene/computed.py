@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import streamlit as st
-
-from attnviz.app import caches, warm_up
+from attnviz.app import caches
+from attnviz.app.caches import cached, named
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments.ablation import LeftOut, Moved, moved
 from attnviz.experiments.ablation import words_left_out as left_out
@@ -54,10 +53,9 @@ class Effect:
     likely: tuple[Likely, ...]
 
 
-def asked_at(chosen: Intervention) -> tuple[int, ...]:
+def prediction_positions(chosen: Intervention) -> tuple[int, ...]:
     """The tokens at which the model can be asked what it expects."""
-    _ready(chosen.entry.name)
-    return _asked_at(chosen.entry.name, chosen.entry.stamp, chosen.given)
+    return _prediction_positions(chosen.entry.name, chosen.given)
 
 
 def effect(chosen: Intervention, place: int | None) -> Effect:
@@ -66,8 +64,7 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    _ready(chosen.entry.name)
-    return _effect(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written, place)
+    return _effect(chosen.entry.name, chosen.given, chosen.written, place)
 
 
 def words_left_out(chosen: Intervention) -> LeftOut | None:
@@ -81,8 +78,7 @@ def words_left_out(chosen: Intervention) -> LeftOut | None:
     products = tokens**2 * (chosen.entry.parameters or 0)
     if chosen.kind != kind or tokens > _MOST_LEFT_OUT or products > _MOST_PRODUCTS:
         return None
-    _ready(chosen.entry.name)
-    return _left_out(chosen.entry.name, chosen.entry.stamp, chosen.given.text, chosen.query)
+    return _left_out(chosen.entry.name, chosen.given.text, chosen.query)
 
 
 def weights(chosen: Intervention) -> Floats | None:
@@ -94,9 +90,8 @@ def weights(chosen: Intervention) -> Floats | None:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    _ready(chosen.entry.name)
-    same = Given(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
-    found = _weights(chosen.entry.name, chosen.entry.stamp, same, chosen.written, chosen.kind, chosen.layer)
+    same = ModelInput(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
+    found = _weights(chosen.entry.name, same, chosen.written, chosen.kind, chosen.layer)
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
 
@@ -106,31 +101,27 @@ def target(chosen: Intervention) -> str:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    _ready(chosen.entry.name)
-    return _target(chosen.entry.name, chosen.entry.stamp, chosen.given, chosen.written)
+    return _target(chosen.entry.name, chosen.given, chosen.written)
 
 
-def _ready(model: str) -> None:
-    with st.spinner("Running the model …"):
-        warm_up.model(model)
+_running = cached(named, "Running the model …")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _asked_at(model: str, stamp: str, given: Given) -> tuple[int, ...]:  # noqa: ARG001 - stamp: a key
-    return loading.asked_at(model, given)
+@_running
+def _prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
+    return loading.load(model).prediction_positions(given)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@_running
 def _effect(
     model: str,
-    stamp: str,  # noqa: ARG001 - a key
-    given: Given,
+    given: ModelInput,
     edits: Sequence[str],
     place: int | None,
 ) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
-    before = loading.outcomes(model, given, [()], place)
-    after = loading.outcomes(model, given, [changes], place)
+    before = loading.load(model).outcomes(given, [()], place)
+    after = loading.load(model).outcomes(given, [changes], place)
     likely: list[Likely] = []
     if before.probabilities is not None and after.probabilities is not None:
         p, q = before.probabilities[0], after.probabilities[0]
@@ -138,24 +129,25 @@ def _effect(
         ids = [*first, *(number for number in now if number not in first)]
         likely = [
             Likely(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
-            for rank, (number, label) in enumerate(zip(ids, loading.words(model, ids), strict=True), start=1)
+            for rank, (number, label) in enumerate(
+                zip(ids, loading.load(model).words(ids), strict=True), start=1
+            )
         ]
     return Effect(moved(before, after), tuple(likely))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _left_out(model: str, stamp: str, text: str, place: int) -> LeftOut | None:  # noqa: ARG001 - stamp: a key
+@_running
+def _left_out(model: str, text: str, place: int) -> LeftOut | None:
     try:
         return left_out(model, text, place)
     except ModelNotSupported:
         return None
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@_running
 def _weights(
     model: str,
-    stamp: str,  # noqa: ARG001 - a key
-    given: Given,
+    given: ModelInput,
     edits: Sequence[str],
     kind: Kind,
     layer: int,
@@ -163,6 +155,6 @@ def _weights(
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _target(model: str, stamp: str, given: Given, edits: Sequence[str]) -> str:  # noqa: ARG001 - stamp: a key
+@_running
+def _target(model: str, given: ModelInput, edits: Sequence[str]) -> str:
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""

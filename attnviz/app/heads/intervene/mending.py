@@ -12,7 +12,7 @@ from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import EDITS
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
@@ -54,7 +54,7 @@ def drop_the_links(made: Sequence[str]) -> None:
         st.rerun()
 
 
-def follow_words(entry: Entry, given: Given) -> None:
+def follow_words(entry: Entry, given: ModelInput) -> None:
     """Where another model reads the same text, let the changes name the same words among its tokens.
 
     A change whose word is no token of this model stays as it is; `notice` says which token it names now.

@@ -7,7 +7,6 @@ import streamlit as st
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
 from attnviz.app.heads.intervene.choices import Intervention
-from attnviz.app.models.known import usable
 from attnviz.app.state.choices import EDITS, KIND, MODEL, TEXT
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
@@ -27,7 +26,7 @@ def draw(chosen: Intervention) -> None:
         "No word changes here: this model was saved without a part that expects words. Its outputs are all "
         "that can move, the vectors that whatever comes after it would read."
     )
-    translator = next((entry for entry in usable() if entry.engine == "translator"), None)
+    translator = next((entry for entry in caches.usable() if entry.engine == "translator"), None)
     if translator is not None:
         st.button(
             "See a head change words: open the translator",

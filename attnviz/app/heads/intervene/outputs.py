@@ -15,7 +15,8 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.token_bars import Bar, token_bars
 from attnviz.app.heads.intervene.written import angle, average, cosine
 from attnviz.experiments.ablation import Numbers, angles
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 
 _TITLE = "how far each token’s output turns"
 _MEANING = (

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.picture import sequential, value_of
-from attnviz.analysis.sentence import looks, percent
+from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.components import store
@@ -16,6 +16,7 @@ from attnviz.app.components.head_view import head_view
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.state.choices import QUERY
+from attnviz.text import percent
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 

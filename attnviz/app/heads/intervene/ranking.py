@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
-from attnviz.app import controls
+from attnviz.app import caches, controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
-from attnviz.app.heads.working import working
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND, RANKED_BY
-from attnviz.app.work import SERVER, Work
 from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name, percent
+from attnviz.trace import Kind
 
 _SHOWN = 10
 TOKEN, MEAN, EXPECTED = "This token", "All tokens", "What is expected"
@@ -38,22 +38,20 @@ def draw(chosen: Intervention, place: int | None) -> str:
     )
     measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
     by = RANKED_BY.segments("Measured by", measures)
-    working(
-        work(chosen, place),
-        "Silencing every head",
-        "heads",
+    show_job(
+        job(chosen, place),
+        counted("Silencing every head", "heads"),
         lambda progress: _ranked(chosen, progress, by),
         key="ranking",
     )
     return by
 
 
-def work(chosen: Intervention, place: int | None) -> Work[Ablation]:
+def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
-    return SERVER.find(
-        ("ablation", name, chosen.entry.stamp, given, place), lambda: ablate(name, given, place)
-    )
+    key = ("ablation", name, caches.fingerprint(name), given, place)
+    return JOBS.find(key, lambda: ablate(name, given, place))
 
 
 def sizes(chosen: Intervention, moved: Moved, by: str) -> Numbers:

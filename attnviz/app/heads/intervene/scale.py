@@ -39,7 +39,7 @@ def _without_a_word(chosen: Intervention) -> str:
 
 
 def _median_head(chosen: Intervention, place: int | None) -> str:
-    alone = ranking.work(chosen, place).latest
+    alone = ranking.job(chosen, place).latest
     if alone is None or not alone.finished:
         return ""
     _, size = ranking.each_alone(chosen, alone.found, ranking.TOKEN)

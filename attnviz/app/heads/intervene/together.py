@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
+from attnviz.app import caches
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
-from attnviz.app.heads.working import working
-from attnviz.app.work import SERVER
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS
 from attnviz.experiments.ablation import Ablation, Numbers, ablate_together, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 
 def draw(chosen: Intervention, place: int | None, by: str) -> None:
     """Draw the button that begins it, or what came of it; before all heads are ranked, what it waits for."""
     st.header("How many heads can go?", anchor=False)
-    alone = ranking.work(chosen, place).latest
+    alone = ranking.job(chosen, place).latest
     if alone is None or not alone.finished:
         st.markdown("This needs the ranking above: it can begin when every head has been silenced alone.")
         return
@@ -33,11 +33,10 @@ def draw(chosen: Intervention, place: int | None, by: str) -> None:
     rising = np.argsort(size, kind="stable")
     orders = [[heads[at] for at in order] for order in (rising, rising[::-1])]
     name, given = chosen.entry.name, chosen.given
-    key = ("together", name, chosen.entry.stamp, given, place, by, chosen.kind, chosen.query)
-    working(
-        SERVER.find(key, lambda: ablate_together(name, given, orders, place)),
-        "Silencing heads together",
-        "sets of heads",
+    key = ("together", name, caches.fingerprint(name), given, place, by, chosen.kind, chosen.query)
+    show_job(
+        JOBS.find(key, lambda: ablate_together(name, given, orders, place)),
+        counted("Silencing heads together", "sets of heads"),
         lambda progress: _curves(chosen, progress, by, orders[1][0], float(size.max())),
         start="Silence them one after the other",
         key="together",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.candidates import candidates
@@ -15,6 +15,7 @@ from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention, word
 from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.state.choices import ASKED_AT
+from attnviz.text import percent
 from attnviz.trace import Kind
 
 _PRONOUNS = ("il", "elle")
@@ -25,7 +26,7 @@ def place(chosen: Intervention) -> int | None:
 
     None where the model expects nothing.
     """
-    places = computed.asked_at(chosen)
+    places = computed.prediction_positions(chosen)
     if not places:
         return None
     groups = _groups(chosen)

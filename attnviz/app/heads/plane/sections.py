@@ -21,9 +21,10 @@ from attnviz.analysis.plane import (
     faithfulness,
     plane,
 )
-from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
 from attnviz.app.explore.file_names import file_name_of
@@ -31,10 +32,11 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
-from attnviz.capture.given import Given
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Floats, Kind, Mask, head_name
+from attnviz.text import decimal, head_name, percent
+from attnviz.trace import Block, Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
@@ -55,7 +57,7 @@ class HeadSelection:
     """
 
     entry: Entry
-    given: Given
+    given: ModelInput
     kind: Kind
     layer: int
     head: int
@@ -113,7 +115,7 @@ def choose() -> HeadSelection:
         AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
     """
     text, entry = choosing.sentence_and_model()
-    given = Given(text)
+    given = ModelInput(text)
     kind = attention.choose(entry.name)
     head_column, token_column = st.columns([2, 1])
     with head_column:
@@ -128,7 +130,7 @@ def choose() -> HeadSelection:
     return HeadSelection(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
 
 
-def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
+def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
     tokens = caches.shown(entry.name, given, kind, False, False)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     if not special or caches.only_special(tokens):
@@ -142,9 +144,8 @@ def _choose_hiding(entry: Entry, given: Given, kind: Kind) -> bool:
 
 def find(chosen: HeadSelection) -> Found:
     """The plane of the chosen head, computed once for all visitors."""
-    origin = repr(chosen.entry.origin)
     where = (chosen.kind, chosen.layer, chosen.head)
-    return _found(chosen.entry.name, origin, chosen.given, *where, chosen.hide, chosen.keeps)
+    return _found(chosen.entry.name, chosen.given, *where, chosen.hide, chosen.keeps)
 
 
 def picture(chosen: HeadSelection, found: Found) -> None:
@@ -285,10 +286,10 @@ def _kept(chosen: HeadSelection, found: Found) -> None:
 def _true_and_shown(chosen: HeadSelection, found: Found) -> None:
     faithful = found.faithful
     what = "Distances" if chosen.keeps == "distances" else "Dot products"
-    told = "not defined" if faithful.correlation is None else _number(faithful.correlation, 2)
+    told = "not defined" if faithful.correlation is None else decimal(faithful.correlation)
     pair = _pair(chosen, faithful.query, faithful.key)
     st.markdown(f"**{what} here and in truth: correlation {told}**")
-    numbers = f"**{_number(faithful.shown)}** here and **{_number(faithful.true)}** in truth"
+    numbers = f"**{decimal(faithful.shown, 1)}** here and **{decimal(faithful.true, 1)}** in truth"
     rule = " A projection can shorten a distance, never lengthen it." if chosen.keeps == "distances" else ""
     st.markdown(
         f"Over all {found.true.size:,} pairs of a query and a key (1: the plane says it all). The largest "
@@ -325,10 +326,10 @@ def lost(chosen: HeadSelection, found: Found) -> None:
         chosen.block.query[head, chosen.queries[query].positions[0]],
         chosen.block.key[head, chosen.keys[key].positions[0]],
     )
-    squares = [_number(float((vector.astype(np.float64) ** 2).sum())) for vector in vectors]
+    squares = [decimal(float((vector.astype(np.float64) ** 2).sum()), 1) for vector in vectors]
     far, product = (
-        _number(float(found.distances[query, key]) ** 2),
-        _number(float(found.products[query, key])),
+        decimal(float(found.distances[query, key]) ** 2, 1),
+        decimal(float(found.products[query, key]), 1),
     )
     bias = "" if chosen.block.bias is None else ", together with a bias"
     st.markdown(
@@ -371,24 +372,23 @@ def _turns(chosen: HeadSelection) -> bool:
     if chosen.kind == "cross" or not loading.ready(chosen.entry.name):
         return False  # the model whose opening sentence is stored has a table
     try:
-        return chosen.layer in _turning_layers(chosen.entry.name, repr(chosen.entry.origin))
+        return chosen.layer in _turning_layers(chosen.entry.name)
     except AttnvizError:  # it tells places apart in a way that attnviz does not know
         return False
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _turning_layers(model: str, origin: str) -> frozenset[int]:  # noqa: ARG001 - a part of the key
+@cached(named)
+def _turning_layers(model: str) -> frozenset[int]:
     """In which layers, from 0, queries and keys are turned by their places."""
     from attnviz.app.learn.positions.compute import positions
 
     return frozenset(layer for way in positions(model).ways if way.kind == "turns" for layer in way.layers)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached(named)
 def _found(
     model: str,
-    origin: str,  # noqa: ARG001 - a part of the key: a folder may have changed
-    given: Given,
+    given: ModelInput,
     kind: Kind,
     layer: int,
     head: int,
@@ -417,10 +417,6 @@ def _pair(chosen: HeadSelection, query: int, key: int) -> str:
     return " → ".join(
         markdown.code(name_of(at, groups)) for at, groups in ((query, chosen.queries), (key, chosen.keys))
     )
-
-
-def _number(value: float, digits: int = 1) -> str:
-    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def _d_head(chosen: HeadSelection) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
+from attnviz.analysis.table import csv_text
 from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
@@ -16,12 +17,10 @@ from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.best import HARDLY, Best, alike, best
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
-from attnviz.cli import pronouns as command
-from attnviz.cli.columns import csv_text, plural
 from attnviz.experiments import pronouns
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
-from attnviz.trace import head_name
+from attnviz.text import head_name, plural
 
 _COIN = 1 / 4  # of the pairs, a coin for each sentence is right in both
 _MOST_LISTED = 8
@@ -173,7 +172,7 @@ def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
         st.markdown(_lines(scores, looks, rows))
         st.download_button(
             "Save all figures (CSV)",
-            csv_text(command.HEADER, command.rows(scores)),
+            csv_text(pronouns.COLUMNS, pronouns.table_rows(scores)),
             f"attnviz-pronouns-{_filename_of(chosen)}.csv",
             "text/csv",
             icon=":material/download:",

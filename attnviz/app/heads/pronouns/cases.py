@@ -9,8 +9,8 @@ from attnviz.app import markdown
 from attnviz.app.heads.pronouns import listing, onward
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, marked
-from attnviz.cli.columns import plural
 from attnviz.experiments.pronouns import LOOKS, Looks, Verdicts
+from attnviz.text import plural
 
 _WAYS = {"pronoun": "from the pronoun to each noun", "nouns": "from each noun to the pronoun"}
 

@@ -10,9 +10,10 @@ from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import DIRECTION, PART, WHO_LOOKS
 from attnviz.experiments import pronouns, relations
-from attnviz.experiments.one_by_one import self_attention
+from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 
 PRONOUNS, GRAMMAR = "Pronouns", "Grammar"
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.spans import Span
 from attnviz.app import markdown
-from attnviz.cli.columns import joined
 from attnviz.experiments.pronouns import Looks, Scores
-from attnviz.trace import head_name
+from attnviz.text import head_name, joined
 
 FEW = 30
 """Of fewer, no share is told: a share of one half could then be anything from a third to two thirds."""

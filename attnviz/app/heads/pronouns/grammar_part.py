@@ -6,8 +6,7 @@ import streamlit as st
 
 from attnviz.app.heads.pronouns import choices, computing, grammar, grammar_cases, listing
 from attnviz.app.heads.pronouns.choices import HeadSelection
-from attnviz.app.heads.pronouns.computing import runs
-from attnviz.app.heads.working import working
+from attnviz.app.job_view import counted, show_job
 
 
 def draw(chosen: HeadSelection) -> None:
@@ -20,16 +19,15 @@ def draw(chosen: HeadSelection) -> None:
     listed = st.container(border=True)
     with listed:
         which = listing.choose(chosen.name)
-    work = computing.grammar(chosen)
+    job = computing.grammar(chosen)
     with overview:
-        working(
-            work,
-            "Reading the sentences",
-            "sentences",
-            lambda latest: grammar.draw(chosen, latest, looks, sort, still=False) if runs(work) else None,
+        show_job(
+            job,
+            counted("Reading the sentences", "sentences"),
+            lambda latest: grammar.draw(chosen, latest, looks, sort, still=False) if job.running else None,
             key="grammar",
         )
-    latest = None if runs(work) else work.latest
+    latest = None if job.running else job.latest
     if latest is not None:
         with overview:
             grammar.draw(chosen, latest, looks, sort, still=True)
@@ -38,6 +36,6 @@ def draw(chosen: HeadSelection) -> None:
             grammar_cases.draw(chosen, latest.found, looks, sort, which)
         else:
             told = (
-                "This list comes when all sentences are read." if runs(work) else "There is nothing to list."
+                "This list comes when all sentences are read." if job.running else "There is nothing to list."
             )
             st.markdown(told)

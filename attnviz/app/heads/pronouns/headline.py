@@ -8,8 +8,8 @@ from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns.best import HARDLY, Head, alike, best
 from attnviz.app.heads.pronouns.figures import MOST_NAMED, few, fine, interval, luck, names, share, whom
-from attnviz.cli.columns import joined, plural
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
+from attnviz.text import joined, plural
 
 
 def read(found: Verdicts, *, finished: bool) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.best import HARDLY
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
-from attnviz.cli.columns import plural
 from attnviz.experiments import pronouns
 from attnviz.experiments.pronouns import Looks, Verdicts
 from attnviz.models.catalogue import Trained
+from attnviz.text import plural
 from attnviz.trained.translator.variants import VARIANTS
 
 

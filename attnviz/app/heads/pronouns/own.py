@@ -13,13 +13,13 @@ from attnviz.app.heads.pronouns.figures import fine, share
 from attnviz.app.state import link
 from attnviz.app.state.choices import FIRST_MEANT, OTHER, QUERY, SECOND_MEANT, TEXT
 from attnviz.capture import loading
-from attnviz.capture.given import Given
-from attnviz.cli.columns import plural
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.pronouns import Looks
-from attnviz.trace import Trace, head_name
+from attnviz.text import head_name, plural
+from attnviz.trace import Trace
 
 _MOST_NAMED = 12
 
@@ -57,7 +57,7 @@ def _typed(chosen: HeadSelection) -> Pair:
     tokens = loading.tokens(chosen.entry.name, text)
     loading.tokens(chosen.entry.name, other)
     shown = Shown(tokens, text, hide_special=True, merge_words=True)
-    given = Given(text)
+    given = ModelInput(text)
     suggested = _suggested(shown, text, other)
     asked = (
         (QUERY, "Pronoun"),
@@ -109,7 +109,7 @@ def _place(shown: Shown, span: Span) -> int:
 
 def _verdict(chosen: HeadSelection, looks: Looks, pair: Pair) -> None:
     def trace(text: str) -> Trace:
-        return caches.trace(chosen.entry.name, Given(text))
+        return caches.trace(chosen.entry.name, ModelInput(text))
 
     *_, end = pronouns.resolve([pair], trace, chosen.kind)
     found = end.found

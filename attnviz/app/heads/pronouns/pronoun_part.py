@@ -8,8 +8,7 @@ import streamlit as st
 
 from attnviz.app.heads.pronouns import all_heads, asked, cases, choices, computing, listing, one_head, own
 from attnviz.app.heads.pronouns.choices import HeadSelection
-from attnviz.app.heads.pronouns.computing import runs
-from attnviz.app.heads.working import working
+from attnviz.app.job_view import counted, show_job
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Looks, Verdicts
@@ -34,7 +33,7 @@ def draw(chosen: HeadSelection) -> None:
         if latest is not None and latest.found.pairs:
             cases.draw(chosen, latest.found, looks, which)
         else:
-            reads = given and runs(computing.verdicts(chosen, given))
+            reads = given and computing.verdicts(chosen, given).running
             st.markdown("This list comes when all pairs are read." if reads else "No pair has been read.")
     with st.container(border=True):
         own.draw(chosen, looks)
@@ -42,15 +41,14 @@ def draw(chosen: HeadSelection) -> None:
 
 def _read(chosen: HeadSelection, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
     """Draw what all heads do, and the open one; return it once it stands still."""
-    work = computing.verdicts(chosen, given)
-    working(
-        work,
-        "Reading the pairs",
-        "pairs",
-        lambda latest: all_heads.draw(chosen, latest, looks, still=False) if runs(work) else None,
+    job = computing.verdicts(chosen, given)
+    show_job(
+        job,
+        counted("Reading the pairs", "pairs"),
+        lambda latest: all_heads.draw(chosen, latest, looks, still=False) if job.running else None,
         key="pronouns",
     )
-    latest = None if runs(work) else work.latest
+    latest = None if job.running else job.latest
     if latest is None:
         return None
     all_heads.draw(chosen, latest, looks, still=True)

@@ -20,6 +20,7 @@ from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.capture import loading
+from attnviz.text import decimal
 
 if TYPE_CHECKING:
     from attnviz.app.learn.block.compute import Journey, Norm, Station, Walk
@@ -85,8 +86,8 @@ def question(chosen: TokenInLayer) -> None:
         "vector's length is the root of its summed squares)?",
         options,
         right=options[0] if vector >= update else options[1],
-        because=f"The old vector's length is **{_number(vector)}**, the update's **{_number(update)}**: "
-        f"{_number(update / vector)} times as long.",
+        because=f"The old vector's length is **{decimal(vector)}**, the update's **{decimal(update)}**: "
+        f"{decimal(update / vector)} times as long.",
         key="guess_block",
     )
 
@@ -141,12 +142,12 @@ def text(chosen: TokenInLayer) -> None:
         f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
         f"MultiHead is attention with all its heads, FFN the feed-forward network.\n\n"
         f"**Why add?** An update does not replace the vector, so nothing has to be learned to keep what is "
-        f"old (He et al. 2016). Here the old vector has length {_number(walk.came_in.length)}, "
-        f"attention's update {_number(walk.attention.length)}. The cosine of the angle "
-        f"between $x$ and the sum is {_number(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
-        f"the update alone, put in place of $x$, would have {_number(_cosine(walk.attention))}.\n\n"
-        f"**Why norm?** Sums can grow and grow: this one has length {_number(walk.first_sum.length)}, after "
-        f"the feed-forward {_number(walk.second_sum.length)}. The layer norm (Ba et al. 2016) subtracts a "
+        f"old (He et al. 2016). Here the old vector has length {decimal(walk.came_in.length)}, "
+        f"attention's update {decimal(walk.attention.length)}. The cosine of the angle "
+        f"between $x$ and the sum is {decimal(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
+        f"the update alone, put in place of $x$, would have {decimal(_cosine(walk.attention))}.\n\n"
+        f"**Why norm?** Sums can grow and grow: this one has length {decimal(walk.first_sum.length)}, after "
+        f"the feed-forward {decimal(walk.second_sum.length)}. The layer norm (Ba et al. 2016) subtracts a "
         f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
         f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
     )
@@ -154,12 +155,12 @@ def text(chosen: TokenInLayer) -> None:
         r"\operatorname{LayerNorm}(s) = \frac{s - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
     )
     st.markdown(
-        f"In the first norm of this layer $\\mu$ = {_number(walk.first_norm.mean, 3)} and $\\sigma^2$ = "
-        f"{_number(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
+        f"In the first norm of this layer $\\mu$ = {decimal(walk.first_norm.mean, 3)} and $\\sigma^2$ = "
+        f"{decimal(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
         "only keeps the root away from 0. Adding first and norming then, as Vaswani et al. (2017) and BERT "
         "do, is called *post-norm*; most later models norm first (*pre-norm*, Xiong et al. 2020).\n\n"
         f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**: "
-        f"{_number(wide / size, 0)} times as many, as in that paper. It passes each through a bend and comes "
+        f"{decimal(wide / size, 0)} times as many, as in that paper. It passes each through a bend and comes "
         f"back to {size}:"
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
@@ -168,7 +169,7 @@ def text(chosen: TokenInLayer) -> None:
         "That paper's bend is $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth cousin "
         "$\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a standard "
         f"normal number is below $h$ (Hendrycks & Gimpel 2016). Here {wide - walk.firing} neurons are not "
-        f"above 0: in place of exactly 0 they give a little less, down to {_number(least)}.\n\n"
+        f"above 0: in place of exactly 0 they give a little less, down to {decimal(least)}.\n\n"
         f"**It never mixes tokens.** {_mixing(chosen)}"
     )
 
@@ -233,7 +234,7 @@ def _similarity_chart(through: Journey, tokens: Sequence[int], groups: tuple[Gro
         cosines,
         marker="circle",
         colour="text",
-        printed=[_number(float(cosine)) for cosine in cosines],
+        printed=[decimal(float(cosine)) for cosine in cosines],
     )
     faint = [
         Line(name_of(place, groups), after, through.similarity[:, place], colour="text", faint=True)
@@ -274,8 +275,8 @@ def limits(chosen: TokenInLayer) -> None:
         "holds something of every token it looked at before (Abnar & Zuidema 2020).\n"
         "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
         f"a word for. Some dimensions are just large: here number {dimension + 1} goes out with "
-        f"{_number(float(walk.came_out.values[dimension]))}, while the typical size is "
-        f"{_number(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
+        f"{decimal(float(walk.came_out.values[dimension]))}, while the typical size is "
+        f"{decimal(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
         "were found in many BERTs (Kovaleva et al. 2021), and a cosine can depend on them alone (Timkey & "
         "van Schijndel 2021).\n"
         "- **Importance, in a length.** A long update can be undone by the next one, and the norm rescales "
@@ -312,9 +313,9 @@ def _in_words(chosen: TokenInLayer) -> str:
     """What this step of the walk does to the token's vector, with its numbers."""
     walk, name = chosen.walk, chosen.name
     here = f"**Layer {chosen.layer + 1}, step {chosen.step}.**"
-    length = {vector: _number(_station(walk, vector).length) for vector in VECTORS}
+    length = {vector: decimal(_station(walk, vector).length) for vector in VECTORS}
     cosine = {
-        vector: _number(_cosine(_station(walk, vector)))
+        vector: decimal(_cosine(_station(walk, vector)))
         for vector in ("attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
     }
     said = (
@@ -350,7 +351,7 @@ def _mixing(chosen: TokenInLayer) -> str:
     change = "exactly 0" if walk.change_of_feed_forward == 0 else f"{walk.change_of_feed_forward:.1e}"
     return (
         f"Replace the vectors of all tokens but {chosen.name} by zeros: attention's update for {chosen.name} "
-        f"changes by {_number(walk.change_of_attention)} (the length of the difference), that of the "
+        f"changes by {decimal(walk.change_of_attention)} (the length of the difference), that of the "
         f"feed-forward network by {change}. Attention moves information between tokens; the feed-forward "
         f"network works on what has arrived, with {share:.0f}\u00a0% of the layer's learned numbers "
         f"({walk.parameters_of_feed_forward:,} of {walk.parameters:,})."
@@ -359,20 +360,20 @@ def _mixing(chosen: TokenInLayer) -> str:
 
 def _lengths_in_words(through: Journey, token: int, name: str) -> str:
     listed = [
-        ", ".join(_number(float(value), 1) for value in numbers[:, token])
+        ", ".join(decimal(float(value), 1) for value in numbers[:, token])
         for numbers in (through.came_in, through.attention, through.feed_forward)
     ]
     ratio = through.feed_forward[:, token] / through.attention[:, token]
     layer = int(ratio.argmax())
     return (
         f"{name} comes into the layers with length {listed[0]}. Attention adds {listed[1]}, the feed-forward "
-        f"network {listed[2]}. In layer {layer + 1} it adds {_number(float(ratio[layer]), 1)} times as much "
+        f"network {listed[2]}. In layer {layer + 1} it adds {decimal(float(ratio[layer]), 1)} times as much "
         "as attention."
     )
 
 
 def _similarity_in_words(through: Journey, token: int, name: str) -> str:
-    listed = ", ".join(_number(float(value)) for value in through.similarity[1:, token])
+    listed = ", ".join(decimal(float(value)) for value in through.similarity[1:, token])
     return (
         f"{name} begins as its embedding. After layers 1 to {len(through.similarity) - 1} the cosine between "
         f"its vector and that embedding is {listed}."
@@ -382,7 +383,7 @@ def _similarity_in_words(through: Journey, token: int, name: str) -> str:
 def _furthest(chosen: TokenInLayer, through: Journey) -> str:
     last = through.similarity[-1]
     least, most = (
-        f"{markdown.code(name_of(place, chosen.groups))} ({_number(float(last[place]))})"
+        f"{markdown.code(name_of(place, chosen.groups))} ({decimal(float(last[place]))})"
         for place in (int(last.argmin()), int(last.argmax()))
     )
     return f"Of all tokens, {most} ends nearest to its embedding, {least} furthest from it."
@@ -392,10 +393,10 @@ def _neurons_in_words(chosen: TokenInLayer) -> str:
     walk, name = chosen.walk, chosen.name
     all_neurons = len(walk.activated.values)
     strongest = walk.strongest(MOST_STRONGEST)
-    listed = ", ".join(f"neuron {neuron + 1} ({_number(value)})" for neuron, value in strongest)
+    listed = ", ".join(f"neuron {neuron + 1} ({decimal(value)})" for neuron, value in strongest)
     order = np.argsort(-walk.strongest_everywhere, kind="stable")[:3]
     where = ", ".join(
-        f"{markdown.code(name_of(place, chosen.groups))} {_number(float(walk.strongest_everywhere[place]))}"
+        f"{markdown.code(name_of(place, chosen.groups))} {decimal(float(walk.strongest_everywhere[place]))}"
         for place in map(int, order)
     )
     share = 100 * walk.firing / all_neurons
@@ -428,11 +429,6 @@ def _facts(station: Station) -> Facts:
 
 def _norm_facts(norm: Norm) -> NormFacts:
     return {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
-
-
-def _number(value: float, digits: int = 2) -> str:
-    text = f"{abs(value):.{digits}f}"
-    return f"−{text}" if value < 0 and float(text) else text
 
 
 def _scientific(value: float) -> str:

@@ -17,7 +17,8 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
 from attnviz.errors import InvalidEdit
 from attnviz.models import catalogue
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Kind
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent, signed_percent
 from attnviz.app import markdown
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.effects import effects as draw_effects
@@ -17,7 +16,7 @@ from attnviz.app.learn.computed import translated
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent, signed_percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.cause.compute import Effects, HeldOut

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.arithmetic import why
-from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.components.arithmetic import arithmetic
@@ -20,6 +20,7 @@ from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.models import catalogue
+from attnviz.text import percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.cross_attention.compute import Crossing

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, percent
+from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
@@ -14,6 +14,7 @@ from attnviz.app.learn.english import EXAMPLES
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
 from attnviz.models import catalogue
+from attnviz.text import percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate.compute import Translation

@@ -14,7 +14,8 @@ import torch
 from attnviz.app.learn.translate.compute import il_and_elle
 from attnviz.capture.arrays import owned
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, head_name
+from attnviz.text import head_name
+from attnviz.trace import Floats
 from attnviz.trained.translator import contest, distance, grammar, reading
 from attnviz.trained.translator.lengthening import MOST, Elastic, clauses
 from attnviz.trained.translator.recurrent import RecurrentTranslator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
+from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import translated
@@ -27,6 +27,7 @@ from attnviz.app.learn.long_distances.stretched import (
 from attnviz.app.page import stop
 from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import (
     GENDERS,
@@ -37,7 +38,6 @@ from attnviz.trained.translator.distance import (
     Name,
     Point,
     Spread,
-    interval,
 )
 from attnviz.trained.translator.lengthening import MOST
 
@@ -307,7 +307,7 @@ def _shares_chart(found: Distances, title: str, filename: str, count: Callable[[
     lines, told = [], []
     for name in NAMES:
         counts = [count(point) for point in found.networks[name].points]
-        bounds = 100 * np.array([interval(right, found.sentences) for right in counts])
+        bounds = 100 * np.array([wilson(right, found.sentences) for right in counts])
         shares = 100 * np.array(counts) / found.sentences
         low, high = bounds.T
         lines.append(Line(NETWORK[name], _words(found), shares, low, high, **_look(name)))
@@ -488,7 +488,7 @@ def code() -> None:
         ("attnviz.transformer.attention", "scaled_dot_product_attention"),
         ("attnviz.trained.translator.contest", "pronoun_rows"),
         ("attnviz.trained.translator.contest", "reactions"),
-        ("attnviz.trained.translator.distance", "interval"),
+        ("attnviz.analysis.intervals", "wilson"),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
@@ -19,7 +19,7 @@ from attnviz.app.learn.many_heads.shares import shares
 from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.capture import loading
 from attnviz.models import catalogue
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.many_heads.compute import Habit, HeadShares

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.sentence import looks, name_of
 from attnviz.app import markdown, warm_up
 from attnviz.app.learn.in_your_model import (
     KINDS,
@@ -21,7 +21,8 @@ from attnviz.app.learn.in_your_model import (
 from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind, Trace, head_name
+from attnviz.text import head_name, percent
+from attnviz.trace import Kind, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:

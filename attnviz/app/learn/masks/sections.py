@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
@@ -20,7 +20,8 @@ from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
-from attnviz.trace import Floats, Mask, head_name
+from attnviz.text import head_name, percent
+from attnviz.trace import Floats, Mask
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)

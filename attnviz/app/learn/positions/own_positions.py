@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import name_of
-from attnviz.app import markdown, warm_up
+from attnviz.app import markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
@@ -17,7 +18,8 @@ from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Floats, Trace, head_name
+from attnviz.text import decimal, head_name
+from attnviz.trace import Block, Floats, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def draw(text: str) -> None:
     with in_your_model(told) as entry:
         if entry is None:
             return
-        found = _positions(entry.name, _opened(entry))
+        found = _positions(entry.name)
         if not found.ways:
             _nothing(entry)
         draw_kind: dict[str, Callable[[Entry, str, list[Any]], None]] = {
@@ -81,7 +83,7 @@ def _nothing(entry: Entry) -> None:
 
 def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
     table = _of_part(tables)
-    found = _likeness(entry.name, repr(entry.origin), tables.index(table))
+    found = _likeness(entry.name, tables.index(table))
     told, drawn = st.columns(2, gap="large")
     with told:
         _tell_table(entry, table, found)
@@ -127,8 +129,8 @@ def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
     near, far = (min(apart, len(found.mean) - 1) for apart in (1, 10))
     st.markdown(
         "**Does it know distances?** The vectors of neighbouring places have a cosine of "
-        f"**{_number(found.mean[near], 2)}** on average, {far} apart **{_number(found.mean[far], 2)}** "
-        f"(from {_number(found.low[far], 2)} to {_number(found.high[far], 2)}). {lengths}"
+        f"**{decimal(found.mean[near], 2)}** on average, {far} apart **{decimal(found.mean[far], 2)}** "
+        f"(from {decimal(found.low[far], 2)} to {decimal(found.high[far], 2)}). {lengths}"
     )
 
 
@@ -285,7 +287,7 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
         f"**Check it.** In head {head_name(block.layer, head)}, {markdown.code(name_of(query, names))} "
-        f"scores {markdown.code(name_of(key, names))} with **{_number(score, 3)}**, {_apart(key - query)}."
+        f"scores {markdown.code(name_of(key, names))} with **{decimal(score, 3)}**, {_apart(key - query)}."
         f"{closed} The curve takes the model's own two vectors and turns the key on, by the model's own "
         "rates: the score at every other distance, the words being the same."
     )
@@ -346,8 +348,8 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
         st.markdown(
             f"{_called(entry)} learned for each head and each distance a number that is added to the score "
             "(Raffel et al. 2020). Far distances share one number. "
-            f"Head {head + 1} adds most for a key {_apart(most)}: **{_number(line.max(), 2)}**; least "
-            f"{_apart(least)}: **{_number(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
+            f"Head {head + 1} adds most for a key {_apart(most)}: **{decimal(line.max(), 2)}**; least "
+            f"{_apart(least)}: **{decimal(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
         )
         _chart_of_biases(way.distances, way.biases, head, "key's place − query's place")
     with drawn:
@@ -452,31 +454,22 @@ def _apart(distance: int) -> str:
     return f"{abs(distance)} {'ahead' if distance > 0 else 'back'}"
 
 
-def _number(number: float, digits: int) -> str:
-    return f"{number:.{digits}f}".replace("-", "−")
+# What the server keeps
+
+_opened = cached(named, "Opening the model …")
 
 
-# What is kept between two clicks
-
-
-def _opened(entry: Entry) -> str:
-    """The model, loaded if need be; what it was loaded from, so that a changed folder is read anew."""
-    with st.spinner("Opening the model …"):
-        warm_up.model(entry.name)
-    return repr(entry.origin)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _positions(name: str, origin: str) -> Positions:  # noqa: ARG001 - a part of the key
+@_opened
+def _positions(model: str) -> Positions:
     from attnviz.app.learn.positions.compute import positions
 
-    return positions(name)
+    return positions(model)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _likeness(name: str, origin: str, number: int) -> Likeness:
+@_opened
+def _likeness(model: str, number: int) -> Likeness:
     """How alike the places of a model's table of this number are."""
     from attnviz.app.learn.positions.compute import likeness
 
-    tables = [way for way in _positions(name, origin).ways if way.kind == "table"]
+    tables = [way for way in _positions(model).ways if way.kind == "table"]
     return likeness(tables[number].vectors, _SHOWN_PLACES)

@@ -18,7 +18,8 @@ from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
 from attnviz.capture import loading
-from attnviz.trace import Floats, head_name
+from attnviz.text import decimal, head_name
+from attnviz.trace import Floats
 
 if TYPE_CHECKING:
     from attnviz.app.learn.positions.compute import Alibi, Curve, Likeness, Rotary, Waves
@@ -90,7 +91,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
             f"**Check it.** {_name(word, groups)} stands at position {word}, counted from 0 as in the paper, "
             f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
             f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
-            f"**{_number(sine, 3)}**, cosine **{_number(cosine, 3)}**. One whole "
+            f"**{decimal(sine, 3)}**, cosine **{decimal(cosine, 3)}**. One whole "
             f"turn takes {turn:,.1f} positions."
         )
         here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
@@ -189,7 +190,7 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
             f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
             f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked "
             f"for. Those of {_name(word, groups)} and {_name(other, groups)} have "
-            f"**{_number(found.cosines[word, other], 2)}**. Unlike the sine's, the "
+            f"**{decimal(found.cosines[word, other], 2)}**. Unlike the sine's, the "
             "cosines depend on the place too: see the width of the band."
         )
         st.markdown(
@@ -335,7 +336,7 @@ def _tell_rotary(found: Rotary, word: int, key: int, pair: int, groups: tuple[Gr
     turn = float(found.frequencies[pair])
     st.markdown(
         f"**Only the distance counts.** {query_name} at position {word} scores {key_name} at position {key} "
-        f"with **{_number(found.scores[word, key], 3)}** (**{_number(found.plain[word, key], 3)}** before "
+        f"with **{decimal(found.scores[word, key], 3)}** (**{decimal(found.plain[word, key], 3)}** before "
         "turning). Put the query at position 100 or 1000 instead, and the key "
         f"as far from it as before: the score stays, to within {_spread(found):.6f}."
     )
@@ -343,8 +344,8 @@ def _tell_rotary(found: Rotary, word: int, key: int, pair: int, groups: tuple[Gr
     st.markdown(
         f"**Check it.** Pair {pair + 1} turns by $10000^{{-{2 * pair}/{2 * len(found.frequencies)}}} = "
         f"{turn:.4f}$ radians a step, so by {word * turn:.4f} at position {word}. It takes the query's "
-        f"({_number(before[0], 3)}, {_number(before[1], 3)}) to "
-        f"(**{_number(after[0], 3)}**, **{_number(after[1], 3)}**); the length "
+        f"({decimal(before[0], 3)}, {decimal(before[1], 3)}) to "
+        f"(**{decimal(after[0], 3)}**, **{decimal(after[1], 3)}**); the length "
         f"stays **{np.hypot(*after):.3f}**."
     )
 
@@ -457,10 +458,6 @@ def _matrix(
 
 def _name(place: int, groups: tuple[Group, ...]) -> str:
     return markdown.code(name_of(place, groups))
-
-
-def _number(number: float, digits: int) -> str:
-    return f"{number:.{digits}f}".replace("-", "−")
 
 
 @computed

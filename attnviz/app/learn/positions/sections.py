@@ -19,6 +19,7 @@ from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
 from attnviz.app.state.choices import ORDER, QUERY
 from attnviz.capture import loading
+from attnviz.text import decimal
 
 if TYPE_CHECKING:
     from attnviz.app.learn.positions.compute import Comparison, SetExperiment
@@ -124,7 +125,7 @@ def in_words(read: Read) -> str:
     """The picture's sentence, in Markdown."""
     bare, placed = read.found.without, read.found.with_positions
     name, row = read.chosen.name, read.row
-    cosine = f"{placed.cosines[row]:.2f}".replace("-", "−")
+    cosine = decimal(placed.cosines[row])
     moved = (
         f"token {read.chosen.word + 1}, now token {row + 1}" if row != read.chosen.word else "stays in place"
     )
@@ -262,7 +263,7 @@ def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outco
         "before": levels[0],
         "after": levels[1],
         "same": same,
-        "verdict": "= same" if same else f"≠ cos {cosine:.2f}".replace("-", "−"),
+        "verdict": "= same" if same else f"≠ cos {decimal(cosine)}",
         "exact": (difference, cosine),
         "title": f"largest difference {written(difference)}, cosine {cosine:.6f}",
     }

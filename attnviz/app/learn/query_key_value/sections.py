@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, name_of, percent
+from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.components import store
-from attnviz.app.learn.computed import MODEL, computed_with
+from attnviz.app.learn.computed import COMPUTING, MODEL
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
@@ -22,7 +23,8 @@ from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
-from attnviz.trace import Kind, head_name
+from attnviz.text import decimal, head_name, percent
+from attnviz.trace import Kind
 
 if TYPE_CHECKING:
     from attnviz.app.learn.query_key_value.compute import Walk
@@ -102,20 +104,16 @@ def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
     asked = six_steps_of.choose()
     attention = asked.attention
-    done = _WALKS[attention.model](
-        asked.text, asked.layer, asked.head, asked.token, attention.model, attention.kind
-    )
+    done = _walk(attention.model, attention.kind, asked.text, asked.layer, asked.head, asked.token)
     queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
     return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
-def _walk(text: str, layer: int, head: int, token: int, model: str, kind: Kind) -> Walk:
+@cached(named, COMPUTING)
+def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> Walk:
     from attnviz.app.learn.query_key_value.compute import walk
 
     return walk(text, layer, head, token, model, kind)
-
-
-_WALKS = {model: computed_with(model, _walk) for model in (MODEL, TRANSLATOR)}
 
 
 def question(chosen: QueryAtWork) -> None:
@@ -124,7 +122,7 @@ def question(chosen: QueryAtWork) -> None:
     spread = np.linspace(0, len(ranked) - 1, min(_OPTIONS, len(ranked))).round().astype(int)
     options = sorted({ranked[int(place)] for place in spread})
     best, dot_products = ranked[0], chosen.walk.dot_products
-    answers = ", ".join(f"{chosen.shown(token)} {_number(dot_products[token])}" for token in options)
+    answers = ", ".join(f"{chosen.shown(token)} {decimal(dot_products[token])}" for token in options)
     guess(
         f"A **head** is one attention that a model has learned; head {chosen.head} is layer "
         f"{chosen.walk.layer + 1}, head {chosen.walk.head + 1} of {chosen.attention.whose}. In it, "
@@ -207,7 +205,7 @@ def steps(chosen: QueryAtWork) -> list[Step]:
     query = _spoken(chosen.asker, "query")
     best, worst = (_spoken(chosen.name(token), "key") for token in (first, last))
     # A token that may look at one only has no best and no worst fit.
-    least: list[str | Spoken] = [", and that of ", worst, f" least, {_number(done.dot_products[last])}"]
+    least: list[str | Spoken] = [", and that of ", worst, f" least, {decimal(done.dot_products[last])}"]
     read = looks(done.weights[None], 0, [chosen.queries[done.token]], chosen.keys)
     shares = [(percent(weight), key) for key, weight in read.keys]
     looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
@@ -240,7 +238,7 @@ def steps(chosen: QueryAtWork) -> list[Step]:
             query,
             " fits the key of ",
             best,
-            f" best, {_number(done.dot_products[first])}",
+            f" best, {decimal(done.dot_products[first])}",
             *(least if others else []),
             f", of the {len(chosen.by_weight)} that it may look at." if chosen.forbidden else ".",
         ),
@@ -248,7 +246,7 @@ def steps(chosen: QueryAtWork) -> list[Step]:
             f"Divide by √{size}",
             f"Each sum ÷ √{size} is a score. ",
             best,
-            f": {_number(done.dot_products[first])} ÷ {_number(size**0.5)} = {_number(done.scores[first])}. "
+            f": {decimal(done.dot_products[first])} ÷ {decimal(size**0.5)} = {decimal(done.scores[first])}. "
             "Without it, the next step could give one token nearly everything: page 2.",
             *_mask(chosen, query),
         ),
@@ -330,7 +328,7 @@ def text(chosen: QueryAtWork) -> None:
     st.markdown(
         "The softmax divides by the sum over all keys. So the :violet[weights] of *one query*, over all "
         f"keys, are shares of 1. What *one key* gets from all queries can be any sum: {chosen.shown(best)} "
-        f"gets {_number(column)} in all."
+        f"gets {decimal(column)} in all."
     )
     st.header("What is the output?", anchor=False)
     st.markdown(
@@ -349,7 +347,7 @@ def _why_three(chosen: QueryAtWork, best: int) -> str:
             "The two vectors come from different networks, for different languages: that of a French word "
             "need not be like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn to "
             f"make {done.d_head} numbers of each that can be compared: {chosen.word} gives "
-            f"{chosen.shown(best)} the score {_number(done.model_scores[done.token, best])}. {value}"
+            f"{chosen.shown(best)} the score {decimal(done.model_scores[done.token, best])}. {value}"
         )
     alike = (
         "If a token were compared by one and the same vector, *a* would fit *b* exactly as well as *b* fits "
@@ -357,7 +355,7 @@ def _why_three(chosen: QueryAtWork, best: int) -> str:
     )
     if best == done.token:
         return f"{alike} Hence :blue[queries] and :red[keys] apart. {value}"
-    back = _number(done.model_scores[best, done.token])
+    back = decimal(done.model_scores[best, done.token])
     returned = (
         f"while {chosen.shown(best)} gives {chosen.word} {back}"
         if done.mask[best, done.token]
@@ -365,7 +363,7 @@ def _why_three(chosen: QueryAtWork, best: int) -> str:
     )
     return (
         f"{alike} With :blue[queries] and :red[keys] apart, {chosen.word} gives {chosen.shown(best)} the "
-        f"score {_number(done.model_scores[done.token, best])}, {returned}. {value}"
+        f"score {decimal(done.model_scores[done.token, best])}, {returned}. {value}"
     )
 
 
@@ -500,11 +498,6 @@ def _in_markdown(part: str | Spoken) -> str:
         return markdown.plain(part)
     colour = {"query": "blue", "key": "red", "value": "green", "weights": "violet"}[part["role"]]
     return f":{colour}[**{markdown.plain(part['text'])}**]{_LEFT_TO_RIGHT}"
-
-
-def _number(value: float) -> str:
-    """−14.2 → "−14.20"."""
-    return f"{value:.2f}".replace("-", "−")
 
 
 def _agreement(difference: float) -> str:

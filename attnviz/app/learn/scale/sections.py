@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn import choosing
@@ -19,7 +18,7 @@ from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
 from attnviz.models import catalogue
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.scale.compute import Curves, HeadRow, Row, Variances

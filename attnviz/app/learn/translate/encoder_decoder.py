@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import formula
-from attnviz.trace import head_name
+from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate.compute import Parts

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, percent
+from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn.measured import measured
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trace import Floats, Kind, head_name
+from attnviz.text import head_name, percent
+from attnviz.trace import Floats, Kind
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate.translating import ShownTranslation

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of, percent
+from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import guess, not_shown, the_code
-from attnviz.app.learn.measured import exactly, how_often, variant_of
+from attnviz.app.learn.measured import how_often, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import Reading, Word, translation
 from attnviz.app.state.choices import FRENCH_WORD
+from attnviz.text import percent, probability
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
 from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
@@ -40,9 +41,9 @@ def question(chosen: ShownTranslation) -> None:
         "Which one will this network write?",
         list(_PRONOUNS.values()),
         right=il_or_elle,
-        because=f"It wrote *{il_or_elle}*: *il* {exactly(pronoun.il)}, *elle* {exactly(pronoun.elle)}. To "
-        f"choose it, it read {chosen.source_name(read)}, which had read {chosen.source_name(meant)} "
-        f"{percent(float(chosen.encoder[read, meant]))}.",
+        because=f"It wrote *{il_or_elle}*: *il* {probability(pronoun.il)}, "
+        f"*elle* {probability(pronoun.elle)}. To choose it, it read {chosen.source_name(read)}, which had "
+        f"read {chosen.source_name(meant)} {percent(float(chosen.encoder[read, meant]))}.",
         key="guess_translate",
     )
 

@@ -19,7 +19,8 @@ from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import CROSS_HEAD, DECODER_HEAD, ENCODER_HEAD, FRENCH_WORD
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, Kind, head_name
+from attnviz.text import head_name
+from attnviz.trace import Floats, Kind
 from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:

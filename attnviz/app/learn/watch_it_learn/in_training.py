@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
-from attnviz.trace import Kind, head_name
+from attnviz.text import head_name, percent
+from attnviz.trace import Kind
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import Glance, Probe, Snapshot
@@ -63,8 +63,8 @@ def says(probe: Probe, glance: Glance) -> None:
     verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
     st.markdown(
         f"{written(probe.source)}\n\n**{markdown.plain(said)}** {verdict}\n\n"
-        f"After the right French up to the pronoun, the next word is *il* with **{_tenths(glance.il)}** and "
-        f"*elle* with **{_tenths(glance.elle)}**."
+        "After the right French up to the pronoun, the next word is *il* with "
+        f"**{percent(glance.il / 1000, 1)}** and *elle* with **{percent(glance.elle / 1000, 1)}**."
     )
 
 
@@ -112,7 +112,9 @@ def looks(shown: Head, probe: Probe, glance: Glance, step: int) -> str:
     thousandths = glance.weights[shown.kind][shown.layer, shown.head, row].tolist()
     most = sorted(range(len(keys)), key=lambda key: -thousandths[key])[:_LISTED]
     told = [key for key in most if thousandths[key] >= _LEAST]
-    listed = ", ".join(f"{markdown.code(keys[key]['name'])} **{_tenths(thousandths[key])}**" for key in told)
+    listed = ", ".join(
+        f"{markdown.code(keys[key]['name'])} **{percent(thousandths[key] / 1000, 1)}**" for key in told
+    )
     return f"After **{step:,}** steps, {markdown.code(queries[row]['name'])} looks at {listed}."
 
 
@@ -170,8 +172,3 @@ def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int
         caption="Measured on held-out sentences while a translator learned.",
         filename=f"{name}-progress",
     )
-
-
-def _tenths(thousandths: int) -> str:
-    """664 → "66.4 %": no more is stored."""
-    return f"{thousandths / 10:.1f} %"

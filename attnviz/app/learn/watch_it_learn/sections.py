@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.sentence import percent
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -28,6 +27,7 @@ from attnviz.app.learn.watch_it_learn.playing import play
 from attnviz.app.page import stop
 from attnviz.app.state.choices import LEARNER, LEARNING_VIEW, PROBE, TRAINING_STEP, WATCHED_HEAD
 from attnviz.errors import AttnvizError
+from attnviz.text import percent
 from attnviz.trained.translator import learning
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import Learning, Probe, Snapshot

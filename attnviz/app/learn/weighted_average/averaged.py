@@ -92,17 +92,6 @@ class WeighedToken:
         QUERY.pick(self.tokens[place])
 
 
-def percent(share: float) -> str:
-    """A share of 1 as a person checks it: "14.6 %"; what is not nothing never reads as 0."""
-    rounded = f"{100 * share:.1f} %"
-    return "<0.1 %" if rounded == "0.0 %" and share > 0 else rounded
-
-
-def number(value: float) -> str:
-    """Two decimals and a real minus sign."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
 @computed
 def _average(text: str, scoring: str, temperature: float, draw: int) -> Average:
     from attnviz.app.learn.weighted_average.compute import average

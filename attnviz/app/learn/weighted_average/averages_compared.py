@@ -11,10 +11,11 @@ from attnviz.analysis.shown import visible_text
 from attnviz.app import markdown
 from attnviz.app.learn import lesson
 from attnviz.app.learn.computed import MODEL, computed
-from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, WeighedToken, number, percent
+from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, WeighedToken
 from attnviz.app.learn.weighted_average.nearness import nearness
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
+from attnviz.text import decimal, percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.weighted_average.compute import Average
@@ -71,12 +72,12 @@ def meaning(chosen: WeighedToken) -> None:
         )
         if named:
             changes = " and ".join(
-                f"with {markdown.code(chosen.tokens[place].label)} goes from {number(fixed[place])} "
-                f"to **{number(mixed[place])}**"
+                f"with {markdown.code(chosen.tokens[place].label)} goes from {decimal(fixed[place])} "
+                f"to **{decimal(mixed[place])}**"
                 for place in named
             )
             looks = ", ".join(
-                f"{markdown.code(chosen.tokens[place].label)} **{percent(trained[place])}**"
+                f"{markdown.code(chosen.tokens[place].label)} **{percent(trained[place], 1)}**"
                 for place in named
             )
             st.markdown(
@@ -114,9 +115,9 @@ def scorings(chosen: WeighedToken) -> None:
             # A line without width makes all formulas equally high, so that what is below them lines up.
             lesson.formula(latex + r"\rule[-0.9em]{0em}{2.2em}")
             st.markdown(
-                f"with itself {number(scores[chosen.query])}, "
-                f"best other {markdown.code(chosen.tokens[best].label)} {number(scores[best])}\n\n"
-                f"weights **{percent(row.min())}** to **{percent(row.max())}**\n\n"
+                f"with itself {decimal(scores[chosen.query])}, "
+                f"best other {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}\n\n"
+                f"weights **{percent(row.min(), 1)}** to **{percent(row.max(), 1)}**\n\n"
                 f"{_best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
                 f":small[{CERTAIN[scoring]}]"
             )
@@ -179,7 +180,7 @@ def _random_numbers(d_model: int, draw: int) -> str:
     from attnviz.app.learn.weighted_average.compute import HIDDEN, random_additive
 
     matrices = random_additive(d_model, draw)
-    first = ", ".join(number(value) for value in matrices.vector[:4].tolist())
+    first = ", ".join(decimal(value) for value in matrices.vector[:4].tolist())
     return (
         f"$W$ and $U$ are {HIDDEN} × {matrices.query_matrix.shape[1]}, $v$ has {HIDDEN} numbers: {first}, …"
     )

@@ -20,11 +20,10 @@ from attnviz.app.learn.weighted_average.averaged import (
     DOT,
     FORMULAS,
     WeighedToken,
-    number,
-    percent,
 )
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
+from attnviz.text import decimal, percent
 
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
 
@@ -60,8 +59,8 @@ def question(chosen: WeighedToken) -> None:
     others = [place for place in np.argsort(-row, kind="stable") if labels[place] != labels[strongest]]
     told = [strongest, *others[:1], *others[-1:]]
     scores = ", ".join(
-        f"{markdown.code(labels[place])} scores {number(plain.scores[chosen.query, place])} and gets "
-        f"**{percent(row[place])}**"
+        f"{markdown.code(labels[place])} scores {decimal(plain.scores[chosen.query, place])} and gets "
+        f"**{percent(row[place], 1)}**"
         for place in dict.fromkeys(int(place) for place in told)
     )
     lesson.guess(
@@ -127,7 +126,9 @@ def in_words(chosen: WeighedToken) -> str:
     """The picture's sentence, in Markdown."""
     row = chosen.found.weights[chosen.query]
     strongest = np.argsort(-row, kind="stable")[:_TOLD]
-    told = [f"**{percent(row[place])}** from {chosen.name(int(place))}" for place in strongest if row[place]]
+    told = [
+        f"**{percent(row[place], 1)}** from {chosen.name(int(place))}" for place in strongest if row[place]
+    ]
     count, even = len(row), f"{_even_mix(chosen):.1f}"
     spread = (
         f"; they are spread out like an even mix of {even} tokens (2 to the power of their entropy: page 2)"
@@ -136,7 +137,7 @@ def in_words(chosen: WeighedToken) -> str:
     )
     return (
         f"{chosen.looker} takes {', '.join(told)}. "
-        f"All {count} weights sum to {percent(float(row.sum()))}{spread}."
+        f"All {count} weights sum to {percent(float(row.sum()), 1)}{spread}."
     )
 
 
@@ -189,7 +190,7 @@ def _worked_out(chosen: WeighedToken) -> str:
     )
     if chosen.number in (0, inf):
         limit = "the best match takes all" if chosen.number == 0 else "every token gets the same"
-        return f"{who}. At $T = {chosen.latex_temperature}$ {limit}: **{percent(row[key])}**."
+        return f"{who}. At $T = {chosen.latex_temperature}$ {limit}: **{percent(row[key], 1)}**."
     # At a low temperature e^(s / T) has dozens of digits; less the largest score the shares are the same.
     less = scores.max() if abs(scores).max() > _LARGE * chosen.number else 0.0
     exponentials = np.exp((scores - less) / chosen.number)
@@ -197,7 +198,7 @@ def _worked_out(chosen: WeighedToken) -> str:
     return (
         f"{who}. With $T = {chosen.temperature}$: $e^{{{power} / {chosen.temperature}}} = "
         f"{exponentials[key]:.3f}$. The sum of the row is ${exponentials.sum():.2f}$, and "
-        f"${exponentials[key]:.3f} / {exponentials.sum():.2f}$ = **{percent(row[key])}**."
+        f"${exponentials[key]:.3f} / {exponentials.sum():.2f}$ = **{percent(row[key], 1)}**."
     )
 
 

@@ -1,0 +1,93 @@
+"""A job on a page: its progress, Stop, Go on and Try again, and what it has found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.jobs import RUNNING, Job, State
+from attnviz.experiments.progress import Progress
+
+Found = TypeVar("Found")
+
+Words = Callable[[State, Progress[Any] | None], str]
+"""(state, latest) → what stands over the bar, as Markdown; "": there is no bar."""
+
+_EVERY_SECONDS = 1.0
+
+
+def show_job(
+    job: Job[Found],
+    words: Words,
+    draw: Callable[[Progress[Found]], None] | None = None,
+    *,
+    key: str,
+    start: str = "",
+    mine: bool = True,
+    stop: Callable[[], None] | None = None,
+) -> None:
+    """Draw how far a job is, the buttons that start and stop it, and what it has found so far.
+
+    While it runs, this part of the page is drawn anew every second and the rest is not. When it has ended,
+    the whole page is drawn once more. One that was refused says why, and begins anew only when asked to.
+
+    Args:
+        job: the job. If it cannot go on where it stopped, the page itself has the button that begins it anew.
+        words: what the bar says.
+        draw: draws what was found so far.
+        key: of the buttons.
+        start: what the button that begins it says; "": it begins by itself.
+        mine: whether this page keeps it going and can stop it; otherwise it is only looked at.
+        stop: what the button that stops it does; None: it stops the job for everybody.
+    """
+    if job.resumes and (job.state == "left alone" or (job.state == "not begun" and not start)):
+        job.start()
+    was_running = job.running
+
+    def show() -> None:
+        if mine:
+            job.watched()
+        state, latest = job.state, job.latest
+        if (state in RUNNING) != was_running:
+            st.rerun()  # whether this part is drawn every second is settled where the whole page is drawn
+        if state == "refused":
+            st.error(markdown.plain(job.problem), icon=":material/block:")
+            if job.resumes:
+                st.button("Try again", key=f"{key} try again", on_click=job.start, icon=":material/refresh:")
+        elif state == "not begun":
+            st.button(start, key=f"{key} start", on_click=job.start, icon=":material/play_arrow:")
+        elif said := words(state, latest):
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                st.progress(latest.done / latest.total if latest and latest.total else 0.0, said)
+                if was_running and mine:
+                    st.button("Stop", key=f"{key} stop", on_click=stop or job.stop, icon=":material/stop:")
+                elif job.resumes and not was_running:
+                    st.button("Go on", key=f"{key} go on", on_click=job.start, icon=":material/play_arrow:")
+        if draw is not None and latest is not None:
+            draw(latest)
+
+    st.fragment(show, run_every=_EVERY_SECONDS if was_running else None)()
+
+
+def counted(doing: str, unit: str) -> Words:
+    """What the bar of a job says that counts something.
+
+    Args:
+        doing: what it does, as Markdown ("Reading the sentences").
+        unit: what it counts ("sentences").
+    """
+
+    def words(state: State, latest: Progress[Any] | None) -> str:
+        if state == "finished":
+            return ""
+        if state == "queued":
+            return f"{doing}: waiting for its turn on this server"
+        far = f"{latest.done:,} of {latest.total:,} {unit}" if latest else ""
+        if state in RUNNING:
+            return f"{doing}: {far}" if far else f"{doing} …"
+        return f"Stopped after {far}. What was found stays." if far else "Stopped."
+
+    return words

@@ -1,0 +1,158 @@
+"""Families that bypass transformers' common attention function: how their attention is recorded."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from attnviz.capture.recorder import Record, keep, listening
+
+Arguments = dict[str, Any]
+_FORBIDDEN = torch.finfo(torch.float32).min
+
+
+def has(family: str) -> bool:
+    """Whether models of this family pass by transformers' common attention interface, but can be read."""
+    return family in _READERS
+
+
+def listen(network: PreTrainedModel) -> None:
+    """Makes every forward pass keep a record for each attention that runs, in threads that are recording.
+
+    The network must be loaded with `attn_implementation="eager"` and run with `output_attentions=True`.
+    What is recorded goes to the thread's own list, so that one network may serve many threads.
+    """
+    name, read = _READERS[network.config.model_type]
+    for module in network.modules():
+        if type(module).__name__ == name and hasattr(module, "_attn"):
+            setattr(module, "_attn", _overheard(module, read))  # noqa: B010 - for the type checker
+        elif type(module).__name__ == name:
+            module.register_forward_hook(_hook(read), with_kwargs=True)
+
+
+Read = Callable[[Any, Arguments, Tensor], Record]
+
+
+def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
+    def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
+        if listening():
+            keep(read(module, {**_named(type(module).forward, args), **inputs}, returned[1]))
+
+    return record
+
+
+def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A module's own function from query, key, value and mask to output and weights, listened to.
+
+    It knows its module by a weak reference: in a circle of strong ones, a model that nobody uses any more
+    would stay in memory until garbage is collected, and after `gc.freeze` for ever.
+    """
+    compute: Any = getattr(type(module), "_attn")  # noqa: B009 - for the type checker
+    known = weakref.ref(module)
+
+    def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor]:
+        output, weights = compute(known(), *args, **inputs)
+        if listening():
+            keep(read(known(), {**_named(compute, args), **inputs}, weights))
+        return output, weights
+
+    return attend
+
+
+def _named(function: Any, args: tuple[Any, ...]) -> Arguments:
+    """Positional arguments by the names that a method gives them."""
+    code = function.__code__
+    return dict(zip(code.co_varnames[1 : code.co_argcount], args, strict=False))
+
+
+def _mpnet(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """MPNet: scaled dot products and T5's kind of bias (Song et al. 2020)."""
+    states, heads = inputs["hidden_states"], module.num_attention_heads
+    query, key, value = (_heads(projection(states), heads) for projection in (module.q, module.k, module.v))
+    scale = module.attention_head_size**-0.5
+    return Record(
+        module, query, key, value, inputs["attention_mask"], scale, inputs["position_bias"], weights
+    )
+
+
+def _bloom(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """BLOOM: scaled dot products and ALiBi, a bias that grows with the key's place (Press et al. 2022)."""
+    projected = module.query_key_value(inputs["hidden_states"])
+    query, key, value = module._reshape(projected)  # noqa: SLF001 - how the three lie in one is its own affair
+    bias = inputs["alibi"].unflatten(0, weights.shape[:2]).expand_as(weights)
+    scale = module.inv_norm_factor
+    return Record(module, query, key, value, inputs["attention_mask"], scale, bias, weights)
+
+
+def _deberta(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """DeBERTa: the bias depends on the words and on how far apart they are (He et al. 2021, eq. 4)."""
+    query, key, value = module.transpose_for_scores(module.in_proj(inputs["hidden_states"])).chunk(3, dim=-1)
+    query = query + module.transpose_for_scores(module.q_bias[None, None, :])
+    value = value + module.transpose_for_scores(module.v_bias[None, None, :])
+    parts = 1 + len(module.pos_att_type)
+    scale = (query.shape[-1] * parts) ** -0.5
+    bias = None
+    if module.relative_attention and module.pos_att_type:
+        bias = module.disentangled_att_bias(
+            query * scale, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
+        )
+    return Record(module, query, key, value, _additive(inputs["attention_mask"]), scale, bias, weights)
+
+
+def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """DeBERTa 2 and 3: as DeBERTa, with the distances in buckets (He et al. 2023)."""
+    states, heads = inputs["hidden_states"], module.num_attention_heads
+    query, key, value = (
+        module.transpose_for_scores(projection(states), heads)
+        for projection in (module.query_proj, module.key_proj, module.value_proj)
+    )
+    parts = 1 + len({"c2p", "p2c"} & set(module.pos_att_type))
+    scale = (query.shape[-1] * parts) ** -0.5
+    bias = None
+    if module.relative_attention and parts > 1:
+        bias = module.disentangled_attention_bias(
+            query, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
+        )[None]
+    mask = _additive(inputs["attention_mask"])
+    return Record(module, query[None], key[None], value[None], mask, scale, bias, weights)
+
+
+def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """GPT-J: scaled dot products of rotated queries and keys."""
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    return Record(module, query, key, value, inputs["attention_mask"], module.head_dim**-0.5, None, weights)
+
+
+def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """GPT-Neo: dot products that nothing scales; in every other layer it looks at its nearest tokens only."""
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
+    if inputs.get("attention_mask") is not None:
+        mask = torch.minimum(mask, inputs["attention_mask"])
+    return Record(module, query, key, value, mask, 1.0, None, weights)
+
+
+def _heads(projected: Tensor, number: int) -> Tensor:
+    """[batch, token, head · d_head] → [batch, head, token, d_head]."""
+    return projected.reshape(*projected.shape[:2], number, -1).transpose(1, 2)
+
+
+def _additive(allowed: Tensor) -> Tensor:
+    """A mask of ones and zeros as what is added to the scores."""
+    return torch.zeros(allowed.shape).masked_fill(~allowed.bool(), _FORBIDDEN)
+
+
+# The class that computes attention, and what reads its steps, by transformers' `model_type`.
+_READERS: dict[str, tuple[str, Read]] = {
+    "bloom": ("BloomAttention", _bloom),
+    "deberta": ("DisentangledSelfAttention", _deberta),
+    "deberta-v2": ("DisentangledSelfAttention", _deberta_v2),
+    "gpt_neo": ("GPTNeoSelfAttention", _gpt_neo),
+    "gptj": ("GPTJAttention", _gptj),
+    "mpnet": ("MPNetSelfAttention", _mpnet),
+}

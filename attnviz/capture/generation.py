@@ -1,0 +1,224 @@
+"""A model with a head for tokens: what it expects, and how it writes on, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnviz.capture.model import Candidate, Prediction, Writing
+from attnviz.models.tokenizer import TextTokenizer
+
+MOST_CANDIDATES = 10
+"""How many of the likeliest tokens are told."""
+
+
+class Step(NamedTuple):
+    """One token that a model wrote.
+
+    Attributes:
+        id: its row in the vocabulary.
+        before: [vocabulary], the probabilities that the model gave to all tokens; they sum to 1.
+        after: [vocabulary], those it was drawn by, after temperature, top-k and top-p.
+    """
+
+    id: int
+    before: Tensor
+    after: Tensor
+
+
+class Habits(NamedTuple):
+    """What a model's makers wrote beside its weights about how it writes.
+
+    Attributes:
+        ends: the tokens that end a text.
+        never: tokens that it must not write (Marian's padding, for one).
+        first: the token that a decoder must write first (some BARTs' <s>), or None.
+    """
+
+    ends: frozenset[int]
+    never: tuple[int, ...] = ()
+    first: int | None = None
+
+
+def habits_of(network: Any) -> Habits:
+    """The habits of a model with a head, from its generation config."""
+    config = network.generation_config
+    alone = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
+    return Habits(
+        ends=frozenset(_listed(config.eos_token_id)),
+        never=tuple(sorted({*alone, *_listed(config.suppress_tokens)})),
+        first=config.forced_bos_token_id if network.config.is_encoder_decoder else None,
+    )
+
+
+def write(
+    network: Any,
+    ids: Sequence[int],
+    writing: Writing,
+    limit: int,
+    source: Sequence[int] | None = None,
+    around: Callable[[], AbstractContextManager[None]] | None = None,
+) -> Iterator[Step]:
+    """Writes on, until the text ends, `writing.tokens` are written or the model can read no more.
+
+    Keys and values of what was read before are kept, so that every step reads one token only.
+
+    Args:
+        network: a transformers model with a head for the next token, in evaluation mode.
+        ids: what stands there already: a text, or the token with which a decoder starts.
+        writing: how many tokens, and how each is drawn.
+        limit: the most tokens that the model reads.
+        source: what the encoder of an encoder–decoder reads; None for a model without one.
+        around: entered around every pass. Then nothing is kept from pass to pass, and each reads all again:
+            a change may concern any token.
+
+    Yields:
+        The steps, in order; the last may be the token that ends a text.
+    """
+    habits = habits_of(network)
+    generator = torch.Generator().manual_seed(writing.seed)
+    fixed: dict[str, Any] = {}
+    name = "input_ids"
+    if source is not None:
+        name = "decoder_input_ids"
+        fixed["input_ids"] = torch.tensor([source])
+        if around is None:
+            with torch.inference_mode():
+                fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
+    cache = None
+    unread = list(ids)
+    for place in range(len(ids), min(len(ids) + writing.tokens, limit)):
+        with torch.inference_mode():
+            given = {name: torch.tensor([unread]), **fixed}
+            with around() if around else nullcontext():
+                output = network(**given, past_key_values=cache, use_cache=around is None)
+            scores = output.logits[0, -1].float()
+            after = drawn_by(scores, writing, habits, place)
+            drawn = torch.multinomial(after, 1, generator=generator)
+        step = Step(int(drawn), scores.softmax(-1), after)
+        yield step
+        if step.id in habits.ends:
+            return
+        if around is None:
+            cache, unread = output.past_key_values, [step.id]
+        else:
+            unread.append(step.id)
+
+
+def drawn_by(scores: Tensor, writing: Writing, habits: Habits, place: int) -> Tensor:
+    """The probabilities by which the next token is drawn.
+
+    First the scores are divided by the temperature, then only the `top_k` largest are kept, then only the
+    fewest that together have the probability `top_p` (Holtzman et al. 2020, section 3.1), as transformers
+    does it; what is left is scaled to sum to 1. Temperature 0 leaves the likeliest token alone.
+
+    Args:
+        scores: [vocabulary], the model's, before the softmax.
+        writing: the filters.
+        habits: tokens that the model must not write get 0, and one that it must write 1.
+        place: where the token will stand, from 0; what a decoder starts with stands at 0.
+
+    Returns:
+        [vocabulary].
+    """
+    if place == 1 and habits.first is not None:
+        return _only(habits.first, scores)
+    scores = scores.clone()
+    scores[[number for number in habits.never if number < len(scores)]] = -torch.inf
+    if writing.temperature == 0:
+        return _only(int(scores.argmax()), scores)
+    scores = scores / writing.temperature
+    if 0 < writing.top_k < len(scores):
+        least = scores.topk(writing.top_k).values[-1]
+        scores[scores < least] = -torch.inf
+    if writing.top_p < 1:
+        rising, order = scores.sort()
+        unlikely = rising.softmax(-1).cumsum(-1) <= 1 - writing.top_p  # together no more than what may go
+        unlikely[-1] = False
+        scores[order[unlikely]] = -torch.inf
+    return scores.softmax(-1)
+
+
+def next_tokens(
+    network: Any,
+    tokenizer: TextTokenizer,
+    inputs: Mapping[str, Any],
+    writing: Writing | None = None,
+    written: int = 0,
+    end: int | None = None,
+) -> tuple[Prediction, ...]:
+    """What a decoder expects to follow at every place, by one pass over all tokens.
+
+    Args:
+        network: a transformers model with a head for the next token, in evaluation mode.
+        tokenizer: its tokenizer.
+        inputs: what it is called with, each [1, token]; the tokens that it expects something after are
+            `decoder_input_ids` where there are any, else `input_ids`.
+        writing: how it wrote the last tokens, if it wrote any.
+        written: how many of the last tokens it wrote.
+        end: the token that ended the text, which is not among those tokens since nobody reads it.
+    """
+    read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
+    ids = read if end is None else [*read, end]
+    with torch.inference_mode():
+        logits = network(**{**inputs, "use_cache": False}).logits[0].float()
+    habits = habits_of(network)
+    predictions = []
+    for position, scores in enumerate(logits):
+        following = position + 1
+        probabilities = shares = scores.softmax(-1)
+        if writing is not None and len(read) - written <= following < len(ids):
+            shares = drawn_by(scores, writing, habits, following)
+        actual = (
+            _candidate(tokenizer, ids[following], probabilities, shares) if following < len(ids) else None
+        )
+        predictions.append(Prediction(position, "next", _likeliest(tokenizer, probabilities, shares), actual))
+    return tuple(predictions)
+
+
+def masked_tokens(
+    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any]
+) -> tuple[Prediction, ...]:
+    """What a model like BERT expects behind every masked token; nothing if no token is masked.
+
+    Args:
+        network: a transformers model with a head for masked tokens, in evaluation mode.
+        tokenizer: its tokenizer.
+        inputs: what it is called with, each [1, token].
+    """
+    if tokenizer.mask is None:
+        return ()
+    mask = tokenizer.id_of(tokenizer.mask)
+    masked = [position for position, number in enumerate(inputs["input_ids"][0].tolist()) if number == mask]
+    if not masked:
+        return ()
+    with torch.inference_mode():
+        logits = network(**inputs).logits[0].float()
+    every = {position: logits[position].softmax(-1) for position in masked}
+    return tuple(
+        Prediction(position, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
+        for position, probabilities in every.items()
+    )
+
+
+def _likeliest(tokenizer: TextTokenizer, probabilities: Tensor, shares: Tensor) -> tuple[Candidate, ...]:
+    best = probabilities.topk(min(MOST_CANDIDATES, len(probabilities))).indices.tolist()
+    return tuple(_candidate(tokenizer, number, probabilities, shares) for number in best)
+
+
+def _candidate(tokenizer: TextTokenizer, number: int, probabilities: Tensor, shares: Tensor) -> Candidate:
+    return Candidate(tokenizer.readable(number), number, float(probabilities[number]), float(shares[number]))
+
+
+def _only(number: int, scores: Tensor) -> Tensor:
+    return torch.nn.functional.one_hot(torch.tensor(number), len(scores)).to(scores.dtype)
+
+
+def _listed(ids: int | Iterable[int] | None) -> list[int]:
+    if ids is None:
+        return []
+    return [ids] if isinstance(ids, int) else list(ids)

@@ -1,0 +1,254 @@
+"""Which attention layers a model has: found in one forward pass, and compared with transformers' own."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from attnviz.capture import custom_attention
+from attnviz.capture.arrays import owned
+from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
+from attnviz.errors import ModelNotSupported
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Floats, Kind
+
+TOLERANCE = 1e-5
+"""How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
+
+_MOST_QUOTED = 200  # characters of an error of torch that ours repeats
+_NOT_EXACT = "What cannot be shown exactly is not shown."
+
+_RETURNED: Mapping[Kind, tuple[str, ...]] = {
+    "encoder": ("encoder_attentions", "attentions"),
+    "decoder": ("decoder_attentions", "attentions"),
+    "cross": ("cross_attentions",),
+}
+
+# What modules are called by which a decoder looks at the encoder (BART and Marian, T5, NLLB, BERT).
+_CROSS = frozenset({"encoder_attn", "EncDecAttention", "cross_attention", "crossattention", "cross_attn"})
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionLayer:
+    """One attention layer of a model.
+
+    Attributes:
+        module: what computes it; ALBERT's one module computes many layers.
+        kind, layer: which one it is; the layer counts from 0.
+        heads: how many it has.
+        mixer: the linear layer with its W_O, or None where it was not found.
+        projection: W_O as its heads' slices [head, d_head, d_model], or None where it was not found.
+    """
+
+    module: nn.Module
+    kind: Kind
+    layer: int
+    heads: int
+    mixer: nn.Module | None
+    projection: Floats | None = None
+
+
+def inspected(
+    network: PreTrainedModel, inputs: Mapping[str, Tensor], entry: Entry
+) -> tuple[AttentionLayer, ...]:
+    """Every attention layer, in the order in which they run, if transformers returns the same weights.
+
+    Only for a model that nobody else uses yet.
+
+    Args:
+        network: as `open_network` returns it.
+        inputs: what it is called with; two tokens or more.
+        entry: what is expected of it.
+
+    Raises:
+        ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the
+            weights that transformers returns.
+    """
+    with torch.inference_mode():
+        with recording() as records, linear_layers(network) as calls:
+            run(network, inputs)
+        expected = _by_transformers(network, inputs)
+        if not records:
+            raise ModelNotSupported(
+                f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot "
+                f"read. {_NOT_EXACT}"
+            )
+        layers = tuple(
+            _layer(record, kind, layer, mixer_of(record, calls))
+            for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
+        )
+        _compare_all(type(network).__name__, layers, records, expected, entry)
+    return layers
+
+
+def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bool = False) -> object:
+    """One forward pass.
+
+    Args:
+        network: as `open_network` returns it.
+        inputs: what it is called with.
+        returning: whether the weights are in what it returns. They always are where the model computes
+            attention in a way of its own.
+
+    Raises:
+        ModelNotSupported: it fails.
+    """
+    wanted = returning or custom_attention.has(network.config.model_type)
+    try:
+        return network(**inputs, **({"output_attentions": True} if wanted else {}))
+    except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
+        raise ModelNotSupported(
+            f"{type(network).__name__} cannot read this: {str(error).strip()[:_MOST_QUOTED]}"
+        ) from error
+
+
+def compare(record: Record, weights: Tensor, where: str) -> None:
+    """Whether softmax(q·k·scale + bias + mask) of what was recorded is the weights that the model returned.
+
+    Raises:
+        ModelNotSupported: they differ by more than `TOLERANCE`.
+    """
+    _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias)
+    off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
+    if not off <= TOLERANCE:  # not a number is no equality either
+        raise ModelNotSupported(
+            f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}. "
+            f"{_NOT_EXACT}"
+        )
+
+
+def refuse_other_modules(
+    network: PreTrainedModel, ran: Sequence[nn.Module], layers: Sequence[AttentionLayer]
+) -> None:
+    """Whether the attention modules that ran are those that ran when the model was inspected.
+
+    Raises:
+        ModelNotSupported: they are not.
+    """
+    if list(ran) != [layer.module for layer in layers]:
+        raise ModelNotSupported(
+            f"{type(network).__name__} ran {len(ran)} attentions, but {len(layers)} when it was loaded. "
+            f"{_NOT_EXACT}"
+        )
+
+
+def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tuple[tuple[Kind, int], ...]:
+    """(kind, layer) of each record of one forward pass, in the order in which they ran.
+
+    The kind is told by the module's name; in a model of one stack, by its masks: one that lets no token look
+    forwards is a decoder. The layer is told by the order, since one module may serve several layers (ALBERT).
+
+    Args:
+        network: the model.
+        records: of two tokens or more.
+    """
+    names = {id(module): name for name, module in network.named_modules()}
+    single: Kind = "decoder" if all(map(_looks_backwards, records)) else "encoder"
+    counted: Counter[Kind] = Counter()
+    found: list[tuple[Kind, int]] = []
+    for record in records:
+        kind = _kind_by_name(names[id(record.module)]) if network.config.is_encoder_decoder else single
+        found.append((kind, counted[kind]))
+        counted[kind] += 1
+    return tuple(found)
+
+
+@contextmanager
+def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Tensor]]]:
+    """Collects (layer, its input) of every linear layer that runs inside.
+
+    Only for a model that nobody else uses yet: every thread's calls are collected.
+    """
+    calls: list[tuple[nn.Module, Tensor]] = []
+    hooks = [
+        module.register_forward_pre_hook(lambda layer, inputs: calls.append((layer, inputs[0])))
+        for module in network.modules()
+        if isinstance(module, nn.Linear | Conv1D)
+    ]
+    try:
+        yield calls
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def mixer_of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Module | None:
+    """The linear layer that holds an attention's W_O, which mixes its heads again.
+
+    It is the one whose input was the heads' outputs side by side (Vaswani et al. 2017, section 3.2.2), so no
+    list of names is needed, and none can be wrong. None where no layer got exactly that: then the model does
+    something else with them first.
+
+    Args:
+        record: of one forward pass.
+        calls: the linear layers of the same pass.
+    """
+    concatenated = record.concatenated()
+    for layer, given in calls:
+        if given.shape == concatenated.shape and torch.allclose(given, concatenated, atol=TOLERANCE, rtol=0):
+            return layer
+    return None
+
+
+def slices_of_heads(mixer: nn.Module, heads: int) -> Floats:
+    """W_O, cut into its heads' slices [head, d_head, d_model]."""
+    weight = mixer.get_parameter("weight").detach()
+    rows = weight if isinstance(mixer, Conv1D) else weight.T  # [head · d_head, d_model]
+    return owned(rows.reshape(heads, -1, rows.shape[1]))
+
+
+def _layer(record: Record, kind: Kind, layer: int, mixer: nn.Module | None) -> AttentionLayer:
+    heads = record.query.shape[1]
+    projection = None if mixer is None else slices_of_heads(mixer, heads)
+    return AttentionLayer(record.module, kind, layer, heads, mixer, projection)
+
+
+def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
+    """What the model returns with the attention that transformers calls `eager`."""
+    if custom_attention.has(network.config.model_type):
+        return run(network, inputs)  # it was loaded so
+    network.set_attn_implementation("eager")
+    try:
+        return run(network, inputs, returning=True)
+    finally:
+        network.set_attn_implementation(IMPLEMENTATION)
+
+
+def _compare_all(
+    name: str, layers: tuple[AttentionLayer, ...], records: list[Record], expected: object, entry: Entry
+) -> None:
+    for kind in dict.fromkeys((*entry.kinds, *(layer.kind for layer in layers))):
+        returned = next((found for key in _RETURNED[kind] if (found := getattr(expected, key, None))), ())
+        ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]
+        wanted = entry.layers_of(kind) if kind in entry.kinds else 0
+        if not len(ours) == len(returned) == wanted:
+            raise ModelNotSupported(
+                f"{name} should have {wanted} layers of {kind} attention, but {len(ours)} could be recorded. "
+                f"It computes the others in a way of its own, or it is not what its config says. {_NOT_EXACT}"
+            )
+        for number, (record, weights) in enumerate(zip(ours, returned, strict=True), start=1):
+            compare(record, weights, f"{name}, {kind} layer {number}")
+
+
+def _kind_by_name(module: str) -> Kind:
+    parts = set(module.split("."))
+    if parts & _CROSS:
+        return "cross"
+    return "decoder" if "decoder" in parts else "encoder"
+
+
+def _looks_backwards(record: Record) -> bool:
+    if record.mask is None:
+        return False
+    shape = (record.query.shape[2], record.key.shape[2])
+    forwards = torch.ones(shape, dtype=torch.bool).triu(1)
+    forbidden = (record.mask < 0).expand(1, record.mask.shape[1], *shape)
+    return bool(forbidden[..., forwards].all())

@@ -1,0 +1,320 @@
+"""What a model is given, what it answers, and what every loaded model can do; all of it without torch."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnviz.errors import AttnvizError, ModelNotSupported, quoted
+from attnviz.interventions.edit import Edits
+from attnviz.models.catalogue import Expects
+from attnviz.trace import Floats, Token, Trace
+
+MOST_WRITTEN = 100
+"""The most tokens that a model is asked to write."""
+
+LEAST_TEMPERATURE, MOST_TEMPERATURE = 0.01, 10.0
+"""What scores may be divided by, besides 0 for no chance at all."""
+
+MOST_SEED = 2**32 - 1
+"""The largest number that random numbers may start from."""
+
+MOST_NUMBERS = 2**25
+"""How many numbers one batch of variants may need in memory: 128 MB."""
+
+MOST_VARIANTS = 64
+"""How many variants one batch has at most; more would not be faster."""
+
+_MOST_QUOTED = 30  # characters of a wrong number that its error message repeats
+_VECTORS = 12  # of d_model numbers that a layer needs for each token, the feed-forward network's included
+_MATRICES = 4  # of [query, key] numbers for each head: scores, masked scores, weights, and changed ones
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a decoder chooses the tokens that it writes (the same seed gives the same tokens).
+
+    Attributes:
+        tokens: how many it writes at most, 0 to `MOST_WRITTEN`; it may end its text earlier.
+        temperature: what its scores are divided by; 0: it always takes the likeliest token.
+        top_k: it chooses among so many of the likeliest; 0: among all (Fan et al. 2018).
+        top_p: it chooses among the likeliest that together have this probability; 1: among all
+            (Holtzman et al. 2020).
+        seed: of the random numbers.
+
+    Raises:
+        AttnvizError: a number is out of its range.
+    """
+
+    tokens: int
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _whole("The number of tokens to write", self.tokens, MOST_WRITTEN)
+        _whole("top-k", self.top_k)
+        _whole("The seed", self.seed, MOST_SEED)
+        if not (
+            _real(self.temperature)
+            and (self.temperature == 0 or LEAST_TEMPERATURE <= self.temperature <= MOST_TEMPERATURE)
+        ):
+            raise AttnvizError(
+                "The temperature must be 0 (always the likeliest token) or a number from "
+                f"{LEAST_TEMPERATURE:g} to {MOST_TEMPERATURE:g}, not {self.temperature!r:.{_MOST_QUOTED}}."
+            )
+        if not (_real(self.top_p) and 0 < self.top_p <= 1):
+            raise AttnvizError(
+                "top-p must be a number above 0 and not above 1 (1: choose among all tokens), "
+                f"not {self.top_p!r:.{_MOST_QUOTED}}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """What a model reads, and what it is to write: a key of the caches.
+
+    Attributes:
+        text: what the model reads (an encoder–decoder: its encoder). For a model that sees pictures, the
+            picture's name.
+        second: a second sentence that a model like BERT reads together with the first; None for none.
+        target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
+        writing: how a decoder writes on; None: it only reads (an encoder–decoder without a target takes the
+            likeliest token each time).
+
+    Raises:
+        TypeError: something is of another type; the message says what is needed.
+    """
+
+    text: str
+    second: str | None = None
+    target: str | None = None
+    writing: Writing | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise TypeError(f"The text must be one str, not {_with_type(self.text)}.")
+        for name in ("second", "target"):
+            if not isinstance(getattr(self, name), str | None):
+                raise TypeError(f"{name} must be a str or None, not {_with_type(getattr(self, name))}.")
+        if not isinstance(self.writing, Writing | None):
+            raise TypeError(f"writing must be a Writing, as in Writing(20), not {_with_type(self.writing)}.")
+
+
+def as_model_input(text: str | ModelInput) -> ModelInput:
+    """A text alone is read as it is."""
+    return ModelInput(text) if isinstance(text, str) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token that could stand in a place.
+
+    Attributes:
+        text: as a person reads it (" dog" for GPT-2's "Ġdog").
+        id: its row in the vocabulary.
+        probability: of the softmax over the whole vocabulary, before any filter.
+        share: what it is after temperature, top-k and top-p, by which it is drawn; equal to `probability`
+            where nothing was drawn.
+    """
+
+    text: str
+    id: int
+    probability: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model expects at one place.
+
+    Attributes:
+        position: the token, from 0, at whose place the model expects this: a token after which something
+            follows, or a masked token.
+        expects: "next", the token that follows there, or "masked", the token that was masked there.
+        candidates: the likeliest ones, likeliest first.
+        actual: the token that really follows (typed, or drawn by the model); None after the last one, unless
+            the text ended there, and for a masked token.
+    """
+
+    position: int
+    expects: Expects
+    candidates: tuple[Candidate, ...]
+    actual: Candidate | None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What comes out of a model that reads a text once for each variant of its attention.
+
+    Attributes:
+        states: [variant, token, d_model], what the last layer puts out; the decoder's, where there is one
+            beside an encoder.
+        source: [variant, token, d_model], what the encoder puts out that such a decoder looks at, else None.
+        probabilities: [variant, vocabulary], what the model expects at the position that was asked for; None
+            where none was.
+    """
+
+    states: Floats
+    source: Floats | None = None
+    probabilities: Floats | None = None
+
+    @staticmethod
+    def of_batches(
+        variants: Sequence[Edits], each: int, run: Callable[[Sequence[Edits]], Outcomes]
+    ) -> Outcomes:
+        """The outcomes of all variants, some at a time, so that memory stays bounded however many there are.
+
+        Args:
+            variants: the edits of each.
+            each: how many numbers one of them needs in memory; see `numbers_of_variant`.
+            run: reads the text with some of the variants in one batch.
+        """
+        size = max(1, min(MOST_VARIANTS, MOST_NUMBERS // each))
+        parts = [run(variants[first : first + size]) for first in range(0, len(variants), size)]
+        return Outcomes(
+            _joined([part.states for part in parts]),
+            None if parts[0].source is None else _joined([part.source for part in parts]),
+            None if parts[0].probabilities is None else _joined([part.probabilities for part in parts]),
+        )
+
+
+def numbers_of_variant(tokens: int, heads: int, d_model: int, vocabulary: int = 0) -> int:
+    """How many numbers one variant of a model needs in memory at once, about.
+
+    Args:
+        tokens: that it reads.
+        heads, d_model: the sizes of a layer.
+        vocabulary: how many tokens it tells the probabilities of at every position; 0: none.
+    """
+    return tokens * (_MATRICES * heads * tokens + _VECTORS * d_model + 2 * vocabulary)
+
+
+class Model(ABC):
+    """A loaded model: safe to share among threads.
+
+    A text alone stands for `ModelInput(text)`. What a model cannot do (a second sentence, a target, writing
+    on) it refuses with ModelNotSupported. Every method raises AttnvizError for a text that it cannot read.
+
+    Attributes:
+        name: what it is called, in links and messages.
+    """
+
+    name: str
+
+    @abstractmethod
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
+        """What the model, or its encoder, reads; see `loading.tokens`."""
+
+    @abstractmethod
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+        """One forward pass; a model that is to write does so first.
+
+        Args:
+            text: what it reads; what it writes, it writes with the same edits.
+            edits: changes to its attention. The trace shows the weights that it went on with.
+
+        Raises:
+            EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
+            ModelNotSupported: this model cannot do what is asked.
+            InvalidEdit: the model or the text has no such place.
+        """
+
+    def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+        """What it expects, place by place, in the same forward pass; nothing if it has no head that tells."""
+        self.tokens(text)
+        if edits:
+            self.trace(text, edits=edits)  # it may refuse them
+        return ()
+
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
+        """The tokens, from 0, at which it expects something: what follows, or what is masked.
+
+        They are tokens of its decoder, where it has one. None where it has no head for tokens, or where
+        nothing is masked.
+        """
+        self.tokens(text)
+        return ()
+
+    @abstractmethod
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
+        """What comes out if it reads a text once for each variant of its attention.
+
+        All variants read the same tokens. What a model writes itself, it writes unchanged: only then does
+        nothing differ but the changes.
+
+        Args:
+            text: what it reads.
+            variants: the edits of each; () is the model as it is.
+            position: one of `prediction_positions`, for which it is asked; None: it is not asked.
+        """
+
+    @abstractmethod
+    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """What the tokens of these numbers are, as a person reads them."""
+
+    def supported(
+        self, text: str | ModelInput, *, pairs: bool = False, targets: bool = False, writes: bool = False
+    ) -> ModelInput:
+        """What is given, if the model can do it all.
+
+        Args:
+            text: what is given.
+            pairs: whether it reads two sentences together.
+            targets: whether it has a decoder that reads a text of its own.
+            writes: whether it writes on.
+
+        Raises:
+            ModelNotSupported: it cannot do what is asked; the message says what it does.
+        """
+        given = as_model_input(text)
+        if given.second is not None and not pairs:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} reads one text, not two sentences together. Leave the second one out."
+            )
+        if given.target is not None and not targets:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} has no decoder that could read a second text. Leave it out."
+            )
+        if given.writing is not None and not writes:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} only reads, and writes nothing. Ask it to read without writing on."
+            )
+        return given
+
+    def refuse_prediction(self, position: int | None) -> None:
+        """Refuse to say what it expects, since it expects nothing.
+
+        Raises:
+            ModelNotSupported: a position is given.
+        """
+        if position is not None:
+            raise ModelNotSupported(f"{quoted(self.name)} expects no tokens. Ask it for its vectors alone.")
+
+
+def _with_type(found: object) -> str:
+    return f"{reprlib.repr(found)} ({type(found).__name__})"
+
+
+def _real(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+
+
+def _whole(what: str, number: object, most: float = math.inf) -> None:
+    if not (isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= most):
+        upto = f"to {most:,}" if math.isfinite(most) else "or more"
+        raise AttnvizError(f"{what} must be a whole number, 0 {upto}, not {number!r:.{_MOST_QUOTED}}.")
+
+
+def _joined(parts: Sequence[Floats | None]) -> Floats:
+    together = np.concatenate([part for part in parts if part is not None])
+    together.setflags(write=False)
+    return together

@@ -1,0 +1,128 @@
+"""What a command writes: a table in the terminal, and a file that replaces only one of its own kind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attnviz import text
+from attnviz.analysis.table import Cells, csv_text
+from attnviz.atomic_file import atomic_file
+from attnviz.errors import AttnvizError
+
+TableFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="The file to write, with all heads (.csv).")
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file of another kind.")]
+
+
+def check_out(
+    out: Path | None,
+    force: bool,
+    ours: Callable[[Path], bool],
+    what: str,
+    *suffixes: str,
+    inputs: Iterable[Path] = (),
+) -> None:
+    """Whether a file may be written there, asked before anything slow is done.
+
+    Args:
+        out: the file to write; None: none is written.
+        force: replace a file of another kind, and accept any ending of its name.
+        ours: tells whether an existing file is of the kind that the command writes.
+        what: that kind, as a person calls it: "trace of this attnviz".
+        suffixes: how the name ends, if it has an ending, the usual one first.
+        inputs: what the command reads. It is never written over, not even by force.
+
+    Raises:
+        AttnvizError: there is no such folder, the name ends otherwise, or something else would be lost.
+    """
+    if out is None:
+        return
+    if any(out.exists() and each.exists() and out.samefile(each) for each in inputs):
+        raise AttnvizError(
+            f"{out} is what is read here, and it would be lost. Choose another file for --out."
+        )
+    if str(out) == "-":
+        raise AttnvizError(f"--out needs the name of a file, such as attention{suffixes[0]}.")
+    if out.suffix.lower() not in ("", *suffixes) and not force:
+        better = " or ".join(str(out.with_suffix(suffix)) for suffix in suffixes)
+        raise AttnvizError(
+            f"{out} would be a {what}, whose name ends in {' or '.join(suffixes)}. Choose {better}, or say "
+            "--force."
+        )
+    if not out.parent.is_dir():
+        raise AttnvizError(f"There is no folder {out.parent}. Make it first, or choose another --out.")
+    if out.is_dir():
+        raise AttnvizError(f"{out} is a folder. Choose the name of a file for --out.")
+    if out.exists() and not force and not ours(out):
+        raise AttnvizError(
+            f"{out} is there already and is no {what}. Choose another --out, or say --force to write over it."
+        )
+
+
+def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
+    """Tells whether an existing file is a CSV table with this header."""
+
+    def is_table(file: Path) -> bool:
+        with file.open("rb") as opened:
+            return opened.readline().rstrip() == ",".join(header).encode()
+
+    return is_table
+
+
+def readable(read: Callable[[Path], object]) -> Callable[[Path], bool]:
+    """Tells whether an existing file can be read without an `AttnvizError`."""
+
+    def is_readable(file: Path) -> bool:
+        try:
+            read(file)
+        except AttnvizError:
+            return False
+        return True
+
+    return is_readable
+
+
+def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> None:
+    """Write a CSV table.
+
+    Raises:
+        OSError: the file cannot be written; what was there before stays.
+    """
+    with atomic_file(file) as opened:
+        opened.write(csv_text(header, rows).encode())
+
+
+def give(said: str, out: Path | None, header: Sequence[str], rows: Iterable[Cells]) -> None:
+    """Write the table, if one is asked for, and then print: whoever stops reading loses no file.
+
+    Raises:
+        OSError: it cannot be written, or nobody reads what is printed.
+    """
+    if out is not None:
+        write_table(out, header, rows)
+        said += written(out)
+    sys.stdout.write(said)
+
+
+def written(out: Path) -> str:
+    """The line that says what was written, and how much it is."""
+    return f"Written: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
+
+
+def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust) -> str:
+    """The rows as lines, each column as wide as its widest cell; `align` sets all columns but the first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            (align if column else str.ljust)(cell, width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,54 @@
+"""Many sentences, read one after the other; what the model cannot read is kept, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attnviz.capture.model import Model, ModelInput
+from attnviz.errors import EmptyText, ModelNotSupported, TextTooLong, UnknownWords, UnreadableText
+from attnviz.models.catalogue import Entry
+from attnviz.trace import Kind, Trace
+
+
+class UnusableSentence(ValueError):
+    """A model can read the sentence, but it does not answer the question; the message says why."""
+
+
+CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSentence)
+"""What is raised at a sentence that is not for a model; others may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A sentence that was left out.
+
+    Attributes:
+        text: the sentence.
+        why: in words.
+    """
+
+    text: str
+    why: str
+
+
+def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
+    """One forward pass over a text, with no more work than its self-attention needs.
+
+    An encoder reads the same whatever its decoder does, so the decoder is given something to read: to write
+    a text of its own takes much longer. Only our translators, which are small, have no use for English there.
+    """
+    if "cross" in entry.kinds and entry.engine == "transformers":
+        return lambda text: model.trace(ModelInput(text, target=text))
+    return model.trace
+
+
+def self_attention(entry: Entry) -> Kind:
+    """The attention by which a model reads a sentence: its encoder's, or that of a decoder alone.
+
+    Raises:
+        ModelNotSupported: it reads no texts.
+    """
+    if entry.sees:
+        raise ModelNotSupported("This model sees pictures and reads no sentences. Choose one that does.")
+    return "encoder" if "encoder" in entry.kinds else "decoder"

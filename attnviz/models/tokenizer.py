@@ -1,0 +1,435 @@
+"""From a text, or a picture, to tokens that know where they stand in it, and back to a text."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from attnviz import readable
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
+from attnviz.models import catalogue
+from attnviz.models.importing import gate
+from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
+from attnviz.trace import Token
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+FILE = "tokenizer.json"
+
+FILES = (
+    FILE,
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "tokenizer.model",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "target.spm",
+)
+"""What tokenizers are saved as; one of these is needed, and all that are there are read."""
+
+PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+"""What a picture may be."""
+
+PICTURE = "[CLS]"
+"""The token that stands for a picture as a whole."""
+
+_MOST_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
+_MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
+_CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
+
+_NO_OFFSETS = (
+    "No tokenizer can be made of this model's files that tells where in the text its tokens stand, so "
+    "nothing could be drawn over the text. Put a tokenizer.json beside the model: a fast tokenizer writes "
+    "one with tokenizer.save_pretrained(folder)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedText:
+    """A text, or a pair of sentences, as a model reads it.
+
+    Attributes:
+        tokens: special tokens included; in a pair, those of the first sentence come first.
+        type_ids: by which the model was taught to tell a pair's sentences apart; all 0 if it was not.
+    """
+
+    tokens: tuple[Token, ...]
+    type_ids: tuple[int, ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The tokens' rows in the vocabulary."""
+        return tuple(token.id for token in self.tokens)
+
+
+class TextTokenizer:
+    """A model's tokenizer, with the checks that a visitor's text needs.
+
+    It works with the `tokenizers` library alone, without the state that transformers' wrapper changes on
+    every call, so any number of threads may share one.
+
+    Args:
+        folder: where the tokenizer's files lie. `tokenizer.json` is read without torch or transformers; from
+            any others, transformers builds what would stand in it.
+        token_limit: the most tokens that the model reads.
+
+    Raises:
+        ModelFilesDamaged: the tokenizer's files are missing or cannot be read.
+        ModelNotSupported: the tokenizer does not tell where in the text its tokens stand.
+    """
+
+    def __init__(self, folder: Path, token_limit: int) -> None:
+        self.token_limit = token_limit
+        self._tokenizer = _tokenizer(folder)
+        # The published file truncates and pads for its training batches; here nothing is cut in silence.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._types = _settings(folder, "config.json").get("type_vocab_size")
+        self._special = {
+            number for number, added in self._tokenizer.get_added_tokens_decoder().items() if added.special
+        }
+        named = _settings(folder, "tokenizer_config.json").get("mask_token")
+        named = named.get("content") if isinstance(named, dict) else named
+        masks = (mask for mask in (named, *_MASKS) if isinstance(mask, str) and self.id_of(mask) is not None)
+        self.mask: str | None = next(masks, None)
+        """How the masked token is typed; None if the vocabulary has none."""
+
+    def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
+        """The text's tokens, special tokens included; see `tokenized`."""
+        return self.tokenized(text, second).tokens
+
+    def tokenized(self, text: str, second: str | None = None) -> TokenizedText:
+        """The tokens of a text, or of a pair of sentences, special tokens included.
+
+        A special token that somebody typed ("[MASK]", "</s>") is what the model reads there, and belongs to
+        the text: it has a place in it. Spans leave out the space around a word, whatever the tokenizer says
+        of it; tokens that are parts of the same character have the same span. Words are what white space and
+        punctuation part, and what the tokenizer itself takes apart; their numbers go on in the second
+        sentence.
+
+        A special token that the tokenizer added belongs to the sentence before it; one that stands before
+        all others, to the first.
+
+        Raises:
+            EmptyText: the tokenizer keeps nothing of a text.
+            TextTooLong: there are more tokens than the model reads, or more than `MOST_CHARACTERS`.
+            UnreadableText: half a surrogate pair, which stands for no character.
+        """
+        texts = (text,) if second is None else (text, second)
+        for each in texts:
+            readable.check(each)
+        encoding = self._tokenizer.encode(*texts)
+        if len(encoding) > self.token_limit:
+            raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
+        tokens = self._placed(encoding, texts)
+        for number, each in enumerate(texts):
+            if not each.strip() or all(token.special for token in tokens if token.sentence == number):
+                where = "in the second sentence" if number else "here"
+                raise EmptyText(
+                    f"There is nothing {where} for the model to read. "
+                    "Type a sentence, for example: The dog is tired."
+                )
+        learned = self._types if isinstance(self._types, int) else 2
+        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
+
+    def target(self, text: str) -> tuple[Token, ...]:
+        """The tokens that an encoder–decoder is taught to write for this text, its end token included.
+
+        The token with which every text of the decoder starts is not among them.
+
+        Raises:
+            EmptyText, TextTooLong, UnreadableText: as `tokenized` does.
+        """
+        return self.tokens(text)
+
+    def written(
+        self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
+    ) -> tuple[str, tuple[Token, ...]]:
+        """What stands there after a model has written these tokens.
+
+        Args:
+            text: what the model was given.
+            tokens: its tokens.
+            ids: what the model wrote.
+
+        Returns:
+            The text with what was written, and all tokens. Special tokens that the model wrote have no span.
+        """
+        context = [token.id for token in tokens if not token.special][-_CONTEXT:]
+        before = self._decoded(context)
+        steps = [self._decoded([*context, *ids[: count + 1]])[len(before) :] for count in range(len(ids))]
+        full = text + (steps[-1] if steps else "")
+        word = next((token.word for token in reversed(tokens) if token.word is not None), 0)
+        placed = []
+        for number, (start, end) in zip(ids, _spans_of_steps(steps), strict=True):
+            if number in self._special:
+                placed.append(self.special(number))
+            else:
+                spelling = self.spelled(number)
+                span = _span(full, len(text) + start, len(text) + end, spelling)
+                placed.append(Token(spelling, number, *span, word, special=False))
+        return full, (*tokens, *_numbered((full,), placed, tokens))
+
+    def special(self, number: int) -> Token:
+        """A token that nobody typed, such as the one with which a decoder starts."""
+        return Token(self.spelled(number), number, 0, 0, None, special=True)
+
+    def id_of(self, spelling: str) -> int | None:
+        """The row of a token in the vocabulary; None if it has none."""
+        number = self._tokenizer.token_to_id(spelling)
+        return None if number is None else int(number)
+
+    def spelled(self, number: int) -> str:
+        """The tokenizer's own spelling of a token; a row for which it has none is told by its number."""
+        spelling = self._tokenizer.id_to_token(number)
+        return f"<row {number}>" if spelling is None else str(spelling)
+
+    def readable(self, number: int) -> str:
+        """A token as a person reads it when it stands alone: "Ġdog" → " dog".
+
+        Bytes that are only a part of a character are told by their numbers: "<0xF0><0x9F>".
+        """
+        spelling = self.spelled(number)
+        if number in self._special:
+            return spelling
+        text = self._decoded([number])
+        if BROKEN in text and (parts := spelled_bytes(spelling)) is not None:
+            return numbered(parts)
+        if spelling.startswith(SPACES[1]) and not text.startswith(" "):  # swallowed at a text's beginning
+            text = f" {text}"
+        return text or spelling
+
+    def _decoded(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+
+    def _placed(self, encoding: Encoding, texts: tuple[str, ...]) -> tuple[Token, ...]:
+        """The tokens with their spans, sentences and words; see `tokenized`."""
+        spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
+        placed: list[Token] = []
+        sentence = 0
+        for place, (number, added) in enumerate(zip(encoding.ids, encoding.special_tokens_mask, strict=True)):
+            if added:
+                placed.append(replace(self.special(number), sentence=sentence))
+                continue
+            sentence = sentences[place] or 0
+            text, spelling = texts[sentence], self.spelled(number)
+            last = place + 1 == len(spans) or sentences[place + 1] != sentence
+            start, bare_end = _span(text, *spans[place], spelling)
+            end = _with_combining_marks(text, bare_end, len(text) if last else spans[place + 1][0])
+            token = Token(spelling, number, start, end, words[place], special=False, sentence=sentence)
+            placed.append(token)
+        return _numbered(texts, placed)
+
+
+def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
+    """The tokenizer of a model whose files are on this machine, read from disk once until they change.
+
+    Raises:
+        ModelFilesDamaged, ModelNotSupported: as `TextTokenizer` does.
+    """
+    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has none; for the type checker
+    return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint)
+
+
+@lru_cache(_MOST_TOKENIZERS)
+def _cached(folder: Path, token_limit: int, of_files: str) -> TextTokenizer:  # noqa: ARG001 - the cache's key
+    return TextTokenizer(folder, token_limit)
+
+
+def check_files(files: Iterable[str], name: str) -> None:
+    """Whether there is a tokenizer among the files of a model.
+
+    Raises:
+        ModelFilesDamaged: there is none.
+    """
+    if not set(files) & set(FILES):
+        raise ModelFilesDamaged(
+            f"There is no tokenizer in {quoted(name)}: no {FILE}. Save it there too: "
+            "AutoTokenizer.from_pretrained(…).save_pretrained(folder)."
+        )
+
+
+def patch_tokens(grid: tuple[int, int]) -> tuple[Token, ...]:
+    """[CLS], and the patches row by row, named "row,column" from 1 (Dosovitskiy et al. 2021, section 3.1).
+
+    They are the same for every picture, and stand for no characters: `start` and `end` are 0.
+
+    Args:
+        grid: how many rows and columns of patches there are.
+    """
+    patches = (
+        Token(f"{row + 1},{column + 1}", place + 1, 0, 0, place, special=False)
+        for place, (row, column) in enumerate(product(*map(range, grid)))
+    )
+    return (Token(PICTURE, 0, 0, 0, None, special=True), *patches)
+
+
+def grid_of(tokens: Sequence[Token]) -> tuple[int, int]:
+    """(rows, columns) of the patches that these tokens are."""
+    row, column = tokens[-1].text.split(",")
+    return int(row), int(column)
+
+
+def _tokenizer(folder: Path) -> Tokenizer:
+    from tokenizers import Tokenizer  # importing attnviz does without
+
+    file = folder / FILE
+    if not file.is_file():
+        return _built(folder)
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises nothing narrower
+        raise ModelFilesDamaged(
+            f"The tokenizer of this model cannot be read: {FILE} is damaged ({error}). Save or download "
+            "it again."
+        ) from error
+
+
+def _built(folder: Path) -> Tokenizer:
+    """What transformers makes of a tokenizer's older files.
+
+    Only the inner tokenizer is kept: the wrapper around it changes on every call, which threads cannot share.
+    """
+    from tokenizers import Tokenizer
+
+    with gate:
+        from transformers import AutoTokenizer
+    try:
+        wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # transformers raises whatever its many tokenizers do
+        raise ModelNotSupported(_NO_OFFSETS) from error
+    inner = getattr(wrapper, "backend_tokenizer", None)
+    if not isinstance(inner, Tokenizer):
+        raise ModelNotSupported(_NO_OFFSETS)
+    # From a config alone transformers builds a tokenizer that knows no word at all.
+    if not any((folder / file).is_file() for file in wrapper.vocab_files_names.values()):
+        raise ModelFilesDamaged(
+            "This model has no tokenizer: there is no tokenizer.json, and no older vocabulary file either. "
+            "Save it beside the model: tokenizer.save_pretrained(folder)."
+        )
+    return inner
+
+
+def _settings(folder: Path, name: str) -> dict[str, Any]:
+    """What stands in one of the model's files; nothing if it is missing or says something else."""
+    try:
+        found = json.loads((folder / name).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
+    """The characters of a token without the space around them; a token that is only space keeps it.
+
+    Tokenizers are of many minds: the space before " dog" is in its span or not; a space on its own may have
+    lost it; the ▁ that SentencePiece puts before a text has the span of the letter behind it.
+    """
+    typed = text[start:end]
+    if not spelling.strip(SPACES):
+        if typed.strip():
+            return start, start
+        before = not typed and text[start - 1 : start].isspace()
+        behind = not typed and not before and text[end : end + 1].isspace()
+        return start - before, end + behind
+    inner = typed.strip()
+    if not inner:
+        return start, end
+    start += typed.index(inner)
+    return start, start + len(inner)
+
+
+def _with_combining_marks(text: str, end: int, limit: int) -> int:
+    """Where a token ends with the accents that belong to its last letter, if no other token stands for them.
+
+    A tokenizer that strips accents leaves a decomposed one outside of its token's span: half a letter.
+    """
+    while 0 < end < limit and unicodedata.category(text[end]).startswith("M"):
+        end += 1
+    return end
+
+
+def _numbered(
+    texts: tuple[str, ...], tokens: Sequence[Token], before: Sequence[Token] = ()
+) -> tuple[Token, ...]:
+    """The tokens with the numbers of their words, which go on from the tokens before them.
+
+    Some tokenizers take no text apart before they cut it into pieces, and give all of it one word's number.
+    """
+    number = max((token.word for token in before if token.word is not None), default=-1)
+    one = before[-1] if before else None
+    numbered = []
+    for token in tokens:
+        if token.special:
+            numbered.append(token)
+        else:
+            number += one is None or one.special or _apart(texts[token.sentence], one, token)
+            numbered.append(token if token.word == number else replace(token, word=number))
+        one = token
+    return tuple(numbered)
+
+
+def _apart(text: str, one: Token, following: Token) -> bool:
+    """True if a new word begins with the second of these neighbours."""
+    between = text[one.end : following.start]
+    begins = text[following.start : following.end][:1]
+    if one.sentence == following.sentence and not between and begins and _sort(begins) == "accent":
+        return False  # it belongs to the letter before it, whatever the tokenizer thinks
+    if (one.sentence, one.word) != (following.sentence, following.word):
+        return True
+    if any(_sort(letter) == "space" for letter in between):
+        return True
+    if following.start < one.end or not begins or one.start == one.end:
+        return False  # two parts of one character, or a sign for a space before the word
+    return _sort(begins) != "letter" or _sort(text[one.end - 1]) in ("space", "punctuation")
+
+
+def _sort(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
+    """What a character does to words: BERT parts them by white space and punctuation (Devlin et al. 2019)."""
+    category = unicodedata.category(letter)
+    if category == "Zs" or letter in "\t\n\r":
+        return "space"
+    if category.startswith("P") or letter in "$+<=>^`|~":
+        return "punctuation"
+    return "accent" if category == "Mn" else "letter"
+
+
+def _spans_of_steps(steps: Sequence[str]) -> list[tuple[int, int]]:
+    """The span of each token in the text that all of them make.
+
+    Args:
+        steps: what stands there after each token. Bytes that are no whole character yet are told by the sign
+            for broken ones; when the character is whole, all its tokens get its span.
+    """
+    spans: list[tuple[int, int]] = []
+    waiting: list[int] = []  # tokens whose last character is not whole
+    known = broken = 0  # characters that are whole before this token, and signs for broken ones behind them
+    for place, text in enumerate(steps):
+        whole = len(text.rstrip(BROKEN))
+        if whole > known:
+            start = known
+            if text[known] == BROKEN:  # it will never be whole
+                run = len(text[known:]) - len(text[known:].lstrip(BROKEN))
+                start += min(run, broken)
+            else:
+                for earlier in waiting:
+                    spans[earlier] = (min(spans[earlier][0], known), known + 1)
+            spans.append((start, min(whole + 1, len(text))))
+            known, waiting = whole, []
+        elif len(text) > known:
+            spans.append((len(text) - 1, len(text)))
+        else:
+            spans.append((known, known))
+        broken = len(text) - whole
+        if broken:
+            waiting.append(place)
+    return spans

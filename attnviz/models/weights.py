@@ -1,0 +1,152 @@
+"""The files that hold a model's weights: their names, how many numbers they hold, how to convert others."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
+from attnviz.models import config
+from attnviz.models.config import Facts
+
+FILE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+"""Which part of the weights lies in which file, where one file would be too large."""
+
+ADAPTER = "adapter_config.json"
+"""Beside weights that only change those of another model."""
+
+_PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
+
+# Weights that attnviz does not read, by the ends of their files' names.
+_PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+_OF_OTHERS = {".gguf": "llama.cpp", ".h5": "TensorFlow", ".msgpack": "JAX", ".onnx": "ONNX", ".npz": "numpy"}
+
+# The kinds of numbers that are read, as safetensors names them; whole ones (place tables) are not learned.
+_LEARNED = {"F64", "F32", "F16", "BF16"}
+_WHOLE = {"I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
+
+
+def learned_numbers(file: Path, name: str) -> int:
+    """How many learned numbers a safetensors file holds. Reads its header only.
+
+    The safetensors library checks every claim of the header against the file's size before it allocates.
+
+    Args:
+        file: where it is.
+        name: what a message calls it.
+
+    Raises:
+        ModelFilesDamaged: it cannot be read, its header does not fit it, or it holds other kinds of numbers.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            arrays = {array: opened.get_slice(array) for array in opened.keys()}  # noqa: SIM118 - it is no dict
+            kinds = {array: part.get_dtype() for array, part in arrays.items()}
+            counts = {array: math.prod(part.get_shape()) for array, part in arrays.items()}
+    except OSError as error:  # its own message tells the path
+        raise ModelFilesDamaged(f"{name} cannot be read. Check that attnviz may read it.") from error
+    except SafetensorError as error:
+        raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
+    for array, kind in kinds.items():
+        if kind not in _LEARNED | _WHOLE:
+            raise ModelFilesDamaged(
+                f"{name} stores numbers of a kind that attnviz does not read (in {quoted(array)}). "
+                "Take the model as float32, float16 or bfloat16, not a compressed one."
+            )
+    return sum(count for array, count in counts.items() if kinds[array] in _LEARNED)
+
+
+def files_of_weights(
+    files: Iterable[str], folder: Path, name: str, facts: Facts | None = None
+) -> tuple[str, ...]:
+    """The names of the files that hold a model's weights: one, or those that the index in the folder lists.
+
+    Args:
+        files: the names of all files of the model.
+        folder: where the index lies, if there is one.
+        name: what a message calls the model.
+        facts: what its config says, where that was read.
+
+    Raises:
+        ModelFilesDamaged: there are no weights, a part is missing, or the index names other files.
+        ModelNotSupported: the weights are of another kind, such as a pickle.
+    """
+    files = set(files)
+    if FILE in files:
+        return (FILE,)
+    if INDEX not in files:
+        raise without_weights(files, name, facts)
+    parts = config.read_json(folder / INDEX, name).get("weight_map")
+    listed = {str(part) for part in parts.values()} if isinstance(parts, dict) else set()
+    if not listed or not all(_PART.fullmatch(part) for part in listed):
+        raise ModelFilesDamaged(
+            f"{INDEX} of {quoted(name)} does not name the files of its weights. Save or download it again."
+        )
+    if missing := listed - files:
+        raise ModelFilesDamaged(
+            f"{min(missing)} is missing in {quoted(name)}: a part of its weights. Copy or download it again."
+        )
+    return tuple(sorted(listed))
+
+
+def without_weights(
+    files: Iterable[str], name: str, facts: Facts | None = None
+) -> ModelFilesDamaged | ModelNotSupported:
+    """What to say of a model among whose files there are no safetensors.
+
+    Args:
+        files: the names of those that there are.
+        name: what the message calls the model.
+        facts: what its config says, where that was read.
+    """
+    ends = {Path(file).suffix.lower() for file in files}
+    if ADAPTER in files:
+        return ModelNotSupported(
+            f"{quoted(name)} is an adapter, which changes another model. Merge the two (merge_and_unload in "
+            "peft), save the result, and open that."
+        )
+    if ends & set(_PICKLES):
+        return ModelNotSupported(
+            f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
+            f"reads none. Look for a version with {FILE}. Or, if you trust this one, convert it once in "
+            f"Python, from the old folder or id to a new folder: {conversion(facts)}"
+        )
+    others = sorted(_OF_OTHERS[end] for end in ends & set(_OF_OTHERS))
+    if others:
+        return ModelNotSupported(
+            f"The weights of {quoted(name)} are made for {others[0]}. attnviz reads {FILE}; look for a "
+            "version that has it."
+        )
+    return ModelFilesDamaged(
+        f"There are no weights in {quoted(name)}: no {FILE}. Save the model there with save_pretrained."
+    )
+
+
+def conversion(facts: Facts | None) -> str:
+    """Python code that saves the model `old` in the folder `new` with all that it needs, its head too.
+
+    Args:
+        facts: what its config says; None: the code itself asks the config.
+    """
+    save = "{}.from_pretrained(old).save_pretrained(new)"
+    if facts is None:
+        begin = "import transformers; kind = transformers.AutoConfig.from_pretrained(old).architectures[0]"
+        names = ["getattr(transformers, kind)", "transformers.AutoTokenizer"]
+    else:
+        names = [_auto_class(facts), "AutoImageProcessor" if facts.grid else "AutoTokenizer"]
+        begin = f"from transformers import {', '.join(names)}"
+    return "; ".join([begin, *(save.format(name) for name in names)])
+
+
+def _auto_class(facts: Facts) -> str:
+    """The class of transformers that reads a model together with the head with which it was saved."""
+    if facts.expects is None:
+        return "AutoModel"
+    if facts.expects == "masked":
+        return "AutoModelForMaskedLM"
+    return "AutoModelForSeq2SeqLM" if facts.layers else "AutoModelForCausalLM"

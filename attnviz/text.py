@@ -1,0 +1,94 @@
+"""How numbers and lists are written for people: percentages, counts, sizes, "a, b and c", the names of heads.
+
+Signs are typographic: a real minus sign, and a space before "%".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+
+NO_NUMBER = "–"
+"""Stands where there is no number."""
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """0.664 → "66 %" or, with one digit, "66.4 %"; what is not nothing is never 0, but "<1 %" or "<0.1 %"."""
+    rounded = f"{100 * share:.{digits}f}"
+    if share > 0 and float(rounded) == 0:
+        rounded = f"<{10**-digits:.{digits}f}"
+    return f"{rounded} %"
+
+
+def probability(share: float) -> str:
+    """As `percent` with one digit; what is less than certain is ">99.9 %", never 100."""
+    return ">99.9 %" if 0.9995 <= share < 1 else percent(share, 1)
+
+
+def part_of(part: float, total: float) -> str:
+    """A part of a total in percent: 7 of 38 → "18.4 %"; of nothing, "–"."""
+    return f"{100 * part / total:.1f} %" if total else NO_NUMBER
+
+
+def interval(low: float, high: float) -> str:
+    """A confidence interval of a share: "13.1–25.1 %"."""
+    return f"{100 * low:.1f}–{100 * high:.1f} %"
+
+
+def signed_percent(change: float) -> str:
+    """0.364 → "+36 pp", −0.364 → "−36 pp": percentage points."""
+    size = f"{abs(100 * change):.0f} pp"
+    return size if size == "0 pp" else ("+" if change > 0 else "−") + size
+
+
+def points(change: float) -> str:
+    """±0.364 → "36 percentage points"."""
+    return plural(round(abs(100 * change)), "percentage point")
+
+
+def decimal(number: float, digits: int = 2) -> str:
+    """−14.2 → "−14.20"; never "−0.00"; "–" for NaN."""
+    return NO_NUMBER if isnan(number) else f"{number:z.{digits}f}".replace("-", "−")
+
+
+def plural(number: int, thing: str) -> str:
+    """A count: "1 line", "1,204 lines"."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def rounded_count(number: int) -> str:
+    """A count that may be large: "22.7 million", "1.1 billion", "12,345"."""
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.1f} {word}"
+    return f"{number:,}"
+
+
+def in_bytes(count: float, digits: int = 0) -> str:
+    """A number of bytes: "700 bytes", "12 kB", "91 MB" or, with one digit, "90.9 MB"; "1.1 GB"."""
+    if count < 999.5:
+        return f"{count:.0f} bytes"
+    if count < 999.5e3:
+        return f"{count / 1e3:.0f} kB"
+    if count < 999.5e6:
+        return f"{count / 1e6:.{digits}f} MB"
+    return f"{f'{count / 1e9:,.1f}'.removesuffix('.0')} GB"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """A list as a sentence has it: "a, b and c"; "" of nothing."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def ordinal(place: int) -> str:
+    """What stands before a superlative: "" for 1, "second ", "third ", "4th "."""
+    words = {1: "", 2: "second ", 3: "third "}
+    if place in words:
+        return words[place]
+    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending} "
+
+
+def head_name(layer: int, head: int) -> str:
+    """A head's name, as in Clark et al. 2019: layer 3 and head 1, both from 0, are "4-2"."""
+    return f"{layer + 1}-{head + 1}"

@@ -1,0 +1,157 @@
+"""What the server keeps: bounded by bytes, computed once for all who ask at once, and anew for new files."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import cachetools
+import numpy as np
+import pytest
+
+from attnviz.app import caches
+from attnviz.app.caches import cached, named, size_of
+from attnviz.capture import loading
+from attnviz.errors import UnknownModel
+from tests.capture.tiny import tiny
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[cachetools.LRUCache[object, object]]:
+    """A memory of 10 KB in place of the server's."""
+    memory: cachetools.LRUCache[object, object] = cachetools.LRUCache(10_000, size_of)
+    monkeypatch.setattr(caches, "_memory", memory)
+    return memory
+
+
+def zeros(kilobytes: int) -> np.typing.NDArray[np.uint8]:
+    return np.zeros(1_000 * kilobytes, np.uint8)
+
+
+def test_functions_share_one_bound_and_what_was_not_asked_for_longest_goes_first(
+    memory: cachetools.LRUCache[object, object],
+) -> None:
+    computed: list[str] = []
+
+    @cached()
+    def one(text: str) -> object:
+        computed.append(text)
+        return zeros(4)
+
+    @cached()
+    def other(text: str) -> object:
+        computed.append(text)
+        return zeros(3)
+
+    first = one("a")
+    other("a")
+    assert one("a") is first
+    assert memory.currsize == 7_000
+    one("b")  # 11 KB would be too many, and other("a") was not asked for since
+    assert one("a") is first
+    assert computed == ["a", "a", "b"]
+    other("a")
+    assert computed == ["a", "a", "b", "a"]
+    assert memory.currsize <= 10_000
+    caches.clear()
+    assert memory.currsize == 0
+
+
+def test_arrays_are_counted_wherever_they_stand_and_each_once() -> None:
+    @dataclass(frozen=True)
+    class Held:
+        arrays: tuple[object, ...]
+        named: dict[str, object]
+        projection: object = None
+
+    array = zeros(5)
+    held = Held((array, array, b"x" * 2_000), {"name": zeros(1)}, projection=zeros(9))
+    assert 8_000 < size_of(held) < 9_000  # without W_O, which all traces of a model share
+
+
+@pytest.mark.usefixtures("memory")
+def test_many_who_ask_at_once_wait_for_one() -> None:
+    computed: list[int] = []
+
+    @cached()
+    def slow(number: int) -> int:
+        computed.append(number)
+        time.sleep(0.05)
+        return number
+
+    with ThreadPoolExecutor(8) as visitors:
+        assert list(visitors.map(slow, [0, 1] * 4)) == [0, 1] * 4
+    assert sorted(computed) == [0, 1]
+
+
+@pytest.mark.usefixtures("memory")
+def test_one_value_does_not_wait_for_another() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    @cached()
+    def waits(number: int) -> int:
+        if number == 0:
+            begun.set()
+            assert go_on.wait(30)
+        return number
+
+    thread = threading.Thread(target=waits, args=(0,))
+    thread.start()
+    assert begun.wait(30)
+    assert waits(1) == 1
+    go_on.set()
+    thread.join()
+
+
+@pytest.mark.usefixtures("memory")
+def test_what_fails_is_not_kept() -> None:
+    attempts: list[int] = []
+
+    @cached()
+    def fails_once(number: int) -> int:
+        attempts.append(number)
+        if len(attempts) == 1:
+            raise LookupError(number)
+        return number
+
+    with pytest.raises(LookupError):
+        fails_once(5)
+    assert fails_once(5) == 5
+
+
+def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: Path) -> None:
+    model = str(tiny("bert", tmp_path / "bert"))
+    computed: list[str] = []
+
+    @cached(named)
+    def by_name(model: str) -> None:
+        computed.append(model)
+
+    @cached(lambda _: ("minilm", model))
+    def by_rule(number: int) -> None:
+        computed.append(str(number))
+
+    def ask() -> list[str]:
+        by_name(model)
+        by_rule(7)
+        by_name("minilm")
+        return computed
+
+    assert ask() == [model, "7", "minilm"]
+    assert ask() == [model, "7", "minilm"]
+    (tmp_path / "bert" / "README.md").write_text("Changed.")
+    assert len(ask()) == 3  # for half a minute nobody looks
+    caches.look_again()
+    assert ask() == [model, "7", "minilm", model, "7"]
+
+
+def test_why_a_model_cannot_be_used_is_told_until_somebody_opens_it(tmp_path: Path) -> None:
+    model = str(tmp_path / "bert")
+    with pytest.raises(UnknownModel):
+        caches.fingerprint(model)
+    tiny("bert", tmp_path / "bert")
+    assert isinstance(caches.looked_up(model), UnknownModel)  # to find the reason may have cost minutes
+    loading.load(model)
+    assert caches.entry(model).name == model

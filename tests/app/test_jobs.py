@@ -1,0 +1,365 @@
+"""Long computations: they take turns, stop, go on where they stopped, and keep what they have found."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from math import inf
+
+import pytest
+
+from attnviz.app.jobs import Job, Jobs, Lane
+from attnviz.errors import AttnvizError
+from attnviz.experiments.progress import Progress
+
+SECONDS = 30
+STEPS = 7
+ALL = Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
+
+
+class Counting:
+    """Computes the sums 1, 1 + 2, …; each step waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.steps = threading.Semaphore(0)
+        self.begun = 0
+        self.ended = False
+        self.asked = threading.Event()
+
+    def __call__(self) -> Iterator[Progress[int]]:
+        self.begun += 1
+        found = 0
+        try:
+            for number in range(1, STEPS + 1):
+                self.asked.set()
+                assert self.steps.acquire(timeout=SECONDS)
+                found += number
+                yield Progress(number, STEPS, found)
+        finally:
+            self.ended = True
+
+    def let_go(self, steps: int) -> None:
+        self.steps.release(steps)
+
+
+@pytest.fixture
+def counting() -> Iterator[Counting]:
+    counting = Counting()
+    yield counting
+    counting.let_go(STEPS)
+
+
+def until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.005)
+
+
+def until_done(job: Job[int], number: int) -> Progress[int]:
+    until(lambda: job.latest is not None and job.latest.done >= number)
+    assert job.latest is not None
+    return job.latest
+
+
+# One job
+
+
+def test_it_finds_more_and_more_until_it_is_finished(counting: Counting) -> None:
+    job = Job(counting)
+    assert job.state == "not begun"
+    job.start()
+    counting.let_go(3)
+    assert until_done(job, 3).found == 1 + 2 + 3
+    assert job.wait(0) == "running"
+    counting.let_go(STEPS - 3)
+    assert job.wait(SECONDS) == "finished"
+    assert job.latest == ALL
+    seconds = job.seconds
+    job.start()
+    assert (job.state, counting.begun) == ("finished", 1)
+    time.sleep(0.02)
+    assert job.seconds == seconds > 0
+
+
+@pytest.mark.parametrize("resumes", [True, False])
+def test_stopped_it_goes_on_where_it_stopped_or_begins_anew(counting: Counting, resumes: bool) -> None:
+    job = Job(counting, resumes=resumes)
+    job.start()
+    counting.let_go(2)
+    until_done(job, 2)
+    job.stop()
+    counting.let_go(1)
+    assert job.wait(SECONDS) == "stopped"
+    assert job.latest is not None
+    assert job.latest.done in (2, 3)
+    assert counting.ended is not resumes
+    counting.let_go(STEPS)
+    job.start()
+    assert job.wait(SECONDS) == "finished"
+    assert job.latest == ALL
+    assert counting.begun == (1 if resumes else 2)
+
+
+def test_it_stops_when_nobody_watches(counting: Counting) -> None:
+    job = Job(counting, patience=0.05)
+    job.start()
+    time.sleep(0.1)
+    counting.let_go(1)
+    assert job.wait(SECONDS) == "left alone"
+    job.start()
+    counting.let_go(STEPS)
+    for _ in range(SECONDS * 100):
+        job.watched()
+        if job.wait(0.01) == "finished":
+            break
+    assert job.latest == ALL
+
+
+def test_started_again_in_its_last_step_it_simply_goes_on(counting: Counting) -> None:
+    job = Job(counting)
+    job.start()
+    assert counting.asked.wait(SECONDS)
+    job.stop()
+    job.start()
+    counting.let_go(STEPS)
+    assert job.wait(SECONDS) == "finished"
+    assert (job.latest, counting.begun) == (ALL, 1)
+
+
+def test_it_goes_on_as_long_as_somebody_wants_it(counting: Counting) -> None:
+    job = Job(counting)
+    job.start("one visitor")
+    job.start("another")
+    assert counting.asked.wait(SECONDS)
+    job.stop("one visitor")
+    job.stop("one visitor")
+    counting.let_go(2)
+    assert until_done(job, 2).found == 3
+    job.stop("another")
+    counting.let_go(1)
+    assert job.wait(SECONDS) == "stopped"
+
+
+def test_why_it_was_refused_is_passed_on_and_another_fault_is_not_shown(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def too_long() -> Iterator[Progress[int]]:
+        yield Progress(1, 2, 1)
+        raise AttnvizError("Shorten it.")
+
+    def broken() -> Iterator[Progress[int]]:
+        yield Progress(1, 2, 1)
+        raise ZeroDivisionError("secret")
+
+    job = Job(too_long)
+    job.start()
+    assert job.wait(SECONDS) == "refused"
+    assert (job.problem, job.latest) == ("Shorten it.", Progress(1, 2, 1))
+    assert not caplog.records
+    job = Job(broken)
+    job.start()
+    assert job.wait(SECONDS) == "refused"
+    assert "did not foresee" in job.problem
+    assert "secret" not in job.problem
+    assert "secret" in caplog.text
+
+
+def test_a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_it() -> None:
+    go, loads = threading.Event(), list[str]()
+
+    def load() -> Iterator[Progress[str]]:
+        loads.append("begun")
+        while not go.wait(0.005):
+            job.report(Progress(40, 100, "Loading"))
+        yield from ()
+
+    job: Job[str] = Job(load, patience=inf, resumes=False)
+    job.start("one visitor")
+    until(lambda: job.latest == Progress(40, 100, "Loading"))
+    job.stop("one visitor")
+    assert job.wait(SECONDS) == "stopped"
+    job.start("another")
+    go.set()
+    assert job.wait(SECONDS) == "finished"
+    assert len(loads) == 2
+
+
+# Several jobs
+
+
+def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped(counting: Counting) -> None:
+    other = Counting()
+    first, second, third = Job(counting), Job(other), Job(Counting(), lane=Lane(1))
+    first.start()
+    assert counting.asked.wait(SECONDS)
+    second.start()
+    other.let_go(STEPS)
+    assert second.wait(0.05) == "queued"
+    second.stop()
+    assert second.state == "stopped"
+    third.start()  # where something else is computed
+    until(lambda: third.state == "running")
+    third.stop()
+    second.start()
+    assert second.wait(0.05) == "queued"
+    counting.let_go(STEPS)
+    assert first.wait(SECONDS) == second.wait(SECONDS) == "finished"
+    assert first.latest == second.latest == ALL
+    assert other.begun == 1
+
+
+def test_jobs_take_turns_step_by_step() -> None:
+    order: list[str] = []
+
+    def named(name: str, begin: threading.Event) -> Iterator[Progress[None]]:
+        assert begin.wait(SECONDS)
+        for number in range(1, 6):
+            order.append(name)
+            yield Progress(number, 5, None)
+
+    begin = threading.Event()
+    jobs = [Job(lambda name=name: named(name, begin)) for name in "abc"]  # type: ignore[misc]  # of lambdas
+    for job in jobs:
+        job.start()
+    begin.set()
+    assert [job.wait(SECONDS) for job in jobs] == ["finished"] * 3
+    assert "".join(order) == "abc" * 5
+
+
+def test_a_lane_runs_so_many_steps_at_once() -> None:
+    lane, both = Lane(2), threading.Barrier(2)
+
+    def step() -> None:
+        both.wait(SECONDS)
+
+    futures = [lane.submit(step) for _ in range(6)]
+    for future in futures:
+        future.result(SECONDS)
+
+
+# The jobs of a server
+
+
+def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting: Counting) -> None:
+    jobs = Jobs(most=2)
+    one = jobs.find("one", counting)
+    assert jobs.find("one", counting) is one
+    two = jobs.find("two", counting)
+    jobs.find("one", counting)
+    jobs.find("three", counting)
+    assert jobs.find("one", counting) is one
+    assert jobs.find("two", counting) is not two
+
+
+def test_one_that_runs_is_not_pushed_out(counting: Counting) -> None:
+    jobs = Jobs(most=1)
+    running = jobs.find("running", counting)
+    running.start()
+    for name in range(5):
+        jobs.find(name, Counting())
+    assert jobs.find("running", counting) is running
+    counting.let_go(STEPS)
+    assert running.wait(SECONDS) == "finished"
+    jobs.find("next", Counting())
+    assert jobs.find("running", counting) is not running
+
+
+def test_what_was_refused_stays_so_for_everybody_until_it_is_started_again() -> None:
+    begun = 0
+
+    def refused() -> Iterator[Progress[int]]:
+        nonlocal begun
+        begun += 1
+        yield Progress(1, 2, begun)
+        raise AttnvizError("Shorten it.")
+
+    jobs = Jobs()
+    job = jobs.find("one", refused)
+    for attempt in (1, 2):
+        job.start()
+        assert job.wait(SECONDS) == "refused"
+        assert jobs.find("one", refused) is job
+        assert (job.problem, job.latest) == ("Shorten it.", Progress(1, 2, attempt))
+
+
+def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:
+    jobs = Jobs()
+    assert jobs.running("big") is None
+    first = Job(counting)
+    assert jobs.begin("big", first, "one visitor") is first
+    assert jobs.begin("big", Job(Counting()), "another") is first
+    assert jobs.running("big") is first
+    counting.let_go(STEPS)
+    assert first.wait(SECONDS) == "finished"
+    assert jobs.running("big") is None
+    again = Job(counting)
+    assert jobs.begin("big", again) is again
+    counting.let_go(STEPS)
+    assert again.wait(SECONDS) == "finished"
+
+
+# The end
+
+
+def test_what_was_given_back_begins_anew(counting: Counting) -> None:
+    job = Job(counting)
+    job.start("somebody")
+    counting.let_go(2)
+    until_done(job, 1)
+    threading.Timer(0.05, counting.let_go, [1]).start()
+    job.end(SECONDS)
+    assert (job.state, counting.ended) == ("stopped", True)
+    counting.let_go(STEPS)
+    job.start()
+    assert job.wait(SECONDS) == "finished"
+    assert (job.latest, counting.begun) == (ALL, 2)
+
+
+def test_a_step_that_takes_too_long_is_not_awaited_and_all_is_given_back_after_it(counting: Counting) -> None:
+    job = Job(counting)
+    job.start()
+    assert counting.asked.wait(SECONDS)
+    job.end(0.01)
+    assert not counting.ended
+    counting.let_go(1)
+    assert job.wait(SECONDS) == "stopped"
+    assert counting.ended
+
+
+def test_when_the_server_ends_the_step_that_runs_is_awaited_and_all_is_given_back(counting: Counting) -> None:
+    jobs = Jobs()
+    job = jobs.find("one", counting)
+    job.start()
+    counting.let_go(2)
+    until_done(job, 2)
+    last_step = threading.Timer(0.1, counting.let_go, [1])
+    last_step.start()
+    jobs.close()
+    assert job.state == "stopped"
+    assert job.latest == Progress(3, STEPS, 1 + 2 + 3)
+    assert counting.ended
+    last_step.join()
+
+
+def test_python_ends_while_jobs_run_and_each_gives_back_what_it_holds() -> None:
+    program = """
+import time
+from attnviz.app.jobs import JOBS
+from attnviz.experiments.progress import Progress
+
+def steps():
+    try:
+        while True:
+            time.sleep(0.01)
+            yield Progress(0, 1, None)
+    finally:
+        print("given back", flush=True)
+
+JOBS.find("computing", steps).start()
+time.sleep(0.1)
+"""
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("given back\n", "")

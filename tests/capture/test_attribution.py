@@ -1,0 +1,281 @@
+"""Gradients against finite differences and plain backward passes; words left out against a plain loop."""
+
+import copy
+import gc
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
+
+from attnviz.capture import loading
+from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model
+from attnviz.capture.stack import Expected, Ran, Stack, expected, stack_of
+from attnviz.capture.translator import TranslatorModel
+from attnviz.transformer import multi_head
+from attnviz.transformer.attention import AttentionSteps
+from tests.capture.tiny import SENTENCE
+
+Folder = Callable[[str], Path]
+
+TIRED = "The dog did not cross the road as it was too tired."
+MASKED = "The dog did not [MASK] the road ."
+MASK = 103  # [MASK] in BERT's vocabulary
+
+
+def all_of(stack: Stack, place: int) -> Gradients:
+    *_, (done, total, found) = gradients(stack, place, expected(stack, place))
+    assert done == total
+    return found
+
+
+@pytest.fixture
+def exact() -> Stack:
+    """The translator's encoder in float64, before six tokens."""
+    model = loading.load("translator")
+    assert isinstance(model, TranslatorModel)
+    model = copy.copy(model)
+    model.translator = copy.copy(model.translator)
+    model.translator.model = copy.deepcopy(model.translator.model).double()
+    return stack_of(model, "The dog was tired.")
+
+
+def test_slopes_at_words_are_finite_differences(exact: Stack) -> None:
+    place, step = 2, 1e-5
+    tokens, d_model = exact.words.shape
+    nudges = step * torch.eye(tokens * d_model, dtype=torch.float64).reshape(-1, tokens, d_model)
+    with torch.inference_mode():
+        up, down = (exact.run(exact.words + sign * nudges).output[:, place] for sign in (1, -1))
+    jacobian = ((up - down) / (2 * step)).reshape(tokens, d_model, -1)  # [token, input, output]
+    found = all_of(exact, place)
+    np.testing.assert_allclose(found.words, jacobian.square().sum(dim=(1, 2)).sqrt(), rtol=1e-6)
+    times = (jacobian * exact.words[:, :, None]).sum(dim=1)
+    np.testing.assert_allclose(found.words_times, times.square().sum(dim=1).sqrt(), rtol=1e-6)
+
+
+def test_slopes_at_weights_are_finite_differences(exact: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, step, compute = 2, 1e-5, multi_head.scaled_dot_product_attention
+    weights = torch.stack([layer[0] for layer in exact.run(exact.words[None]).weights])
+    layers, heads, tokens, _ = weights.shape
+    nudge = torch.zeros_like(weights)
+    ran: list[int] = []
+
+    def nudged(query: Tensor, key: Tensor, value: Tensor, *more: Any) -> AttentionSteps:
+        steps = compute(query, key, value, *more)
+        ran.append(1)
+        weights = steps.weights + nudge[len(ran) - 1]
+        return steps._replace(weights=weights, output=weights @ value)
+
+    monkeypatch.setattr(multi_head, "scaled_dot_product_attention", nudged)
+    sums = torch.zeros(tokens, dtype=torch.float64)
+    for cell in np.ndindex(layers, heads, tokens, tokens):
+        outputs = []
+        for sign in (1, -1):
+            ran.clear()
+            nudge[cell] = sign * step
+            with torch.inference_mode():
+                outputs.append(exact.run(exact.words[None]).output[0, place])
+        nudge[cell] = 0
+        slope = (outputs[0] - outputs[1]) / (2 * step)
+        sums[cell[3]] += (weights[cell] * slope).square().sum().sqrt()
+    monkeypatch.undo()
+    np.testing.assert_allclose(all_of(exact, place).weights_times, sums, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("family", "text", "place"), [("gpt2", SENTENCE, 5), ("bert", MASKED, 5)])
+def test_of_a_prediction_the_slopes_are_finite_differences(
+    family: str, text: str, place: int, folder_of: Folder
+) -> None:
+    stack = stack_of(loading.load(str(folder_of(family))), text)
+    followed = expected(stack, place)
+    assert followed is not None
+    tokens, d_word = stack.words.shape
+    step = 1e-2  # float32 forgets smaller ones
+    nudges = step * torch.eye(tokens * d_word).reshape(-1, tokens, d_word)
+
+    def log_probability(words: Tensor) -> Tensor:
+        logits = stack.run(words).logits
+        assert logits is not None
+        return logits[:, place].double().log_softmax(-1)[:, followed.id]
+
+    with torch.inference_mode():
+        up, down = (log_probability(stack.words + sign * nudges) for sign in (1, -1))
+    slopes = ((up - down) / (2 * step)).reshape(tokens, d_word)
+    found = all_of(stack, place)
+    np.testing.assert_allclose(found.words, slopes.norm(dim=1), rtol=0.02, atol=2e-3)
+    times = (slopes * stack.words).sum(dim=1).abs()
+    np.testing.assert_allclose(found.words_times, times, rtol=0.02, atol=5e-3)
+
+
+def test_one_backward_pass_after_the_other_gives_the_same(folder_of: Folder) -> None:
+    place = 3
+    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
+    network = AutoModelForMaskedLM.from_pretrained(folder_of("bert"), attn_implementation="eager").eval()
+    ids = torch.tensor([[token.id for token in stack.tokens]])
+    words = network.get_input_embeddings()(ids).detach().requires_grad_()
+    ran = network(inputs_embeds=words, output_attentions=True, output_hidden_states=True)
+    for weights in ran.attentions:
+        weights.retain_grad()
+    of_words, of_weights = torch.zeros(words.shape[1]), [torch.zeros_like(each[0]) for each in ran.attentions]
+    for number in ran.hidden_states[-1][0, place]:
+        words.grad = None
+        for weights in ran.attentions:
+            weights.grad = None
+        number.backward(retain_graph=True)
+        of_words += words.grad[0].square().sum(dim=1)
+        for layer, weights in enumerate(ran.attentions):
+            of_weights[layer] += (weights.grad * weights)[0].detach().square()
+    found = all_of(stack, place)
+    np.testing.assert_allclose(found.words, of_words.sqrt(), rtol=1e-4)
+    expected_sums = sum(sums.sqrt().sum(dim=(0, 1)) for sums in of_weights)
+    np.testing.assert_allclose(found.weights_times, expected_sums, rtol=1e-4)
+
+
+def test_a_later_token_of_a_decoder_has_no_slope(folder_of: Folder) -> None:
+    found = all_of(stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE), 5)
+    for slopes in found:
+        assert (slopes[6:] == 0).all()
+        assert (slopes[:6] > 0).all()
+
+
+def test_the_model_stays_as_it_was(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("bert")))
+    assert isinstance(model, HuggingFaceModel)
+    before = [parameter.requires_grad for parameter in model.network.parameters()]
+    all_of(stack_of(model, SENTENCE), 3)
+    assert [parameter.requires_grad for parameter in model.network.parameters()] == before
+    assert all(parameter.grad is None for parameter in model.network.parameters())
+
+
+def test_threads_do_not_disturb_each_other(folder_of: Folder) -> None:
+    model = loading.load(str(folder_of("bert")))
+    places = [*range(1, 6)] * 3
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda place: all_of(stack_of(model, SENTENCE), place), places))
+    for place, found in zip(places, together, strict=True):
+        np.testing.assert_allclose(found.words, all_of(stack_of(model, SENTENCE), place).words, rtol=1e-5)
+
+
+class Kept:
+    """A number that a backward pass will need."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+def test_between_two_steps_nothing_of_the_passes_is_held(
+    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attnviz.capture.attribution._ROWS_AT_ONCE", 5)
+    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
+    kept: list[weakref.ref[Any]] = []
+
+    def run(words: Tensor) -> Ran:
+        ran = stack.run(words)
+        kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
+        return ran
+
+    def keep(tensor: Tensor) -> Kept:
+        holder = Kept(tensor)
+        kept.append(weakref.ref(holder))
+        return holder
+
+    with saved_tensors_hooks(keep, lambda holder: holder.tensor):
+        steps = gradients(replace(stack, run=run), 3, None)
+        for _ in range(2):
+            done, total, _ = next(steps)
+            assert done < total
+            gc.collect()
+            assert [each for each in kept if each() is not None] == []
+    assert len(kept) > 4 * len(stack.run(stack.words[None]).weights)
+
+
+def test_bert_tells_how_far_it_is() -> None:
+    stack = stack_of(loading.load("minilm"), TIRED)
+    done, total, _ = next(gradients(stack, 9, None))
+    assert (done, total) == (32, 384)
+
+
+# Words left out.
+
+
+def all_occluded(stack: Stack, place: int, followed: Expected | None) -> Occluded:
+    *_, found = occlusion(stack, place, followed)
+    return found
+
+
+def one_minus_cosine(one: torch.Tensor, other: torch.Tensor) -> float:
+    return float(1 - (one @ other) / (one.norm() * other.norm()))
+
+
+def test_bert_reads_mask_in_place_of_each_word(minilm: Model, eager: PreTrainedModel) -> None:
+    place, stack = 9, stack_of(minilm, TIRED)
+    ids = torch.tensor([[token.id for token in stack.tokens]])
+    found = all_occluded(stack, place, None)
+    assert found.log_probability is None
+    with torch.inference_mode():
+        before = eager(ids).last_hidden_state[0, place].double()
+        for token in range(len(stack.tokens)):
+            without = ids.clone()
+            without[0, token] = MASK
+            after = eager(without).last_hidden_state[0, place].double()
+            assert found.turned[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
+    assert found.turned.argmax() == place
+
+
+def test_a_masked_token_follows_its_probability(folder_of: Folder) -> None:
+    place, stack = 5, stack_of(loading.load(str(folder_of("bert"))), MASKED)
+    network: Any = AutoModelForMaskedLM.from_pretrained(folder_of("bert"))
+    followed = expected(stack, place)
+    assert followed is not None
+    found = all_occluded(stack, place, followed)
+    assert found.log_probability is not None
+    ids = torch.tensor([[token.id for token in stack.tokens]])
+    for token in range(len(stack.tokens)):
+        without = ids.clone()
+        without[0, token] = ids[0, place]  # [MASK]
+        with torch.inference_mode():
+            probability = network(without).logits[0, place].softmax(-1)[followed.id]
+        assert float(np.exp(found.log_probability[token])) == pytest.approx(float(probability), rel=1e-4)
+    assert np.exp(found.log_probability[place]) == pytest.approx(followed.probability, rel=1e-5)
+
+
+def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: Folder) -> None:
+    place, stack = 6, stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE)
+    network: Any = AutoModelForCausalLM.from_pretrained(folder_of("gpt2"))
+    followed = expected(stack, place)
+    found = all_occluded(stack, place, followed)
+    assert followed is not None
+    assert found.log_probability is not None
+    table = network.get_input_embeddings().weight.detach()
+    words = table[[token.id for token in stack.tokens]]
+    for token in range(len(stack.tokens)):
+        without = words.clone()
+        without[token] = table.mean(dim=0)
+        with torch.inference_mode():
+            ran = network(inputs_embeds=without[None], output_hidden_states=True)
+            before = network(inputs_embeds=words[None], output_hidden_states=True)
+        outputs = (one.hidden_states[-1][0, place].double() for one in (before, ran))
+        assert found.turned[token] == pytest.approx(one_minus_cosine(*outputs), abs=1e-5)
+        told = float(ran.logits[0, place].log_softmax(-1)[followed.id])
+        assert found.log_probability[token] == pytest.approx(told, abs=1e-4)
+    np.testing.assert_allclose(found.turned[place + 1 :], 0, atol=1e-6)  # it does not see them
+
+
+def test_long_texts_are_read_in_several_batches(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = stack_of(minilm, TIRED)
+    together = all_occluded(stack, 9, None)
+    monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
+    found = list(occlusion(stack, 9, None))
+    assert [len(so_far.turned) for so_far in found] == [4, 8, 12, 15]
+    np.testing.assert_allclose(found[-1].turned, together.turned, atol=1e-6)

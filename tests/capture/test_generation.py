@@ -1,0 +1,455 @@
+"""What a model with a head expects, and what it writes: against transformers' own models and filters."""
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from attnviz.capture import loading
+from attnviz.capture.generation import (
+    MOST_CANDIDATES,
+    Habits,
+    drawn_by,
+    habits_of,
+    masked_tokens,
+    next_tokens,
+    write,
+)
+from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Prediction, Writing, as_model_input
+from attnviz.capture.network import open_network
+from attnviz.errors import AttnvizError
+from attnviz.models.tokenizer import TextTokenizer
+from tests.capture.tiny import families
+
+DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral looks back five tokens only
+ENCODER_DECODERS = ("bart", "t5", "marian")
+WRITERS = families("mistral", "bart", of=(*DECODERS, *ENCODER_DECODERS))
+FREE = Habits(ends=frozenset())
+SOURCE, PROMPT = [5, 11, 7, 3, 1], [7, 13, 5]
+LIMIT = 61
+TEXT = "The dog did not cross the road"
+
+
+class Opened(NamedTuple):
+    """A tiny model as transformers itself runs it."""
+
+    network: Any
+    tokenizer: TextTokenizer
+
+    def probabilities(self, inputs: dict[str, Tensor]) -> Tensor:
+        """[token, vocabulary], by transformers itself."""
+        with torch.inference_mode():
+            scores: Tensor = self.network(**inputs).logits[0]
+        return scores.softmax(-1)
+
+
+Open = Callable[[str], Opened]
+
+
+@pytest.fixture(scope="module")
+def opened(folder_of: Callable[[str], Path]) -> Open:
+    """Tiny models with their heads and tokenizers; nothing ends their texts."""
+
+    @cache
+    def one(family: str) -> Opened:
+        auto: Any = AutoModelForCausalLM if family in DECODERS else AutoModelForMaskedLM
+        network = (AutoModelForSeq2SeqLM if family in ENCODER_DECODERS else auto).from_pretrained(
+            folder_of(family), attn_implementation="eager", local_files_only=True, use_safetensors=True
+        )
+        return Opened(endless(network.eval()), TextTokenizer(folder_of(family), LIMIT))
+
+    return one
+
+
+def endless(network: Any) -> Any:
+    if network.can_generate():
+        config = network.generation_config
+        config.eos_token_id = config.forced_eos_token_id = config.forced_bos_token_id = None
+    return network
+
+
+def start_of(network: Any) -> list[int]:
+    """What its decoder has before it writes."""
+    return [network.config.decoder_start_token_id] if network.config.is_encoder_decoder else PROMPT
+
+
+def source_of(network: Any) -> list[int] | None:
+    return SOURCE if network.config.is_encoder_decoder else None
+
+
+def written(network: Any, writing: Writing) -> list[int]:
+    return [step.id for step in write(network, start_of(network), writing, LIMIT, source_of(network))]
+
+
+def generated(network: Any, most: int) -> list[int]:
+    """The likeliest tokens by transformers itself."""
+    ids = torch.tensor([source_of(network) or PROMPT])
+    made = network.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=most,
+        pad_token_id=0,
+    )
+    ids_made: list[int] = made[0].tolist()
+    return ids_made[len(start_of(network)) :]
+
+
+@pytest.mark.parametrize("family", WRITERS)
+def test_the_likeliest_tokens_are_those_of_transformers(
+    folder_of: Callable[[str], Path], opened: Open, family: str
+) -> None:
+    """Ours by the network that is recorded, theirs by `eager`."""
+    ours = written(endless(open_network(folder_of(family))), Writing(13))
+    assert len(ours) == 13
+    assert ours == written(opened(family).network, Writing(13)) == generated(opened(family).network, 13)
+
+
+@pytest.mark.parametrize("family", WRITERS)
+def test_each_step_has_the_probabilities_of_one_full_pass(opened: Open, family: str) -> None:
+    """Keys and values kept from before change nothing."""
+    network = opened(family).network
+    steps = list(
+        write(network, start_of(network), Writing(7, temperature=1.3, seed=3), LIMIT, source_of(network))
+    )
+    ids = torch.tensor([[*start_of(network), *(step.id for step in steps)]])
+    inputs = {"input_ids": ids}
+    if family in ENCODER_DECODERS:
+        inputs = {"input_ids": torch.tensor([SOURCE]), "decoder_input_ids": ids}
+    with torch.inference_mode():
+        scores = network(**inputs, use_cache=False).logits[0, len(start_of(network)) - 1 : -1]
+    assert len(steps) == len(scores) == 7
+    for step, expected in zip(steps, scores, strict=True):
+        torch.testing.assert_close(step.before, expected.softmax(-1), atol=1e-5, rtol=0)
+        torch.testing.assert_close(step.after, (expected / 1.3).softmax(-1), atol=1e-5, rtol=0)
+
+
+def test_the_seed_alone_decides(opened: Open) -> None:
+    network = opened("gpt2").network
+    drawn = [tuple(written(network, Writing(13, temperature=2.0, seed=seed))) for seed in (1, 1, 2, 3)]
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) == 3
+
+
+def test_tokens_are_drawn_as_often_as_they_are_likely(opened: Open) -> None:
+    [step] = write(opened("gpt2").network, PROMPT, Writing(1, temperature=1.5, top_k=5), LIMIT)
+    draws = [written(opened("gpt2").network, Writing(1, 1.5, top_k=5, seed=seed))[0] for seed in range(300)]
+    shares = torch.bincount(torch.tensor(draws), minlength=len(step.after)) / len(draws)
+    # Four standard deviations of a share that is measured 300 times.
+    assert (
+        (shares - step.after).abs() <= 4 * (step.after * (1 - step.after) / len(draws)).sqrt() + 1e-6
+    ).all()
+
+
+def test_it_ends_where_the_model_ends_its_text(opened: Open) -> None:
+    network = opened("gpt2").network
+    free = written(network, Writing(13, temperature=2.0, seed=5))
+    end = free[4]
+    assert end not in free[:4]
+    config = network.generation_config
+    for ends in (end, [3, end]):
+        config.eos_token_id = ends
+        try:
+            assert written(network, Writing(13, temperature=2.0, seed=5)) == free[:5]
+        finally:
+            config.eos_token_id = None
+
+
+def test_it_never_reads_more_than_the_model_can(opened: Open) -> None:
+    def count(limit: int, tokens: int = 13) -> int:
+        return len(list(write(opened("gpt2").network, PROMPT, Writing(tokens), limit)))
+
+    assert count(LIMIT) == 13
+    assert count(len(PROMPT) + 5) == 5
+    assert count(len(PROMPT)) == count(1) == count(LIMIT, tokens=0) == 0
+
+
+def test_what_a_model_must_not_write_it_does_not_write(opened: Open) -> None:
+    network = opened("t5").network
+    free = written(network, Writing(1))[0]
+    config = network.generation_config
+    config.bad_words_ids, config.suppress_tokens = [[free], [5, 7]], [11]
+    try:
+        assert habits_of(network) == Habits(ends=frozenset(), never=tuple(sorted((free, 11))))
+        ours = written(network, Writing(13))
+        assert ours == generated(network, 13)
+        assert free not in ours
+    finally:
+        config.bad_words_ids = config.suppress_tokens = None
+
+
+def test_what_a_decoder_must_write_first_it_writes_first(opened: Open) -> None:
+    network = opened("bart").network
+    free = written(network, Writing(7, temperature=1.0))
+    config = network.generation_config
+    config.forced_bos_token_id = forced = (free[0] + 1) % network.config.vocab_size
+    try:
+        ours = list(write(network, start_of(network), Writing(7), LIMIT, SOURCE))
+        assert [step.id for step in ours] == generated(network, 7)
+        assert ours[0].id == forced
+        assert ours[0].after[forced] == 1
+        assert 0 < ours[0].before[forced] < 1
+    finally:
+        config.forced_bos_token_id = None
+
+
+SCORES = st.lists(st.integers(-300, 300), min_size=2, max_size=17).map(
+    lambda tenths: torch.tensor(tenths) / 10
+)
+
+
+@given(
+    scores=SCORES,
+    temperature=st.floats(0.1, 5),
+    top_k=st.integers(0, 20),
+    top_p=st.floats(0.01, 1),
+)
+def test_the_filters_are_those_of_transformers(
+    scores: Tensor, temperature: float, top_k: int, top_p: float
+) -> None:
+    filters: list[Any] = [TemperatureLogitsWarper(temperature)]
+    filters += [TopKLogitsWarper(top_k)] if top_k else []
+    filters += [TopPLogitsWarper(top_p)] if top_p < 1 else []
+    expected = scores[None]
+    for each in filters:
+        expected = each(None, expected)
+    before = scores.clone()
+    ours = drawn_by(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
+    torch.testing.assert_close(ours, expected[0].softmax(-1), atol=1e-6, rtol=0)
+    assert torch.equal(scores, before)
+
+
+@given(scores=SCORES, top_p=st.floats(0.01, 1))
+def test_top_p_keeps_the_fewest_that_have_the_probability(scores: Tensor, top_p: float) -> None:
+    """Holtzman et al. 2020, equation 2: together they reach p; without the least likely they do not."""
+    probabilities = scores.double().softmax(-1)
+    kept = probabilities[drawn_by(scores, Writing(1, 1.0, top_p=top_p), FREE, 7) > 0]
+    assert kept.sum() >= top_p - 1e-6
+    assert len(kept) == 1 or kept.sum() - kept.min() <= top_p + 1e-6
+    assert kept.min() >= probabilities.topk(len(kept)).values.min() - 1e-12
+
+
+def test_the_filters_by_hand() -> None:
+    scores = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
+
+    def shares(**filters: Any) -> list[float]:
+        return [round(share, 6) for share in drawn_by(scores, Writing(1, **filters), FREE, 7).tolist()]
+
+    assert shares() == shares(top_p=0.9, top_k=3) == [1, 0, 0, 0]
+    assert shares(temperature=1.0) == [0.5, 0.3, 0.15, 0.05]
+    assert shares(temperature=1.0, top_k=2) == [0.625, 0.375, 0, 0]
+    assert shares(temperature=1.0, top_p=0.79) == [0.625, 0.375, 0, 0]
+    assert shares(temperature=1.0, top_p=0.81) == [0.526316, 0.315789, 0.157895, 0]
+    assert shares(temperature=0.5) == [round(share**2 / 0.365, 6) for share in (0.5, 0.3, 0.15, 0.05)]
+    # First top-k, then top-p of what is left: 0.625 alone is more than 0.6.
+    assert shares(temperature=1.0, top_k=2, top_p=0.6) == [1, 0, 0, 0]
+    never = drawn_by(scores, Writing(1), Habits(ends=frozenset(), never=(0, 58_100)), 7)
+    assert never.tolist() == [0, 1, 0, 0]
+
+
+BAD: tuple[Any, ...] = (-1, 1.5, True, "7", None, float("nan"), 10**400)
+
+
+@pytest.mark.parametrize(
+    ("field", "bad"), [*product(("tokens", "seed"), BAD), *product(("top_k",), BAD[:-1])]
+)
+def test_whole_numbers_are_checked(field: str, bad: Any) -> None:
+    with pytest.raises(AttnvizError, match=r"must be a whole number, 0 (to|or more)"):
+        Writing(**{"tokens": 7, field: bad})
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1e-9, 10.5, float("nan"), float("inf"), True, "1", None])
+def test_the_temperature_is_checked(bad: Any) -> None:
+    said = r"0 \(always the likeliest token\) or a number from 0.01 to 10, not "
+    with pytest.raises(AttnvizError, match=said):
+        Writing(7, temperature=bad)
+
+
+@pytest.mark.parametrize("bad", [-0.1, 0, 1.01, float("nan"), float("inf"), True, "1", None])
+def test_top_p_is_checked(bad: Any) -> None:
+    with pytest.raises(AttnvizError, match=r"above 0 and not above 1 .*, not "):
+        Writing(7, top_p=bad)
+
+
+def test_the_ends_of_the_ranges_are_allowed() -> None:
+    assert Writing(MOST_WRITTEN, 0.01, 10**6, 1, MOST_SEED) == Writing(
+        MOST_WRITTEN, 0.01, 10**6, 1.0, MOST_SEED
+    )
+    with pytest.raises(AttnvizError, match=f"0 to {MOST_WRITTEN}, not {MOST_WRITTEN + 1}"):
+        Writing(MOST_WRITTEN + 1)
+
+
+def test_a_text_alone_is_given_as_it_is() -> None:
+    assert as_model_input("A dog") == ModelInput("A dog")
+    assert as_model_input(ModelInput("A dog", second="A cat")) == ModelInput("A dog", second="A cat")
+
+
+# What is expected.
+
+
+def inputs_of(model: Opened, text: str = TEXT) -> dict[str, Tensor]:
+    ids = torch.tensor([model.tokenizer.tokenized(text).ids])
+    if model.network.config.is_encoder_decoder:
+        return {"input_ids": ids, "decoder_input_ids": torch.tensor([[2, 11, 7, 13, 5]])}
+    return {"input_ids": ids}
+
+
+def read_ids(inputs: dict[str, Tensor]) -> list[int]:
+    ids: list[int] = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
+    return ids
+
+
+def check(prediction: Prediction, expected: Tensor, tokenizer: TextTokenizer) -> None:
+    """Its candidates are the likeliest, with their probabilities, in order."""
+    best = expected.topk(MOST_CANDIDATES)
+    assert [candidate.id for candidate in prediction.candidates] == best.indices.tolist()
+    assert [c.probability for c in prediction.candidates] == pytest.approx(best.values.tolist(), abs=1e-6)
+    assert [c.text for c in prediction.candidates] == [
+        tokenizer.readable(number) for number in best.indices.tolist()
+    ]
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bart"])
+def test_what_follows_is_the_softmax_of_the_models_scores(opened: Open, family: str) -> None:
+    model = opened(family)
+    inputs = inputs_of(model)
+    ids, expected = read_ids(inputs), model.probabilities(inputs)
+    found = next_tokens(model.network, model.tokenizer, inputs)
+    assert [prediction.position for prediction in found] == [*range(len(ids))]
+    assert {prediction.expects for prediction in found} == {"next"}
+    for prediction, probabilities in zip(found, expected, strict=True):
+        check(prediction, probabilities, model.tokenizer)
+        assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
+    assert found[-1].actual is None
+    for prediction, following in zip(found[:-1], ids[1:], strict=True):
+        actual = prediction.actual
+        assert actual is not None
+        assert (actual.id, actual.text) == (following, model.tokenizer.readable(following))
+        assert (
+            actual.probability
+            == actual.share
+            == pytest.approx(float(expected[prediction.position, following]))
+        )
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bart"])
+def test_what_was_written_tells_by_which_share_it_was_drawn(opened: Open, family: str) -> None:
+    model = opened(family)
+    inputs, writing = inputs_of(model), Writing(5, temperature=0.7, top_k=7, top_p=0.9, seed=1)
+    ids = read_ids(inputs)
+    source = inputs["input_ids"][0].tolist() if "decoder_input_ids" in inputs else None
+    steps = list(write(model.network, ids, writing, 61, source))
+    name = "input_ids" if source is None else "decoder_input_ids"
+    inputs[name] = torch.tensor([[*ids, *(step.id for step in steps)]])
+    found = next_tokens(model.network, model.tokenizer, inputs, writing, len(steps))
+    assert len(found) == len(ids) + len(steps)
+    for prediction, step in zip(found[len(ids) - 1 :], steps, strict=False):
+        assert prediction.actual is not None
+        assert prediction.actual.id == step.id
+        for candidate in (*prediction.candidates, prediction.actual):
+            assert candidate.probability == pytest.approx(float(step.before[candidate.id]), abs=1e-5)
+            assert candidate.share == pytest.approx(float(step.after[candidate.id]), abs=1e-5)
+        assert sum(candidate.share for candidate in prediction.candidates) == pytest.approx(1, abs=1e-5)
+    for prediction in (*found[: len(ids) - 1], found[-1]):  # nothing was drawn there
+        assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
+
+
+def test_the_end_of_a_text_is_told_although_nobody_reads_it(opened: Open) -> None:
+    model = opened("bart")
+    inputs, end = inputs_of(model), 2
+    for writing, written in ((None, 0), (Writing(5, temperature=2.0), 3), (Writing(5, temperature=2.0), 0)):
+        *before, last = next_tokens(model.network, model.tokenizer, inputs, writing, written, end)
+        expected = model.probabilities(inputs)[-1]
+        assert [prediction.actual and prediction.actual.id for prediction in before] == read_ids(inputs)[1:]
+        assert last.actual is not None
+        assert (last.actual.id, last.actual.text) == (end, "</s>")
+        assert last.actual.probability == pytest.approx(float(expected[end]), abs=1e-6)
+        share = expected[end] if writing is None else (expected.log() / 2).softmax(-1)[end]
+        assert last.actual.share == pytest.approx(float(share), abs=1e-6)
+
+
+def test_the_likeliest_token_is_taken_with_certainty(opened: Open) -> None:
+    model = opened("gpt2")
+    ids = read_ids(inputs_of(model))
+    step = next(write(model.network, ids, Writing(1), 61))
+    inputs = {"input_ids": torch.tensor([[*ids, step.id]])}
+    found = next_tokens(model.network, model.tokenizer, inputs, Writing(1), 1)[len(ids) - 1]
+    assert found.actual == found.candidates[0]
+    assert [candidate.share for candidate in found.candidates] == [1, *[0] * (MOST_CANDIDATES - 1)]
+    assert found.candidates[0].probability < 1
+
+
+@pytest.mark.parametrize(("family", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
+def test_masked_tokens_are_the_softmax_at_their_places(opened: Open, family: str, mask: str) -> None:
+    model = opened(family)
+    assert model.tokenizer.mask == mask
+    inputs = inputs_of(model, f"The {mask} did not {mask} the road")
+    expected = model.probabilities(inputs)
+    found = masked_tokens(model.network, model.tokenizer, inputs)
+    assert [prediction.position for prediction in found] == [2, 5]
+    for prediction in found:
+        check(prediction, expected[prediction.position], model.tokenizer)
+        assert prediction.expects == "masked"
+        assert prediction.actual is None
+        assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
+        assert all(one.probability >= other.probability for one, other in pairwise(prediction.candidates))
+
+
+def test_nothing_masked_nothing_expected(opened: Open) -> None:
+    assert masked_tokens(None, opened("bert").tokenizer, inputs_of(opened("bert"))) == ()
+    assert masked_tokens(None, opened("gpt2").tokenizer, inputs_of(opened("gpt2"))) == ()
+
+
+def test_the_second_sentence_of_a_pair_is_read_as_such(opened: Open) -> None:
+    model = opened("bert")
+    pair = model.tokenizer.tokenized("The dog", "The [MASK] did not")
+    assert set(pair.type_ids) == {0, 1}
+    inputs = {"input_ids": torch.tensor([pair.ids]), "token_type_ids": torch.tensor([pair.type_ids])}
+    [prediction] = masked_tokens(model.network, model.tokenizer, inputs)
+    check(prediction, model.probabilities(inputs)[prediction.position], model.tokenizer)
+    [other] = masked_tokens(model.network, model.tokenizer, {"input_ids": inputs["input_ids"]})
+    assert prediction.candidates != other.candidates
+
+
+def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Through the door that pages use: the end token is expected, and never read."""
+    typed = loading.load(str(folder_of("bart"))).predictions(ModelInput(TEXT, target="The dog"))
+    assert [prediction.actual and prediction.actual.text for prediction in typed] == [
+        "<s>",
+        "The",
+        "dog",
+        "</s>",
+    ]
+
+    folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "written"))
+    given = ModelInput(TEXT, writing=Writing(7, 2.0, seed=1))
+
+    def written() -> list[int]:
+        told = [each.actual for each in loading.load(str(folder)).predictions(given)]
+        return [actual.id for actual in told[len(TEXT.split()) - 1 :] if actual is not None]
+
+    free = written()
+    assert free[4] not in free[:4]
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": free[4]}), "utf-8")
+    assert written() == free[:5]
+    assert loading.trace(str(folder), given).written == 4

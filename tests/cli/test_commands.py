@@ -1,0 +1,466 @@
+"""The command line: what it makes, and what it says to whoever asks for something else."""
+
+import errno
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import attnviz
+from attnviz import __main__ as command_line
+from attnviz.cli import measure as measuring
+from attnviz.cli.trace import summary
+from attnviz.models import allowed, catalogue
+from attnviz.trained.translator import contest, distance, measures, training
+from attnviz.trained.translator.training import Settings
+from attnviz.trained.translator.translator import Sizes, Translator
+from attnviz.trained.translator.variants import VARIANTS
+from tests.capture.tiny import SENTENCE, tiny
+
+ROOT = Path(__file__).parents[2]
+SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Trainings of a few steps, measured on a few short translations, with as many threads as before."""
+    threads = torch.get_num_threads()
+    of, measure = Settings.of, measures.measure
+
+    def shortly(variant: str, seed: int | None = None) -> Settings:
+        return replace(of(variant, seed), steps=6, warm_up=2, sentences=100, batch=16, sizes=SIZES)
+
+    monkeypatch.setattr(training.Settings, "of", shortly)
+    monkeypatch.setattr(measures, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
+    # Who learned for six steps never says [END], and would be asked for thirty words each time.
+    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where figures are written instead."""
+    monkeypatch.setattr(measuring, "FIGURES", tmp_path / "figures.json")
+    return tmp_path / "figures.json"
+
+
+Say = Callable[..., str]
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run a command that works, and return what it says."""
+
+    def run(*arguments: object) -> str:
+        assert command_line.main([str(argument) for argument in arguments]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def refuse(capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run a command that cannot do what is asked, and return what it says of that."""
+
+    def run(*arguments: object) -> str:
+        assert command_line.main([str(argument) for argument in arguments]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.endswith(".\n")
+        assert said.err.count("\n") == 1
+        return said.err
+
+    return run
+
+
+def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
+    text = "The dog did not cross the road as it was too tired."
+    said = say("trace", text, "--out", tmp_path / "tired.npz")
+    kept, fresh = attnviz.Trace.load(tmp_path / "tired.npz"), attnviz.trace(text)
+    assert np.array_equal(kept.stack("encoder"), fresh.stack("encoder"))
+    first, last = said.splitlines()
+    assert first.startswith("encoder: 15 tokens, 6 layers × 12 heads; strongest links: ")
+    size = (tmp_path / "tired.npz").stat().st_size
+    assert last == f"Written: {tmp_path}/tired.npz ({size / 1e6:.1f} MB)"
+    links = attnviz.links_table(fresh)
+    words = "query not in ['1:[CLS]', '15:[SEP]'] and key not in ['1:[CLS]', '15:[SEP]'] and query != key"
+    strongest = links.astype({"query": str, "key": str}).query(words).nlargest(1, "weight").iloc[0]
+    head = f"(head {strongest['layer']}-{strongest['head']})"
+    names = [strongest[name].partition(":")[2] for name in ("query", "key")]
+    assert (
+        f"strongest links: {names[0]} looks at {names[1]} {100 * strongest['weight']:.0f} % {head}" in first
+    )
+
+
+def test_a_trace_is_written_even_if_nobody_reads_what_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def gone(_: object) -> str:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("attnviz.cli.trace.summary", gone)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)  # it would close this process's output
+    command_line.main(["trace", "A dog.", "--out", str(tmp_path / "dog.npz")])
+    assert attnviz.Trace.load(tmp_path / "dog.npz").text == "A dog."
+
+
+def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
+    said = say("trace", "The dog was tired.", "--model", "translator")
+    assert f"translator's decoder read: {attnviz.trace('The dog was tired.', 'translator').target}\n" in said
+    _, *kinds, last = said.splitlines()
+    assert [line.partition(":")[0] for line in kinds] == ["encoder", "decoder", "cross"]
+    assert last == "Nothing was kept: --out FILE.npz keeps every number."
+    assert "decoder read: Le chat" in say(
+        "trace", "The dog was tired.", "--model", "translator", "--target", "Le chat"
+    )
+
+
+def test_a_text_may_begin_with_a_dash(say: Say, tmp_path: Path) -> None:
+    say("trace", "- No, it slept.", "--second", "- No.", "--out", tmp_path / "no")
+    kept = attnviz.Trace.load(tmp_path / "no")
+    assert (kept.text, kept.second) == ("- No, it slept.", "- No.")
+
+
+def test_a_pair_is_read_together(say: Say, tmp_path: Path) -> None:
+    say("trace", "A dog.", "--second", "A cat.", "--out", tmp_path / "pair")
+    kept = attnviz.Trace.load(tmp_path / "pair")
+    assert (kept.text, kept.second) == ("A dog.", "A cat.")
+
+
+def test_a_folders_model_writes_on(say: Say, tmp_path: Path) -> None:
+    folder, out = tiny("gpt2", tmp_path / "gpt2"), tmp_path / "out.npz"
+    drawn = ["--write", 7, "--temperature", 2, "--top-k", 9, "--top-p", 0.9, "--seed", 5]
+    said = say("trace", SENTENCE, "--model", folder, *drawn, "--out", out)
+    kept = attnviz.Trace.load(out)
+    assert kept.written == 7
+    assert f"{folder} wrote: {kept.text.removeprefix(SENTENCE).strip()}\n" in said
+    again = attnviz.trace(SENTENCE, folder, writing=attnviz.Writing(7, 2, 9, 0.9, 5))
+    assert (again.text, again.written) == (kept.text, 7)
+
+
+def test_what_a_folders_encoder_decoder_wrote_is_told(say: Say, tmp_path: Path) -> None:
+    folder = tiny("bart", tmp_path / "bart")
+    said = say("trace", "The dog was tired .", "--model", folder)
+    trace = attnviz.trace("The dog was tired .", folder)
+    assert trace.written > 0
+    assert said.startswith(f"{folder} wrote: {trace.target}\n")
+    assert f"cross: {len(trace.block('cross', 0).query_tokens)} × " in said
+
+
+def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> None:
+    folder = tiny("vit", tmp_path / "vit")
+    Image.linear_gradient("L").save(tmp_path / "ramp.png")
+    assert "encoder: 16 tokens" in say("trace", tmp_path / "ramp.png", "--model", folder)
+    assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
+
+
+def test_a_decoder_that_wrote_nothing_is_told() -> None:
+    trace = attnviz.trace("The dog was tired.", "translator")
+    silent = replace(trace, target="", blocks=trace.of_kind("encoder"))
+    assert summary(silent).startswith("translator's decoder wrote nothing, and read its first token only\n")
+
+
+def test_white_space_that_was_written_is_told(tmp_path: Path) -> None:
+    trace = attnviz.trace(SENTENCE, tiny("gpt2", tmp_path / "gpt2"))
+    spaces = replace(trace, text=f"{SENTENCE[: trace.blocks[0].query_tokens[-2].end]} \n", written=1)
+    assert "wrote: white space only\n" in summary(spaces)
+
+
+def test_a_file_is_no_text_but_comes_through_the_pipe(
+    say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("story.txt").write_text("A dog.", "utf-8")
+    assert "“story.txt” is a file" in refuse("trace", "story.txt")
+    assert "encoder: " in say("trace", "story.tx")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"story.txt")))
+    assert "encoder: " in say("trace", "-")
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_text_may_come_through_the_pipe(
+    say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"Ein Hund – chien{ending}".encode())))
+    say("trace", "-", "--out", tmp_path / "a")
+    assert attnviz.Trace.load(tmp_path / "a").text == "Ein Hund – chien"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("chien \xe9".encode("latin-1"))))
+    assert "Byte 7 of standard input is not UTF-8" in refuse("trace", "-")
+
+
+def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
+    say: Say, refuse: Say, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    say("trace", "A dog.", "--out", out)
+    say("trace", "A cat.", "--out", out)
+    assert attnviz.Trace.load(out).text == "A cat."
+    out.write_text("my thesis", "utf-8")
+    assert "is no trace of this attnviz" in refuse("trace", "A dog.", "--out", out)
+    assert out.read_text("utf-8") == "my thesis"
+    say("trace", "A dog.", "--out", out, "--force")
+    assert attnviz.Trace.load(out).text == "A dog."
+
+
+@pytest.mark.parametrize("command", ["trace", "report"])
+def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command: str) -> None:
+    picture = tmp_path / "cat.png"
+    picture.write_bytes(b"my only picture")
+    same = tmp_path / ".." / tmp_path.name / "cat.png"
+    assert "it would be lost" in refuse(command, picture, "--out", same, "--force")
+    assert picture.read_bytes() == b"my only picture"
+
+
+def test_a_text_that_no_file_can_be_called_is_a_text(say: Say, tmp_path: Path) -> None:
+    say("trace", "dog " * 90, "--out", tmp_path / "dogs.npz")
+    assert attnviz.Trace.load(tmp_path / "dogs.npz").text == "dog " * 90
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["trace", ""], "Type a sentence"),
+        (["trace", "a dog", "--model", "minlm"], "Did you mean minilm?"),
+        (["trace", "a dog", "--model", "./nothing"], "no folder"),
+        (["trace", "a dog", "--write", "3"], "writes nothing"),
+        (["trace", "a dog", "--write", "-3"], "-3"),
+        (["trace", "a dog", "--model", "translator", "--second", "a cat"], "translator"),
+        (["trace", "a dog", "--out", "nowhere/x.npz"], "There is no folder nowhere"),
+        (["trace", "a dog", "--out", "."], "is a folder"),
+        (["trace", "a dog", "--out", "-"], "the name of a file, such as attention.npz"),
+        (["trace", "a dog", "--out", "dog.TXT"], "ends in .npz. Choose dog.npz, or say --force"),
+        (["trace", "a dog", "--temperature", "0"], "--temperature says how to write on: it needs --write"),
+        (["trace", "a dog", "--top-k", "3"], "--top-k says"),
+        (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(refuse: Say, arguments: list[str], said: str) -> None:
+    assert said in refuse(*arguments)
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_model_loads(
+    refuse: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attnviz.capture.loading.open_model", pytest.fail)
+    refuse("trace", "A dog.", "--out", tmp_path / "nowhere" / "x.npz")
+
+
+def test_how_far_a_model_is_shows_where_somebody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    assert command_line.main(["trace", "A dog."]) == 0
+    said = capsys.readouterr()
+    assert "━" in said.err
+    assert said.err.endswith("\x1b[2K")  # wiped away
+    assert "\x1b" not in said.out
+
+
+def test_models_are_listed_with_what_is_known_of_them(say: Say) -> None:
+    lines = say("models").splitlines()
+    for name in catalogue.names():
+        entry = catalogue.entry(name)
+        [line] = [line for line in lines if line.startswith(f"{name} ")]
+        assert f" {', '.join(entry.kinds)} " in line
+        assert f" {entry.heads} " in line
+    assert re.search(r"^minilm .* 22,713,216 ", "\n".join(lines), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("family", "facts"),
+    [
+        ("gpt2", ["attention   decoder", "layers      2", "heads       3", "expects     the next token"]),
+        ("bert", ["attention   encoder", "reads       one text, or a pair", "typed as [MASK]"]),
+        ("roberta", ["typed as <mask>"]),
+        ("bart", ["attention   encoder, decoder, cross", "layers      3 + 2"]),
+        ("vit", ["reads       a picture", "expects     nothing"]),
+    ],
+)
+def test_a_model_is_described_before_it_is_loaded(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str, facts: list[str]
+) -> None:
+    folder = tiny(family, tmp_path / family)
+    monkeypatch.setattr("attnviz.capture.loading.load", pytest.fail)
+    said = say("models", folder)
+    for fact in [*facts, f"family      {family}", f"files       {folder}"]:
+        assert f" {fact}" in said
+
+
+def test_another_ending_can_be_forced(say: Say, tmp_path: Path) -> None:
+    say("trace", "A dog.", "--out", tmp_path / "dog.txt", "--force")
+    assert attnviz.Trace.load(tmp_path / "dog.txt").text == "A dog."
+
+
+def test_a_model_that_is_refused_is_told_why(refuse: Say, tmp_path: Path) -> None:
+    said = refuse("models", tiny("mamba", tmp_path / "mamba"))
+    assert "state-space" in said
+
+
+def test_the_list_of_a_servers_operator_does_not_bind_its_owner(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, "translator")
+    assert "encoder: " in say("trace", "A dog.", "--model", "minilm")
+
+
+def test_who_has_read_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "attnviz", "models"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert (running.stderr.read(), running.wait()) == (b"", 0)
+
+
+def test_a_full_disk_behind_the_output_is_told_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("attnviz.cli.models.table", full)
+    assert command_line.main(["models"]) == 2
+    assert "What is printed here: No space left on device." in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attnviz.cli.models.table", broken_off)
+    assert command_line.main(["models"]) == command_line.BROKEN_OFF
+    assert capsys.readouterr().err == "\nBroken off.\n"
+
+
+def test_training_writes_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "mine.safetensors"
+    arguments = ["train", "--variant", "candidates", "--seed", "3", "--out", str(out)]
+    assert command_line.main(arguments) == 0
+    said = capsys.readouterr()
+    assert said.out == f"Written: {out}\n"
+    assert "6 of 6 steps" in said.err
+    translator = Translator.load(out)
+    assert translator.sizes == SIZES
+    assert translator.about["command"] == "python -m attnviz train --variant candidates --seed 3"
+    assert [*tmp_path.iterdir()] == [out]
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.safetensors"
+    step = training.Training.step
+
+    def step_and_stop(self: training.Training) -> float:
+        if self.done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(training.Training, "step", step_and_stop)
+        said = say("train", "--out", out)
+    assert "goes on from" in said
+    assert not out.exists()
+    assert command_line.main(["train", "--out", str(out)]) == 0
+    assert re.findall(r"(\d) of 6", capsys.readouterr().err) == ["5", "6"]
+    in_one_go = tmp_path / "other.safetensors"
+    say("train", "--out", in_one_go)
+    broken_off, whole = Translator.load(out).model, Translator.load(in_one_go).model
+    for one, other in zip(broken_off.parameters(), whole.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_measuring_prints_every_figure_and_what_is_missed(say: Say, tmp_path: Path, figures: Path) -> None:
+    out = tmp_path / "mine.safetensors"
+    say("train", "--out", out)
+    said = say("measure", out)
+    found = measures.measure(Translator.load(out))
+    for name, value in measures.flat(found).items():
+        assert re.search(rf"^ *{name} +{value:.4g}$", said, re.MULTILINE)
+    assert "mine misses a target: exact triple is 0" in said
+    assert not figures.exists()
+
+
+def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, figures: Path) -> None:
+    files = [tmp_path / f"{number}.safetensors" for number in range(3)]
+    for file, (variant, seed) in zip(files, [("untold", 1), ("taught", 2), ("taught", 0)], strict=True):
+        say("train", "--variant", variant, "--seed", seed, "--out", file)
+    say("measure", "--write", files[0], files[1])
+    say("measure", "--write", files[1], files[2])
+    written = json.loads(figures.read_text("utf-8"))
+    assert [(run["variant"], run["seed"]) for run in written] == [
+        ("taught", "0"),
+        ("taught", "2"),
+        ("untold", "1"),
+    ]
+    assert not any(run["shipped"] for run in written)
+    found = asdict(measures.measure(Translator.load(files[2])))
+    assert written[0].items() >= found.items()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "COMMAND"),
+        (["dance"], "No such command 'dance'"),
+        (["train", "--variant", "taugth"], "'taugth' is none of taught, "),
+        (["train", "--seed", "one"], "'--seed': Input should be a valid integer"),
+        (["train", "--fast"], "No such option: --fast"),
+        (["trace"], "Missing argument 'TEXT'"),
+        (["trace", "--fast"], "No such option: --fast"),
+        (["trace", "a dog", "--fast"], "--fast"),
+        (["pronouns", "--looks", "away"], "'away' is not one of 'pronoun', 'nouns'"),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_distances_are_measured_without_training_again(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = distance.read()
+    monkeypatch.setattr(contest, "train", pytest.fail)
+    monkeypatch.setattr(contest, "measure", lambda folder: found if folder == tmp_path else None)
+    say("distances", "--only-measure", "--out", tmp_path)
+    assert distance.read(tmp_path) == found
+
+
+def test_missing_weights_are_named_with_the_command_that_makes_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.main(["measure", str(tmp_path / "taught.safetensors")]) == 2
+    said = capsys.readouterr().err
+    assert "taught.safetensors is missing" in said
+    assert "python -m attnviz train --variant taught" in said
+    assert "Traceback" not in said
+
+
+def test_asking_for_help_waits_for_no_model() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "attnviz", "--help"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in ("trace", "models", "train", "measure", "corpus"):
+        assert re.search(rf"^ +{name} ", answer.stdout, re.MULTILINE)
+    assert " torch\n" not in answer.stderr
+
+
+def test_every_variant_can_be_trained() -> None:
+    assert [*VARIANTS] == ["taught", "training-wheels", "candidates", "untold", "decorative"]

@@ -1,0 +1,297 @@
+"""`python -m attnviz heads`: a table, files, work that is broken off and goes on, errors in a sentence."""
+
+import csv
+import errno
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.__main__ import main
+from attnviz.analysis.tally import NAMES
+from attnviz.cli import resuming
+from attnviz.experiments import behaviour, findings_file, on_ray
+from attnviz.experiments.behaviour import Found, measure_corpus
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.progress import Progress
+from attnviz.models import resolve
+
+LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It rains.", "Oh, oh!", "Hello."]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(behaviour, "PART", 2)
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
+
+
+def run(*arguments: object) -> int:
+    return main(["heads", *map(str, arguments)])
+
+
+def expected() -> Found:
+    *_, last = measure_corpus(Corpus.from_file(Path("corpus.txt")), "minilm")
+    return last.found
+
+
+def files() -> set[str]:
+    return {file.name for file in Path().iterdir()}
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many lines were done already when each command began."""
+    lines: list[int] = []
+
+    def noted(*asked: Any, begun: Found | None, **more: Any) -> Iterator[Progress[Found]]:
+        lines.append(begun.lines if begun else 0)
+        return measure_corpus(*asked, begun=begun, **more)
+
+    monkeypatch.setattr(resuming, "measure_corpus", noted)
+    return lines
+
+
+def test_the_foremost_heads_are_told_with_spread_and_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus.txt", "--top", 2) == 0
+    said = capsys.readouterr()
+    found = expected()
+    lines = said.out.splitlines()
+    assert lines[0] == (
+        f"minilm: 6 layers × 12 heads, over 5 sentences of corpus.txt ({int(found.tally.tokens)} tokens)"
+    )
+    assert lines[1] == "Empty lines: 1."
+    assert lines[3].startswith("  line 4: This text has 602 tokens")
+    assert lines[-1] == "Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads."
+    for name in NAMES:
+        figures = found.tally.of(name)
+        begin = next(n for n, line in enumerate(lines) if line.startswith(f"{name.upper()}: "))
+        layer, head = np.unravel_index(figures.mean.argmax(), figures.mean.shape)
+        numbers = (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
+        share = figures.rule.unit == "share"
+        told = [f"{100 * number:.1f} %" if share else f"{number:.2f}" for number in numbers]
+        first = re.sub(" +", " ", lines[begin + 2].strip())
+        assert first == f"head {layer + 1}-{head + 1} {told[0]} ± {told[1]} even attention {told[2]}"
+        assert [line.startswith("  head ") for line in lines[begin + 2 : begin + 5]] == [True, True, False]
+    assert "7 of 7 lines" in said.err
+    assert files() == {"corpus.txt"}
+
+
+def test_every_figure_of_every_head_lies_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus.txt", "--out", "heads.csv") == 0
+    assert "Written: heads.csv" in capsys.readouterr().out
+    rows = list(csv.DictReader(io.StringIO(Path("heads.csv").read_text("utf-8"))))
+    assert len(rows) == len(NAMES) * 6 * 12
+    found = expected().tally
+    for row in rows:
+        figures, layer, head = found.of(row["rule"]), int(row["layer"]) - 1, int(row["head"]) - 1
+        assert int(row["sentences"]) == figures.count[layer]
+        for column, number in (
+            ("mean", figures.mean[layer, head]),
+            ("deviation", figures.deviation[layer, head]),
+            ("even attention", figures.baseline[layer]),
+        ):
+            assert float(row[column]) == pytest.approx(float(number), abs=1e-12)
+    assert run("corpus.txt", "--out", "heads.csv") == 0  # a table may be written over
+
+
+def test_all_sums_lie_in_the_archive() -> None:
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+    job, found = findings_file.read(Path("heads.npz"))
+    assert (job.model, job.lines, found.skipped, found.empty) == ("minilm", 7, 1, 1)
+    for name, array in expected().tally.arrays().items():
+        np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+
+
+@pytest.mark.parametrize("done", [3, 4])  # in the midst of the second part, and at its end
+def test_what_is_broken_off_goes_on_by_the_same_command(
+    done: int, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
+        for step in measure_corpus(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
+            if step.done > done:
+                raise KeyboardInterrupt
+            yield step
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(resuming, "measure_corpus", broken_off)
+        assert run("corpus.txt", "--out", "heads.npz") == 130
+    said = capsys.readouterr().err
+    assert f"{done} of 7 lines are done and kept in attnviz-heads-" in said
+    (kept,) = files() - {"corpus.txt"}
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+    assert f"Going on from {kept}: {done} of 7 lines are done." in capsys.readouterr().err
+    assert begun == [done]
+    assert files() == {"corpus.txt", "heads.npz"}
+    _, found = findings_file.read(Path("heads.npz"))
+    for name, array in expected().tally.arrays().items():
+        np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("out", ["heads.csv", "heads.npz"])
+def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
+    out: str, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("corpus.txt", "--out", out) == 0
+    before = Path(out).read_bytes()
+    replace = Path.replace
+
+    def full(file: Path, target: Path) -> Path:
+        if target.name == out:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return replace(file, target)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "replace", full)
+        assert run("corpus.txt", "--out", out) == 2
+    said = capsys.readouterr()
+    assert f"{out}: No space left on device." in said.err
+    assert "7 of 7 lines are done and kept in attnviz-heads-" in said.err
+    assert len(files()) == 3
+    assert Path(out).read_bytes() == before
+    assert run("corpus.txt", "--out", out) == 0
+    assert begun == [0, 0, 7]
+    assert files() == {"corpus.txt", out}
+
+
+@pytest.mark.parametrize("out", [None, "heads.csv", "heads.npz"])
+def test_whoever_stops_reading_loses_nothing(
+    out: str | None, begun: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed, monkeypatch.context() as piped:
+        piped.setattr("sys.stdout", closed)
+        assert run("corpus.txt", "--top", 1, *([] if out is None else ["--out", out])) == 0
+    if out is None:
+        assert len(files()) == 2
+        assert run("corpus.txt") == 0
+        assert begun == [0, 7]
+        assert files() == {"corpus.txt"}
+    else:
+        assert files() == {"corpus.txt", out}
+
+
+def test_the_result_never_lies_where_unfinished_work_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus.txt", "--out", "heads.npz") == 0
+    before = Path("heads.npz").read_bytes()
+    assert run("corpus.txt", "--out", "heads.npz", "--keep", "../" + Path.cwd().name + "/heads.npz") == 2
+    assert "heads.npz is where unfinished work is kept" in capsys.readouterr().err
+    assert Path("heads.npz").read_bytes() == before
+
+
+def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
+        yield next(measure_corpus(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(resuming, "measure_corpus", broken_off)
+    assert run("corpus.txt") == 130
+    assert "Nothing was kept: no line was done yet." in capsys.readouterr().err
+    assert files() == {"corpus.txt"}
+
+
+def test_a_text_that_cannot_be_read_at_all_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("corpus.txt").write_text(f"{'word ' * 600}\n\n" * 4, "utf-8")
+    assert run("corpus.txt", "--out", "heads.csv") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "“minilm” can read no sentence of “corpus.txt”. Line 1: This text has 602 tokens" in said.err
+    assert "Line 5: " in said.err
+    assert "Line 7: " not in said.err
+    assert files() == {"corpus.txt"}
+
+
+def test_one_sentence_may_come_through_the_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A dog sat.\n")))
+    assert run("-") == 0
+    said = capsys.readouterr()
+    assert "over 1 sentence of standard input (6 tokens)" in said.out
+    assert "% ± – " in said.out
+    assert "± 0.0" not in said.out
+    assert "1 of 1 line," in said.err
+
+
+@pytest.mark.parametrize("out", ["corpus.txt", "./corpus.txt", "link.csv", "link.npz"])
+def test_the_text_itself_is_never_written_over(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("link.csv", "link.npz"):
+        Path(name).symlink_to("corpus.txt")
+    for force in ([], ["--force"]):
+        assert run("corpus.txt", "--out", out, *force) == 2
+        said = capsys.readouterr().err
+        assert "is what is read here, and it would be lost" in said
+        assert "--force" not in said
+    assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
+
+
+def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    monkeypatch.setattr(resuming, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(findings_file, "write", lambda _file, _job, found: written.append(found.lines))
+    assert run("corpus.txt") == 0
+    assert written == sorted(written)
+    assert set(written) == set(range(8))  # every sentence here is a batch of its own
+
+
+def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, str]] = []
+
+    def here(workers: int, address: str) -> behaviour.Engine:
+        asked.append((workers, address))
+        return behaviour.locally
+
+    monkeypatch.setattr(on_ray, "on_ray", here)
+    assert run("corpus.txt", "--engine", "ray", "--workers", 3) == 0
+    assert run("corpus.txt", "--engine", "ray", "--workers", 2, "--address", "there:6379") == 0
+    assert asked == [(3, "local"), (2, "there:6379")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["none.txt"], "none.txt: No such file or directory."),
+        (["latin.txt"], "is not in UTF-8"),
+        (["empty.txt"], "There is no sentence in “empty.txt”"),
+        (["corpus.txt", "--model", "minilmm"], "minilm"),
+        (["corpus.txt", "--top", "0"], "1 or more"),
+        (["corpus.txt", "--workers", "2"], "belong to Ray"),
+        (["corpus.txt", "--address", "here:1"], "belong to Ray"),
+        (["corpus.txt", "--engine", "ray", "--workers", "0"], "1 or more"),
+        (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
+        (["corpus.txt", "--out", "letter.npz"], "is no file of attnviz heads"),
+        (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv or .npz. Choose heads.csv or heads.npz"),
+        (["corpus.txt", "--out", "nowhere/heads.csv"], "There is no folder nowhere"),
+        (["corpus.txt", "--keep", "nowhere/kept"], "cannot be kept in nowhere/kept"),
+        (["corpus.txt", "--keep", "letter.npz"], "does not hold what heads do"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(
+    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("latin.txt").write_bytes("Où ?\nLà.".encode("latin-1"))
+    Path("empty.txt").write_text("\n \n")
+    for name in ("letter.csv", "letter.npz"):
+        Path(name).write_text("Dear Ada")
+    assert run(*arguments) == 2
+    said = capsys.readouterr()
+    assert why in said.err
+    assert said.out == ""
+    assert Path("letter.csv").read_text() == Path("letter.npz").read_text() == "Dear Ada"
+
+
+def test_the_work_on_another_text_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
+    key = resuming.run_key(Corpus.from_text("Another text."), resolve.entry("minilm"))
+    findings_file.write(Path("kept.npz"), key, expected())
+    assert run("corpus.txt", "--keep", "kept.npz") == 2
+    assert "holds the work on another text" in capsys.readouterr().err
+    assert Path("kept.npz").exists()

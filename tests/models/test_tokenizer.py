@@ -1,0 +1,480 @@
+import json
+import shutil
+import unicodedata
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, BertConfig, GPT2Config, MarianConfig
+
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableText
+from attnviz.models import catalogue, folder
+from attnviz.models.tokenizer import TextTokenizer, grid_of, patch_tokens, tokenizer_of
+from attnviz.readable import MOST_CHARACTERS
+from attnviz.trace import Token
+from tests.capture.sentences import sentence
+from tests.models.tokenizers_of import KindOfTokenizer, saved
+
+ENTRY = catalogue.entry("minilm")
+Tokenizers = dict[KindOfTokenizer, TextTokenizer]
+
+
+def read(text: str) -> tuple[Token, ...]:
+    return tokenizer_of(ENTRY).tokens(text)
+
+
+def spans(text: str) -> list[tuple[str, str]]:
+    """(token, the characters that it stands for) of all but the special tokens."""
+    return [(token.text, text[token.start : token.end]) for token in read(text) if not token.special]
+
+
+def test_tokens_by_hand() -> None:
+    assert read("The dog's tiredness") == (
+        Token("[CLS]", 101, 0, 0, None, True),
+        Token("the", 1996, 0, 3, 0, False),
+        Token("dog", 3899, 4, 7, 1, False),
+        Token("'", 1005, 7, 8, 2, False),
+        Token("s", 1055, 8, 9, 3, False),
+        Token("tired", 5458, 10, 15, 4, False),
+        Token("##ness", 2791, 15, 19, 4, False),
+        Token("[SEP]", 102, 0, 0, None, True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("😀 dog 👍🏽!", [("[UNK]", "😀"), ("dog", "dog"), ("[UNK]", "👍🏽"), ("!", "!")]),
+        ("שלום dog", [("ש", "ש"), ("##ל", "ל"), ("##ו", "ו"), ("##ם", "ם"), ("dog", "dog")]),
+        ("caf\u00e9 dog", [("cafe", "caf\u00e9"), ("dog", "dog")]),
+        ("cafe\u0301 dog", [("cafe", "cafe\u0301"), ("dog", "dog")]),
+        ("a\u0301\u0323\u0301b dog", [("ab", "a\u0301\u0323\u0301b"), ("dog", "dog")]),
+        ("a\x00b dog", [("ab", "a\x00b"), ("dog", "dog")]),
+        ("a\u200bdog \u200d dog", [("ad", "a\u200bd"), ("##og", "og"), ("dog", "dog")]),
+        ("日本 dog", [("日", "日"), ("本", "本"), ("dog", "dog")]),
+        ("\t\r\n dog\u00a0dog", [("dog", "dog"), ("dog", "dog")]),
+        ("<b>dog", [("<", "<"), ("b", "b"), (">", ">"), ("dog", "dog")]),
+    ],
+)
+def test_spans_point_at_the_right_characters(text: str, expected: list[tuple[str, str]]) -> None:
+    assert spans(text) == expected
+
+
+def test_a_special_token_that_was_typed_belongs_to_the_text() -> None:
+    typed = read("a [SEP] b")[2]
+    assert (typed.text, typed.start, typed.end, typed.word, typed.special) == ("[SEP]", 2, 7, 1, False)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \r", "\u200b\u200d\ufeff", "\x00", "\u0301", "\u00a0\u2003"])
+def test_a_text_of_nothing_is_refused(text: str, tokenizers: Tokenizers) -> None:
+    with pytest.raises(EmptyText, match="Type a sentence"):
+        read(text)
+    for tokenizer in tokenizers.values() if not text.strip(" \n\t\r") else ():
+        with pytest.raises(EmptyText):
+            tokenizer.tokens(text)
+
+
+@pytest.mark.parametrize(("text", "place"), [("\ud800", 1), ("a dog \udc00", 7), ("\ud83d dog \ude00", 1)])
+def test_half_a_character_is_refused_with_its_place(text: str, place: int) -> None:
+    with pytest.raises(UnreadableText, match=f"Character {place} of the text"):
+        read(text)
+
+
+def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> None:
+    assert len(read(sentence(512))) == 512
+    with pytest.raises(
+        TextTooLong, match=r"513 tokens; the model reads at most 512\. Shorten it by 1 "
+    ) as caught:
+        read(sentence(513))
+    assert (caught.value.tokens, caught.value.limit) == (513, 512)
+
+
+def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a" * MOST_CHARACTERS
+    assert spans(text) == [("[UNK]", text)]
+    tokenizer = tokenizer_of(ENTRY)
+    monkeypatch.setattr(tokenizer, "_tokenizer", None)
+    told = r"This text has 20,001 characters; attnviz reads at most 20,000\. Shorten it by 1 characters"
+    for texts in [(text + "a",), ("a dog", text + "a")]:
+        with pytest.raises(TextTooLong, match=told) as caught:
+            tokenizer.tokens(*texts)
+        assert (caught.value.tokens, caught.value.limit) == (None, MOST_CHARACTERS)
+
+
+@pytest.mark.parametrize("characters", [10_000, MOST_CHARACTERS])
+@pytest.mark.parametrize(("piece", "tokens_a_piece"), [("dog ", 1), ("a", 0), (".", 1)])
+def test_very_long_texts_are_answered_with_the_true_count(
+    characters: int, piece: str, tokens_a_piece: int
+) -> None:
+    text = piece * (characters // len(piece))
+    if tokens_a_piece:
+        with pytest.raises(TextTooLong) as caught:
+            read(text)
+        assert caught.value.tokens == text.count(piece) + 2
+    else:  # a word of so many letters is one unknown word
+        assert spans(text) == [("[UNK]", text)]
+
+
+@pytest.fixture(scope="module")
+def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> Tokenizers:
+    """One of each kind of tokenizer."""
+    kinds = get_args(KindOfTokenizer)
+    return {kind: TextTokenizer(saved(kind, tmp_path_factory.mktemp("kind")), 128) for kind in kinds}
+
+
+def parts(text: str, tokens: Iterable[Token]) -> list[tuple[str, str, int | None]]:
+    """(token, the characters that it stands for, word) of all but the special tokens."""
+    return [(token.text, text[token.start : token.end], token.word) for token in tokens if not token.special]
+
+
+def bare(text: str) -> str:
+    """As BERT's tokenizer reads it: no accents, no capitals, no control characters."""
+    marked = unicodedata.normalize("NFD", text)
+    return "".join(
+        letter for letter in marked if unicodedata.category(letter) not in ("Mn", "Cc", "Cf")
+    ).lower()
+
+
+READABLE = st.text(
+    st.characters(exclude_categories=("Cs", "Co", "Cn"), max_codepoint=0xFFFF)
+    | st.sampled_from("dogcatit \u0301\u0323'.éÅ"),
+    max_size=40,
+)
+
+
+@given(READABLE)
+@example("한국어 dog")
+@example("\u0301dog\u0301")
+@example("ΑΣ ß ﬁ İ")
+@example(":\ua8b4 日\ua8b4")  # a mark that takes a place of its own
+@example("§\u08ca ")  # an accent that the tokenizer does not know as one: a token, but no word
+def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
+    try:
+        tokens = read(text)
+    except EmptyText:
+        return
+    assert [token.special for token in tokens] == [True] + [False] * (len(tokens) - 2) + [True]
+    inner = tokens[1:-1]
+    for token in inner:
+        assert 0 <= token.start < token.end <= len(text)
+        assert token.text == "[UNK]" or token.text.removeprefix("##") in bare(text[token.start : token.end])
+    for one, following in pairwise(inner):
+        assert one.start <= following.start
+        assert one.end <= following.end
+        assert one.word is not None
+        assert following.word is not None
+        assert following.word - one.word in (0, 1)
+        accent = one.end == following.start and unicodedata.category(text[following.start]) == "Mn"
+        assert (following.word == one.word) == (accent or following.text.startswith("##"))
+    assert inner[0].word == 0
+
+
+def test_a_folder_is_read_once_until_its_files_change(
+    folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    where = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
+    first = tokenizer_of(folder.entry(where, "mine"))
+    assert tokenizer_of(folder.entry(where, "mine")) is first
+    (where / "generation_config.json").write_text("{}")
+    assert tokenizer_of(folder.entry(where, "mine")) is not first
+
+
+def test_patches_are_named_by_row_and_column() -> None:
+    tokens = patch_tokens((3, 2))
+    assert [token.text for token in tokens] == ["[CLS]", "1,1", "1,2", "2,1", "2,2", "3,1", "3,2"]
+    assert [token.special for token in tokens] == [True] + [False] * 6
+    assert grid_of(tokens) == (3, 2)
+
+
+# Pairs of sentences.
+
+
+def test_a_pair_by_hand() -> None:
+    encoded = tokenizer_of(ENTRY).tokenized("A dog", "tired dogs")
+    assert encoded.tokens == (
+        Token("[CLS]", 101, 0, 0, None, True, 0),
+        Token("a", 1037, 0, 1, 0, False, 0),
+        Token("dog", 3899, 2, 5, 1, False, 0),
+        Token("[SEP]", 102, 0, 0, None, True, 0),
+        Token("tired", 5458, 0, 5, 2, False, 1),
+        Token("dogs", 6077, 6, 10, 3, False, 1),
+        Token("[SEP]", 102, 0, 0, None, True, 1),
+    )
+    assert encoded.type_ids == (0, 0, 0, 0, 1, 1, 1)
+    assert encoded.ids == tuple(token.id for token in encoded.tokens)
+
+
+@pytest.mark.parametrize("second", [None, "dog", "naïve café — 100 %", "[SEP] [MASK]"])
+@pytest.mark.parametrize("text", ["The dog's tiredness", "naïve café — 100 %", "日本 👍🏽", "[MASK] x"])
+def test_tokens_are_those_of_transformers(text: str, second: str | None) -> None:
+    theirs = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)(
+        text, second, return_offsets_mapping=True, return_token_type_ids=True
+    )
+    ours = tokenizer_of(ENTRY).tokenized(text, second)
+    assert list(ours.ids) == theirs["input_ids"]
+    assert list(ours.type_ids) == theirs["token_type_ids"]
+    assert [(token.start, token.end) for token in ours.tokens] == theirs["offset_mapping"]
+    if second is None:
+        assert [token.word for token in ours.tokens] == theirs.word_ids()
+
+
+def test_special_tokens_go_with_the_sentence_before_them(tokenizers: Tokenizers) -> None:
+    pair = tokenizers["bytes trimmed"].tokens("The", "dog")
+    assert [(token.text, token.sentence) for token in pair] == [
+        ("<s>", 0), ("The", 0), ("</s>", 0), ("</s>", 0), ("d", 1), ("og", 1), ("</s>", 1),
+    ]  # fmt: skip
+
+
+def test_the_errors_of_a_pair_say_which_sentence_and_count_both() -> None:
+    with pytest.raises(EmptyText, match="nothing in the second sentence"):
+        tokenizer_of(ENTRY).tokens("A dog", " ")
+    with pytest.raises(EmptyText, match="nothing here"):
+        tokenizer_of(ENTRY).tokens("", "A dog")
+    with pytest.raises(UnreadableText, match="Character 2"):
+        tokenizer_of(ENTRY).tokens("A dog", "a\ud800")
+    with pytest.raises(TextTooLong, match="8 tokens; the model reads at most 7"):
+        TextTokenizer(catalogue.MINILM.folder, 7).tokens("a dog", "a tired dog")
+
+
+@pytest.mark.parametrize(("learned", "expected"), [(2, (0, 0, 0, 1, 1)), (1, (0,) * 5), (0, (0,) * 5)])
+def test_sentences_are_told_apart_only_for_a_model_that_learned_to(
+    learned: int, expected: tuple[int, ...], tmp_path: Path
+) -> None:
+    shutil.copy(catalogue.MINILM.folder / "tokenizer.json", tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"type_vocab_size": learned}))
+    assert TextTokenizer(tmp_path, 512).tokenized("dog", "dog").type_ids == expected
+
+
+# Tokenizers of other kinds.
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("bytes", "The dog.", [("The", "The", 0), ("Ġdog", "dog", 1), (".", ".", 2)]),
+        ("bytes trimmed", "The dog.", [("The", "The", 0), ("Ġdog", "dog", 1), (".", ".", 2)]),
+        ("fallback", "The dog.", [("▁The", "The", 0), ("▁dog", "dog", 1), (".", ".", 2)]),
+        ("unigram", "a dog.", [("▁", "", 0), ("a", "a", 0), ("▁dog", "dog", 1), (".", ".", 2)]),
+        # The space alone is a token, and keeps its place.
+        ("bytes", "é  x", [("Ã©", "é", 0), ("Ġ", " ", 1), ("Ġ", " ", 2), ("x", "x", 3)]),
+        ("bytes trimmed", "é  x", [("Ã©", "é", 0), ("Ġ", " ", 1), ("Ġ", " ", 2), ("x", "x", 3)]),
+        ("fallback", "dog\n dog", [("▁dog", "dog", 0), ("<0x0A>", "\n", 1), ("▁dog", "dog", 2)]),
+        # Every byte of a character stands for the whole of it.
+        ("bytes", "😀.", [("ð", "😀", 0), ("Ł", "😀", 0), ("ĺ", "😀", 0), ("Ģ", "😀", 0), (".", ".", 1)]),
+        ("fallback", "dog ש", [("▁dog", "dog", 0), ("▁", " ", 1), ("<0xD7>", "ש", 2), ("<0xA9>", "ש", 2)]),
+        # An accent of its own belongs to the word; dropped or composed with its letter, to the letter.
+        ("bytes", "e\u0301o", [("e", "e", 0), ("Ì", "\u0301", 0), ("ģ", "\u0301", 0), ("o", "o", 1)]),
+        ("unigram", "de\u0301.", [("▁d", "d", 0), ("é", "e\u0301", 0), (".", ".", 1)]),
+        # What the vocabulary lacks, and one character that becomes two tokens.
+        ("unigram", "d😀.", [("▁d", "d", 0), ("<unk>", "😀", 0), (".", ".", 1)]),
+        ("unigram", "dog ﬁ", [("▁dog", "dog", 0), ("▁", " ", 1), ("f", "ﬁ", 2), ("i", "ﬁ", 2)]),
+        # Punctuation parts words even where the tokenizer takes no text apart.
+        ("fallback", "dog(o)", [("▁dog", "dog", 0), ("<0x28>", "(", 1), ("o", "o", 2), ("<0x29>", ")", 3)]),
+    ],
+)  # fmt: skip
+def test_spans_and_words_of_every_kind(
+    kind: KindOfTokenizer, text: str, expected: list[object], tokenizers: Tokenizers
+) -> None:
+    assert parts(text, tokenizers[kind].tokens(text)) == expected
+
+
+@pytest.mark.parametrize("kind", get_args(KindOfTokenizer))
+@given(text=READABLE)
+@example(text="<script>alert(1)</script> \0 שלום 😀👍🏽 \u0301")
+@example(text="</s><s> <mask> <|endoftext|>")
+def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, tokenizers: Tokenizers) -> None:
+    try:
+        tokens = [token for token in tokenizers[kind].tokens(text) if not token.special]
+    except (EmptyText, TextTooLong):
+        return
+    for one, following in pairwise(tokens):
+        assert one.start <= following.start
+        assert one.end <= following.end
+        assert (one.word, following.word) in ((one.word, one.word), (one.word, (one.word or 0) + 1))
+    assert tokens[0].word == 0
+    covered = {place for token in tokens for place in range(token.start, token.end)}
+    assert covered <= set(range(len(text)))
+    if kind.startswith("bytes"):  # which forget nothing
+        assert {place for place, letter in enumerate(text) if not letter.isspace()} <= covered
+
+
+def test_what_a_visitor_types_is_what_the_model_reads_there(tokenizers: Tokenizers) -> None:
+    """A special token by its spelling: the same row, but with a place in the text, and not hidden."""
+    [start, *_, end] = tokenizers["bytes trimmed"].tokens("The")
+    typed = tokenizers["bytes trimmed"].tokens("</s> <mask>")
+    assert [token.id for token in typed] == [
+        start.id,
+        end.id,
+        tokenizers["bytes trimmed"].id_of("<mask>"),
+        end.id,
+    ]
+    assert parts("</s> <mask>", typed) == [("</s>", "</s>", 0), ("<mask>", "<mask>", 1)]
+
+
+def test_a_masked_token_is_typed_as_the_model_spells_it(tokenizers: Tokenizers, tmp_path: Path) -> None:
+    assert TextTokenizer(catalogue.MINILM.folder, 512).mask == "[MASK]"
+    assert read("[MASK] dog")[1] == Token("[MASK]", 103, 0, 6, 0, False)
+    assert tokenizers["bytes trimmed"].mask == "<mask>"
+    assert tokenizers["bytes"].mask is None
+    saved("bytes", tmp_path)
+    for named in ("<|endoftext|>", {"content": "<|endoftext|>"}):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": named}))
+        assert TextTokenizer(tmp_path, 512).mask == "<|endoftext|>"
+
+
+# What a model wrote.
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bytes trimmed"])
+@given(text=READABLE, prompt=st.sampled_from(["", "The dog", "😀"]))
+@example(text="é😀\n\n  dogs' cafe\u0301", prompt="The")
+@example(text=" 0", prompt="")
+def test_written_tokens_have_the_spans_that_read_ones_have(
+    kind: KindOfTokenizer, text: str, prompt: str, tokenizers: Tokenizers
+) -> None:
+    ours = tokenizers[kind]
+    try:
+        tokens = [token for token in ours.tokens(text) if not token.special]
+    except (EmptyText, TextTooLong):
+        return
+    before = tuple(token for token in ours.tokens(prompt) if not token.special) if prompt else ()
+    full, written = ours.written(prompt, before, [token.id for token in tokens])
+    assert full == prompt + text
+    assert written[: len(before)] == before
+    assert [
+        (token.id, token.start - len(prompt), token.end - len(prompt)) for token in written[len(before) :]
+    ] == [(token.id, token.start, token.end) for token in tokens]
+
+
+def test_what_is_written_continues_the_text(tokenizers: Tokenizers) -> None:
+    ours = tokenizers["bytes trimmed"]
+    prompt = ours.tokens("The d")[:-1]
+    ids = [ours.id_of(piece) or 0 for piece in ("og", "Ġdog", ".", "</s>")]
+    text, tokens = ours.written("The d", prompt, ids)
+    assert text == "The dog dog."
+    assert parts(text, tokens) == [
+        ("The", "The", 0), ("Ġd", "d", 1), ("og", "og", 1), ("Ġdog", "dog", 2), (".", ".", 3),
+    ]  # fmt: skip
+    assert tokens[-1] == ours.special(ours.id_of("</s>") or 0) == Token("</s>", 1, 0, 0, None, True)
+
+
+def test_nothing_written_changes_nothing(tokenizers: Tokenizers) -> None:
+    prompt = tokenizers["bytes"].tokens("The dog")
+    assert tokenizers["bytes"].written("The dog", prompt, []) == ("The dog", prompt)
+
+
+@pytest.mark.parametrize("kind", ["fallback", "unigram"])
+def test_a_decoder_that_starts_with_nothing_writes_no_space_first(
+    kind: KindOfTokenizer, tokenizers: Tokenizers
+) -> None:
+    ours = tokenizers[kind]
+    start = (ours.special(1),)
+    ids = [token.id for token in ours.tokens("dog dogs.") if not token.special]
+    text, tokens = ours.written("", start, [*ids, 1])
+    assert text == "dog dogs."
+    assert tokens[0] == start[0]
+    assert "".join(text[token.start : token.end] for token in tokens) == "dogdogs."
+    # The same text, read: an encoder–decoder's target.
+    assert parts(text, tokens) == parts(text, ours.target(text))
+
+
+@pytest.mark.parametrize(
+    ("kind", "pieces", "expected"),
+    [
+        ("bytes", ("Ã", "Ã", "©", "."), [("Ã", "\ufffd"), ("Ã", "é"), ("©", "é"), (".", ".")]),
+        ("bytes", ("ð", "Ł"), [("ð", "\ufffd"), ("Ł", "\ufffd")]),
+        ("bytes", ("a", "Ģ", "ģ", "."), [("a", "a"), ("Ģ", "\ufffd"), ("ģ", "\ufffd"), (".", ".")]),
+        ("fallback", ("<0xD7>", "<0xA9>", "o"), [("<0xD7>", "ש"), ("<0xA9>", "ש"), ("o", "o")]),
+        ("fallback", ("<0xD7>", "<0xD7>"), [("<0xD7>", "\ufffd"), ("<0xD7>", "\ufffd")]),
+    ],
+)
+def test_bytes_that_are_no_character_have_a_place_too(
+    kind: KindOfTokenizer, pieces: tuple[str, ...], expected: list[object], tokenizers: Tokenizers
+) -> None:
+    ids = [number for piece in pieces if (number := tokenizers[kind].id_of(piece)) is not None]
+    text, tokens = tokenizers[kind].written("", (), ids)
+    assert [(token.text, text[token.start : token.end]) for token in tokens] == expected
+    assert sorted({place for token in tokens for place in range(token.start, token.end)}) == [
+        *range(len(text))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "piece", "expected"),
+    [
+        ("bytes", "Ġdog", " dog"),
+        ("bytes", "og", "og"),
+        ("bytes", "ĠcafÃ©", " café"),
+        ("bytes", "Ċ", "\n"),
+        ("bytes", "Ġ", " "),
+        ("bytes", "Ã", "<0xC3>"),
+        ("bytes", "<|endoftext|>", "<|endoftext|>"),
+        ("fallback", "▁dog", " dog"),
+        ("fallback", "og", "og"),
+        ("fallback", "<0xE2>", "<0xE2>"),
+        ("fallback", "<0x0A>", "\n"),
+        ("unigram", "▁dog", " dog"),
+        ("unigram", "▁", " "),
+        ("unigram", "</s>", "</s>"),
+    ],
+)
+def test_a_token_alone_as_a_person_reads_it(
+    kind: KindOfTokenizer, piece: str, expected: str, tokenizers: Tokenizers
+) -> None:
+    number = tokenizers[kind].id_of(piece)
+    assert number is not None
+    assert tokenizers[kind].readable(number) == expected
+
+
+def test_pieces_and_rows_without_a_token_are_told(tokenizers: Tokenizers) -> None:
+    assert tokenizer_of(ENTRY).readable(2791) == "##ness"
+    assert tokenizers["bytes"].readable(7919) == tokenizers["bytes"].spelled(7919) == "<row 7919>"
+
+
+# Other files than tokenizer.json.
+
+
+def test_a_vocabulary_alone_is_read_as_transformers_reads_it(tmp_path: Path) -> None:
+    published = json.loads((catalogue.MINILM.folder / "tokenizer.json").read_text("utf-8"))
+    vocabulary = sorted(published["model"]["vocab"], key=published["model"]["vocab"].get)
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
+    BertConfig().save_pretrained(tmp_path)
+    text = "The dog's tiredness [MASK] café"
+    assert TextTokenizer(tmp_path, 512).tokens(text, text) == tokenizer_of(ENTRY).tokens(text, text)
+
+
+def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
+    for config in (BertConfig(), GPT2Config()):
+        config.save_pretrained(tmp_path)
+        assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
+        with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
+            TextTokenizer(tmp_path, 512)
+
+
+def test_a_tokenizer_without_offsets_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    MarianConfig().save_pretrained(tmp_path)
+    for name in ("source.spm", "target.spm"):
+        (tmp_path / name).write_bytes(b"sentencepiece")
+    (tmp_path / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1}))
+    with pytest.raises(
+        ModelNotSupported, match=r"where in the text.*tokenizer\.json beside the model.*save_pretrained"
+    ):
+        TextTokenizer(tmp_path, 512)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1, 2", '{"model": {"type": "Unknown"}}'])
+def test_a_damaged_tokenizer_is_told(content: str, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(ModelFilesDamaged, match=r"tokenizer\.json is damaged"):
+        TextTokenizer(tmp_path, 512)
+
+
+def test_damaged_settings_are_as_good_as_none(tmp_path: Path) -> None:
+    saved("bytes trimmed", tmp_path)
+    for content in ("", "[]", '{"mask_token": 7}', '{"mask_token": "never heard"}'):
+        (tmp_path / "tokenizer_config.json").write_text(content)
+        assert TextTokenizer(tmp_path, 512).mask == "<mask>"

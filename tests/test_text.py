@@ -1,0 +1,64 @@
+"""Numbers and lists as people write them."""
+
+import pytest
+
+from attnviz import text
+
+
+def test_a_percentage_is_never_nothing_or_all_unless_it_is() -> None:
+    shares = (0, 0.0004, 0.005, 0.006, 0.664, 1)
+    assert [text.percent(share) for share in shares] == ["0 %", "<1 %", "<1 %", "1 %", "66 %", "100 %"]
+    shares = (0, 0.0004, 0.0005, 0.1456, 1)
+    assert [text.percent(share, 1) for share in shares] == ["0.0 %", "<0.1 %", "0.1 %", "14.6 %", "100.0 %"]
+    shares = (0, 1e-9, 0.0005, 0.664, 0.9994, 0.9996, 1)
+    assert [text.probability(share) for share in shares] == [
+        *("0.0 %", "<0.1 %", "0.1 %", "66.4 %", "99.9 %", ">99.9 %", "100.0 %"),
+    ]
+
+
+def test_parts_and_intervals() -> None:
+    assert (text.part_of(7, 38), text.part_of(0, 0)) == ("18.4 %", "–")
+    assert text.interval(0.1312, 0.251) == "13.1–25.1 %"
+
+
+def test_changes_are_percentage_points_with_a_real_minus_sign() -> None:
+    changes = (0.364, -0.364, -0.001, 0)
+    assert [text.signed_percent(change) for change in changes] == ["+36 pp", "−36 pp", "0 pp", "0 pp"]
+    assert [text.points(x) for x in (-0.0149, 0.364)] == ["1 percentage point", "36 percentage points"]
+
+
+def test_a_decimal_number_has_a_real_minus_sign_and_no_negative_zero() -> None:
+    numbers = (-14.2, -0.001, 0, 0.004999, 2.5, float("nan"))
+    assert [text.decimal(number) for number in numbers] == ["−14.20", "0.00", "0.00", "0.00", "2.50", "–"]
+    assert text.decimal(-0.04, 1) == "0.0"
+
+
+def test_counts_and_sizes() -> None:
+    assert [text.plural(n, "line") for n in (0, 1, 1204)] == ["0 lines", "1 line", "1,204 lines"]
+    counts = (12_345, 22_713_216, 1_100_000_000)
+    assert [text.rounded_count(count) for count in counts] == ["12,345", "22.7 million", "1.1 billion"]
+    sizes = (999, 1_000, 999_499, 999_500, 90_900_000, 999_500_000, 2e12)
+    assert [text.in_bytes(size) for size in sizes] == [
+        *("999 bytes", "1 kB", "999 kB", "1 MB", "91 MB", "1 GB", "2,000 GB"),
+    ]
+    assert [text.in_bytes(size, 1) for size in sizes[2:5]] == ["999 kB", "1.0 MB", "90.9 MB"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_a_list_in_a_sentence(parts: list[str], said: str) -> None:
+    assert text.joined(parts) == said
+
+
+def test_places_are_told_as_words() -> None:
+    told = [text.ordinal(place) + "most" for place in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 72, 111)]
+    assert told == [
+        *("most", "second most", "third most", "4th most", "11th most", "12th most", "13th most"),
+        *("21st most", "22nd most", "23rd most", "72nd most", "111th most"),
+    ]
+
+
+def test_a_head_is_named_from_one() -> None:
+    assert text.head_name(3, 1) == "4-2"
