@@ -18,11 +18,12 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
+from attnviz.app.state.choices import TEXT
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import clean, words
 
 NAMES = [each.name for each in LESSONS]
-READ_BY_BERT = [each.name for each in LESSONS if each.sentence == "text"]
+READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
 
 # The right answer on the opening sentence, and what is said of it.
 GUESSES = {
@@ -45,17 +46,28 @@ GUESSES = {
 
 # What a link may ask of a page and not get.
 IN_VAIN = {
-    "weighted_average": {"scoring": "Fuzzy", "temperature": "hot", "split": "Syllables", "query": "99 cat"},
-    "scale": {"d": "33", "layer": "99"},
-    "query_key_value": {"six_steps_of": "GPT", "convention": "x", "head": "0"},
+    "weighted_average": {
+        "scoring": "Fuzzy",
+        "softmax_temperature": "hot",
+        "split": "Syllables",
+        "query": "99 cat",
+    },
+    "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
+    "query_key_value": {"six_steps_of": "GPT", "step_of_six": "7", "convention": "x", "head": "0"},
     "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
     "masks": {"mask": "99", "layer": "99", "head": "x", "query": "99"},
-    "positions": {"order": "-3", "encoding": "nonsense", "query": "99 cat"},
+    "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
     "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},
     "block": {"layer": "99", "stage_in_block": "8", "query": "77 cat"},
     "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
     "cause": {"cause_head": "encoder 9-9", "translator": "nobody"},
-    "watch_it_learn": {"learner": "nobody", "probe": "<b>", "live_seed": "-1", "watched": "9"},
+    "watch_it_learn": {
+        "training_step": "33",
+        "learner": "nobody",
+        "probe": "<b>",
+        "live_seed": "-1",
+        "watched": "9",
+    },
     "long_distances": {"clauses": "many", "clauses_seed": "-1"},
 }
 
@@ -82,8 +94,8 @@ def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
     assert "What this picture does not show" in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
-    opening = OPENING.text if sentence == "text" else english.OPENING
-    assert app.session_state[sentence] == opening
+    opening = OPENING.text if sentence is TEXT else english.OPENING
+    assert app.text_input(key=sentence.name).value == opening
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
