@@ -95,7 +95,7 @@ def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
     assert "What this picture does not show" in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
     opening = OPENING.text if sentence is TEXT else english.OPENING
-    assert app.text_input(key=sentence.name).value == opening
+    assert app.session_state[sentence.name] == opening
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
