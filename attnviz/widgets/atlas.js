@@ -1,50 +1,18 @@
 /* atlas: every head as a small picture under a grid of real buttons. */
 
+import { element } from "./dom.js";
+import { moveFocus, tabStop } from "./keyboard.js";
+import { css, levelsImage, themeOf } from "./palette.js";
+import { Choice, unanswered } from "./selection.js";
+import { allData } from "./store.js";
+import { pooled } from "./thumbnails.js";
+import { listen, widget } from "./widget.js";
+import styles from "./atlas.css";
+
 const CELL = { least: 24, most: 56 };
 const LABEL = 24; // the width of the row labels
 const MARGIN = 4; // at the right, for the rings of the last column
 const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where heads are sorted
-const SIDE = 32; // the most pixels of a head's picture along a side
-
-/** How strong each level of a kind of picture is; all differ, and masked (255) is the weakest. */
-function strengths(kind) {
-  return Uint16Array.from({ length: 256 }, (_, level) => {
-    if (level === 255) return 0;
-    if (kind === "sequential") return level + 1;
-    return 2 * Math.abs(level - 127) + (level < 127 ? 1 : 2);
-  });
-}
-
-/** Where each of `count` nearly equal blocks of `length` cells starts, and where the last one ends. */
-const edges = (length, count) =>
-  Array.from({ length: count + 1 }, (_, at) => Math.floor((at * length) / count));
-
-/**
- * Pictures [head, query, key] with at most 32 × 32 pixels each: every pixel is the strongest level of its
- * block, as in `thumbnails` of analysis/picture.py.
- */
-function pooled(pictures, kind) {
-  const { values, shape } = pictures;
-  const [heads, rows, columns] = shape;
-  const [height, width] = [Math.min(rows, SIDE), Math.min(columns, SIDE)];
-  if (height === rows && width === columns) return pictures;
-  const strength = strengths(kind);
-  const [tops, lefts] = [edges(rows, height), edges(columns, width)];
-  const small = new Uint8Array(heads * height * width);
-  for (let to = 0; to < small.length; to++) {
-    const first = Math.floor(to / (height * width)) * rows;
-    const i = Math.floor(to / width) % height;
-    const j = to % width;
-    let strongest = 255;
-    for (let row = first + tops[i]; row < first + tops[i + 1]; row++) {
-      for (let at = row * columns + lefts[j]; at < row * columns + lefts[j + 1]; at++) {
-        if (strength[values[at]] > strength[strongest]) strongest = values[at];
-      }
-    }
-    small[to] = strongest;
-  }
-  return { values: small, shape: [heads, height, width] };
-}
 
 class Atlas {
   constructor(parent) {
@@ -276,4 +244,4 @@ class Atlas {
   }
 }
 
-export default widget(Atlas);
+export default widget(Atlas, styles);

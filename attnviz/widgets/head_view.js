@@ -1,5 +1,18 @@
 /* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
 
+import { element } from "./dom.js";
+import { moveFocus, tabStop } from "./keyboard.js";
+import { Lines } from "./lines.js";
+import { Matrix } from "./matrix.js";
+import { written } from "./numbers.js";
+import { css, Theme, themeOf } from "./palette.js";
+import { saveAs, saveButtons, SvgPen, textWidth, wrapped } from "./pens.js";
+import { Choice, unanswered } from "./selection.js";
+import { allData } from "./store.js";
+import { listen, widget } from "./widget.js";
+import matrixStyle from "./matrix.css";
+import styles from "./head_view.css";
+
 const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
 
 class HeadView {
@@ -318,4 +331,4 @@ class HeadView {
   }
 }
 
-export default widget(HeadView);
+export default widget(HeadView, matrixStyle, styles);

@@ -1,5 +1,11 @@
 /* lines: who looks at whom, as curves from query tokens to key tokens. */
 
+import { element } from "./dom.js";
+import { destination, tabStop } from "./keyboard.js";
+import { brief } from "./numbers.js";
+import { css } from "./palette.js";
+import { CanvasPen, fitted, textWidth } from "./pens.js";
+
 // How many curves are drawn, strongest first: more of them is a cloud that shows nothing, slowly.
 const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
 const ROW = { roomy: 26, dense: 24, many: 40 };
@@ -85,7 +91,7 @@ function shortNumber(value, unit, several) {
   return several ? text.replace(" %", "") : text;
 }
 
-class Lines {
+export class Lines {
   /** @param view the HeadView: it knows the data, and hears of picks. */
   constructor(view) {
     this.view = view;

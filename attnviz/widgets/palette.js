@@ -1,5 +1,7 @@
 /* palette: the theme's colours, and the colours of weights, of changes and of heads. */
 
+import { element } from "./dom.js";
+
 /** OKLCH (lightness 0–1, chroma, hue in degrees) to OKLab (Ottosson 2020). */
 function oklab([lightness, chroma, hue]) {
   const angle = (hue * Math.PI) / 180;
@@ -7,7 +9,7 @@ function oklab([lightness, chroma, hue]) {
 }
 
 /** OKLab to sRGB, 0–255, clipped to what a screen can show. */
-function rgbFromOklab([lightness, a, b]) {
+export function rgbFromOklab([lightness, a, b]) {
   const long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const short = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
@@ -23,13 +25,13 @@ function rgbFromOklab([lightness, a, b]) {
 }
 
 /** One channel of sRGB, 0–255, to linear light, 0–1. */
-function linear(value) {
+export function linear(value) {
   const gamma = value / 255;
   return gamma <= 0.04045 ? gamma / 12.92 : ((gamma + 0.055) / 1.055) ** 2.4;
 }
 
 /** sRGB, 0–255, to OKLab. */
-function oklabFromRgb(rgb) {
+export function oklabFromRgb(rgb) {
   const [r, g, b] = rgb.map(linear);
   const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const medium = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
@@ -41,7 +43,7 @@ function oklabFromRgb(rgb) {
   ];
 }
 
-const css = (rgb) => `rgb(${rgb.join(" ")})`;
+export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 
 /** Lightness runs one way only in each scale, so that no kind of colour vision is needed to read it. */
 const SCALES = {
@@ -88,7 +90,7 @@ const SCALES = {
 /** Twelve hues; neighbours differ in lightness too. Every head also carries its number. */
 const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
 
-class Theme {
+export class Theme {
   /** @param colours background, secondary, text, primary and border as [r, g, b]; font as CSS. */
   constructor(colours) {
     Object.assign(this, colours);
@@ -178,7 +180,7 @@ class Theme {
 }
 
 /** The theme around a widget; its root also says to the style sheet whether it is dark. */
-function themeOf(root) {
+export function themeOf(root) {
   const parent = root.parentNode;
   const theme = Theme.of(parent.host ?? parent);
   root.dataset.theme = theme.dark ? "dark" : "light";
@@ -186,7 +188,7 @@ function themeOf(root) {
 }
 
 /** One picture of [query, key] levels, one canvas pixel a cell. */
-function levelsImage(values, rows, columns, palette) {
+export function levelsImage(values, rows, columns, palette) {
   const canvas = element("canvas", { width: columns, height: rows });
   const image = new ImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);

@@ -1,5 +1,11 @@
 /* store: keeps the arrays that Python sent in window.attnviz, and tells the widgets that they have come. */
 
+/** The sets of arrays that the stores keep: id -> { key, facts, arrays: { name: { shape, values } } }. */
+export function allData() {
+  window.attnviz ??= new Map();
+  return window.attnviz;
+}
+
 const KEPT = 2; // sets per key: the one on screen, and the one that is about to replace it
 
 function unpack(bytes) {
@@ -16,6 +22,7 @@ function unpack(bytes) {
 }
 
 export default function ({ parentElement, data }) {
+  parentElement.host.style.display = "none";
   // Out of the page's flow, or the gap above an element that nobody sees would be seen.
   const container = parentElement.host.closest('[data-testid="stElementContainer"]');
   if (container) container.style.position = "absolute";

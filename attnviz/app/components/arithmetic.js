@@ -1,6 +1,12 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
+import { drawing, element } from "../../widgets/dom.js";
+import { moveFocus } from "../../widgets/keyboard.js";
+import { enoughDigits, fixed, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../widgets/numbers.js";
+import { widget } from "../../widgets/widget.js";
+import styles from "./arithmetic.css";
+
 const SHORT_ROW = 16; // rows up to here are shown whole
 const LARGEST = 12; // of longer rows, this many
 const SHARE_DIGITS = 4; // decimals of an exponential and of their sum, unless the quotient needs more
@@ -588,4 +594,4 @@ function lastNumbers(numbers) {
   return texts;
 }
 
-export default widget(Arithmetic);
+export default widget(Arithmetic, styles);

@@ -1,5 +1,11 @@
 /* candidates: the tokens that a model holds for likely, as a table of bars; candidates.py describes the data. */
 
+import { element } from "../../widgets/dom.js";
+import { percent } from "../../widgets/numbers.js";
+import { themeOf } from "../../widgets/palette.js";
+import { widget } from "../../widgets/widget.js";
+import styles from "./candidates.css";
+
 class Candidates {
   constructor(parent) {
     this.root = element("div", { class: "root candidates" });
@@ -46,4 +52,4 @@ class Candidates {
   }
 }
 
-export default widget(Candidates);
+export default widget(Candidates, styles);

@@ -1,5 +1,9 @@
 /* copy_link: the page's address, which holds the whole view, to the clipboard. */
 
+import { element } from "../../widgets/dom.js";
+import { widget } from "../../widgets/widget.js";
+import styles from "./copy_link.css";
+
 const COPIED_FOR = 2000; // milliseconds
 const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
@@ -89,4 +93,4 @@ class CopyLink {
   }
 }
 
-export default widget(CopyLink);
+export default widget(CopyLink, styles);

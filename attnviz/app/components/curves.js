@@ -1,5 +1,13 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
+import { element } from "../../widgets/dom.js";
+import { Theme, themeOf } from "../../widgets/palette.js";
+import { hex, saveAs, saveButtons, short } from "../../widgets/pens.js";
+import { widget } from "../../widgets/widget.js";
+import { chartFile, DIRECTIONS, Drawing, LETTERS, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
+import chartStyle from "./chart.css";
+import styles from "./curves.css";
+
 const BESIDE = 9; // pixels from a point to its name
 const LED = [BESIDE, 22, 36, 50]; // and to one that has to be there: a line leads to it
 
@@ -283,4 +291,4 @@ class Curves {
   }
 }
 
-export default widget(Curves);
+export default widget(Curves, chartStyle, styles);

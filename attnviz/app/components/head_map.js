@@ -1,5 +1,12 @@
 /* head map: a coloured button for each head, and the bar of their scale; head_map.py describes the message. */
 
+import { element } from "../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../widgets/keyboard.js";
+import { css, linear, themeOf } from "../../widgets/palette.js";
+import { Choice } from "../../widgets/selection.js";
+import { widget } from "../../widgets/widget.js";
+import styles from "./head_map.css";
+
 /** Where a value lies on the scale, 0 to 1 along its bar. */
 const along = (value, { low: [low], high: [high] }) =>
   high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
@@ -133,4 +140,4 @@ class HeadMap {
   }
 }
 
-export default widget(HeadMap);
+export default widget(HeadMap, styles);

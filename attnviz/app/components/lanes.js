@@ -3,6 +3,9 @@
    "Along" runs with the words of a sentence, "across" from the first sentence to the second: right and down while the
    sentences lie, down and right while they stand. */
 
+import { drawing } from "../../widgets/dom.js";
+import { percentTo } from "../../widgets/numbers.js";
+
 const FAINTEST_DRAWN = 0.02; // weights below are not drawn
 const FIRST_LABELLED = 0.1; // weights from here on are written beside the line
 
@@ -13,7 +16,7 @@ function roughly(weight) {
   return percentTo(weight, 0);
 }
 
-class Lanes {
+export class Lanes {
   /** @param stage holds both sentences and a picture that covers them. */
   constructor(stage, picture) {
     [this.stage, this.picture] = [stage, picture];

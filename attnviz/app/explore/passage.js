@@ -1,5 +1,12 @@
 /* passage: a typed text and the tokens that a model added to it; passage.py describes the message. */
 
+import { element } from "../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../widgets/keyboard.js";
+import { themeOf } from "../../widgets/palette.js";
+import { Choice } from "../../widgets/selection.js";
+import { widget } from "../../widgets/widget.js";
+import styles from "./passage.css";
+
 class Passage {
   constructor(parent) {
     this.parent = parent;
@@ -70,4 +77,4 @@ class Passage {
   }
 }
 
-export default widget(Passage);
+export default widget(Passage, styles);

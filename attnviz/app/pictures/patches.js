@@ -1,5 +1,14 @@
 /* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
 
+import { element } from "../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../widgets/keyboard.js";
+import { written } from "../../widgets/numbers.js";
+import { css, themeOf } from "../../widgets/palette.js";
+import { Choice, unanswered } from "../../widgets/selection.js";
+import { allData } from "../../widgets/store.js";
+import { listen, widget } from "../../widgets/widget.js";
+import styles from "./patches.css";
+
 const ORIGINAL = 112; // pixels of the longer side of the little picture
 const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
@@ -174,4 +183,4 @@ class Patches {
   }
 }
 
-export default widget(Patches);
+export default widget(Patches, styles);

@@ -1,5 +1,12 @@
 /* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. */
 
+import { drawing, element } from "../../widgets/dom.js";
+import { written } from "../../widgets/numbers.js";
+import { css, levelsImage, Theme } from "../../widgets/palette.js";
+import atlas from "../../widgets/atlas.js";
+import headView from "../../widgets/head_view.js";
+import { allData } from "../../widgets/store.js";
+
 const LARGEST_TABLE = 20; // columns; above, each token's row is told in words
 const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
 const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
@@ -47,13 +54,13 @@ class Weights {
         const place = picture * rows.length + i;
         const lost = own?.get(place);
         if (lost !== undefined) {
-          const start = lost * columns.length;
-          columns.forEach((_, j) => tell(to++, this.weight(rescaled.own, rescaled.count * columns.length, start + j)));
+          const begin = lost * columns.length;
+          columns.forEach((_, j) => tell(to++, this.weight(rescaled.own, rescaled.count * columns.length, begin + j)));
           return;
         }
-        const start = (picture * queries + row) * keys;
+        const begin = (picture * queries + row) * keys;
         const divisor = left?.[place] || 1; // a row of which nothing is left stays 0
-        for (const column of columns) tell(to++, this.weight(kind.weights, this.count, start + column) / divisor);
+        for (const column of columns) tell(to++, this.weight(kind.weights, this.count, begin + column) / divisor);
       });
     }
   }
@@ -144,7 +151,7 @@ function leftOver(share) {
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
-const whole = ({ typed, written }) => typed + written;
+const whole = (text) => text.typed + text.written;
 
 /** Says to the style sheet whether the page is dark. */
 function colour(theme) {
@@ -247,11 +254,8 @@ class Report {
   /** A widget in its own corner of the page, with its own style sheet. */
   mount(name) {
     const host = element("div");
-    const parent = host.attachShadow({ mode: "open" });
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(this.facts.styles[name]);
-    parent.adoptedStyleSheets = [sheet];
-    this.widgets[name] = new window.attnvizCode[name].View(parent);
+    const widget = name === "atlas" ? atlas : headView;
+    this.widgets[name] = widget.mount(host.attachShadow({ mode: "open" }));
     this.widgets[name].trigger = (trigger, value) => this.hear(trigger, value);
     return host;
   }
@@ -412,9 +416,9 @@ class Report {
   describe() {
     const { texts, model, edits, sees } = this.reading;
     const { layers, heads, size } = this.kind;
-    const quoted = ({ typed, written }) => [
+    const quoted = (text) => [
       "“",
-      element("bdi", {}, typed, written && element("span", { class: "written", text: written })),
+      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.written })),
       "”",
     ];
     const long = texts.some((text) => whole(text).length > LONG_TEXT);
@@ -425,7 +429,7 @@ class Report {
     this.texts.replaceChildren(
       ...(long ? [element("details", {}, element("summary", { text: "The whole text" }), ...paragraphs)] : paragraphs),
     );
-    const wrote = texts.some(({ written }) => written) ? ["the underlined words are the model’s own"] : [];
+    const wrote = texts.some((text) => text.written) ? ["the underlined words are the model’s own"] : [];
     const [queries, keys] = size;
     const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
     const seen = sees
@@ -527,8 +531,8 @@ class Report {
 
   /** Every head in small, the open ones framed; nothing where the page does not show them. */
   overview() {
-    const { atlas } = this.widgets;
-    const pictures = atlas?.pictures();
+    const overview = this.widgets.atlas;
+    const pictures = overview?.pictures();
     if (!pictures) return [];
     const { layers, heads } = this.kind;
     const theme = Theme.forFiles();
@@ -544,7 +548,7 @@ class Report {
     };
     for (let head = 0; head < heads; head++) write(head + 1, edge + (head + 0.5) * cell, edge / 2);
     layers.forEach((layer, at) => write(`L${layer}`, edge / 2, edge + (at + 0.5) * cell));
-    const open = new Set(this.state.heads.map((head) => atlas.number(layers.indexOf(this.state.layer) + 1, head)));
+    const open = new Set(this.state.heads.map((head) => overview.number(layers.indexOf(this.state.layer) + 1, head)));
     for (let at = 0; at < count; at++) {
       const values = pictures.values.subarray(at * rows * columns, (at + 1) * rows * columns);
       const image = levelsImage(values, rows, columns, theme.pixels("sequential")).toDataURL("image/png");
@@ -567,7 +571,7 @@ class Report {
   }
 }
 
-export default async function () {
+async function start() {
   if (!("DecompressionStream" in window)) {
     document.getElementById("report").textContent = "This page needs a browser of 2023 or later.";
     return;
@@ -578,3 +582,5 @@ export default async function () {
   new Report(facts, bytes);
   document.documentElement.dataset.drawn = performance.now();
 }
+
+start();

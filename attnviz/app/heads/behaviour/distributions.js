@@ -1,5 +1,10 @@
 /* distributions: a table of measures, each with its mean, its spread and its baseline; see distributions.py. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./distributions.css";
+
 const WIDE = 200; // of a row's picture, in its own units
 const TALL = 40;
 
@@ -65,4 +70,4 @@ class Distributions {
   }
 }
 
-export default widget(Distributions);
+export default widget(Distributions, styles);

@@ -1,5 +1,12 @@
 /* measures: rows of coloured cells, one row a measure, one column a token; measures.py describes the data. */
 
+import { element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { css, linear, themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./measures.css";
+
 const half = (rank) => (Number.isInteger(rank) ? String(rank) : rank.toFixed(1));
 
 const STANDINGS = {
@@ -170,4 +177,4 @@ class Measures {
   }
 }
 
-export default widget(Measures);
+export default widget(Measures, styles);

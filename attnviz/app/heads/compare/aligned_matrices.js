@@ -1,5 +1,16 @@
 /* aligned matrices: first, second and difference on one grid of words; aligned_matrices.py has the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { drawLegend, drawMatrix, matrixLayout, Panel } from "../../../widgets/matrix.js";
+import { written } from "../../../widgets/numbers.js";
+import { Theme, themeOf } from "../../../widgets/palette.js";
+import { CanvasPen, fitted, saveAs, saveButtons, SvgPen, wrapped } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { listen, widget } from "../../../widgets/widget.js";
+import matrixStyle from "../../../widgets/matrix.css";
+import styles from "./aligned_matrices.css";
+
 const LEAST_CELL = 5; // pictures stand side by side while their cells are this large; else they change places
 const DIFFERENCE = 2; // which of the three
 const LEAST_FILE = 400; // the width of one picture in a file
@@ -69,7 +80,7 @@ class AlignedMatrices {
       get at() {
         return all.at;
       },
-      point: (panel, cell) => all.point(panel, cell, number),
+      point: (at, cell) => all.point(at, cell, number),
     });
     const title = element("div", { class: "caption" });
     const scale = element("canvas", { role: "img" });
@@ -111,7 +122,6 @@ class AlignedMatrices {
     const arrays = this.arrays();
     this.root.toggleAttribute("data-waiting", !arrays);
     if (!room || !this.root.isConnected || !arrays) return;
-    const [rows, columns] = [this.data.rows.length, this.data.columns.length];
     const third = Math.floor((room - 2 * GAP) / 3);
     const layout = matrixLayout(third, this.labels("rows"), this.labels("columns"), this.theme.font);
     const beside = room >= 720 && layout.cell >= LEAST_CELL;
@@ -252,4 +262,4 @@ class AlignedMatrices {
   }
 }
 
-export default widget(AlignedMatrices);
+export default widget(AlignedMatrices, matrixStyle, styles);

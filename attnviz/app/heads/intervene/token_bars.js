@@ -1,5 +1,10 @@
 /* token bars: a number for every token, as bars of one scale; token_bars.py describes the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./token_bars.css";
+
 class TokenBars {
   constructor(parent) {
     this.title = element("p", { class: "title" });
@@ -35,4 +40,4 @@ class TokenBars {
   }
 }
 
-export default widget(TokenBars);
+export default widget(TokenBars, styles);

@@ -1,5 +1,17 @@
 /* plane: queries and keys as points, and who looks at whom from the one pointed at; plane.py describes the data. */
 
+import { element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { fixed, percent } from "../../../widgets/numbers.js";
+import { Theme, themeOf } from "../../../widgets/palette.js";
+import { hex, saveAs, saveButtons, short } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { listen, widget } from "../../../widgets/widget.js";
+import { chartFile, DIRECTIONS, Drawing, LETTERS, shape } from "../../components/chart.js";
+import chartStyle from "../../components/chart.css";
+import styles from "./plane.css";
+
 const SIDES = { query: "query (looks)", key: "key (is looked at)" };
 const MARKERS = { query: "circle", key: "diamond" };
 const NEAR = 26; // pixels from the pointer to a point that it means
@@ -486,4 +498,4 @@ class Plane {
   }
 }
 
-export default widget(Plane);
+export default widget(Plane, chartStyle, styles);

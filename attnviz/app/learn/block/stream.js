@@ -1,6 +1,15 @@
 /* stream: one token's vector on its way through a layer; stream.py describes the message. Every number that is
    printed also stands, unrounded, in a data-value attribute beside it. */
 
+import { element } from "../../../widgets/dom.js";
+import { destination, tabStop } from "../../../widgets/keyboard.js";
+import { enoughDigits, fixed, inBrackets, number, strongest } from "../../../widgets/numbers.js";
+import { levelsImage, themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { listen, widget } from "../../../widgets/widget.js";
+import styles from "./stream.css";
+
 const CELLS_ACROSS = { narrow: 48, wide: 96 };
 const NARROW = 480; // pixels of the widget
 const CELL_HEIGHT = 1.3; // of its width
@@ -506,4 +515,4 @@ class Stream {
   }
 }
 
-export default widget(Stream);
+export default widget(Stream, styles);

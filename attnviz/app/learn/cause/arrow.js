@@ -1,5 +1,12 @@
 /* arrow: one row of weights as arrows whose heads can be dragged to other words; see arrow.py. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { percent } from "../../../widgets/numbers.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { listen, widget } from "../../../widgets/widget.js";
+import styles from "./arrow.css";
+
 const PIN_LEAST = 0.1; // a smaller weight has no handle
 const LINE_LEAST = 0.01; // and one below this is not drawn
 const THICKEST = 11; // pixels, for a weight of 1
@@ -465,4 +472,4 @@ class Arrow {
   }
 }
 
-export default widget(Arrow);
+export default widget(Arrow, styles);

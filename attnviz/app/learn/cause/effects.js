@@ -1,5 +1,13 @@
 /* effects: two tables of words and heads: what is looked at, and what changes if it is silenced; see effects.py. */
 
+import { element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { written } from "../../../widgets/numbers.js";
+import { css, linear, themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./effects.css";
+
 class Effects {
   constructor(parent) {
     this.choice = new Choice();
@@ -128,4 +136,4 @@ class Effects {
   }
 }
 
-export default widget(Effects);
+export default widget(Effects, styles);

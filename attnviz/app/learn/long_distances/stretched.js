@@ -1,5 +1,11 @@
 /* stretched: a long sentence, what networks keep of it, and what they write; stretched.py describes the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { percent } from "../../../widgets/numbers.js";
+import { levelsImage, themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./stretched.css";
+
 const CELL = 2; // height of one number in a picture of what is kept, in pixels
 
 class Stretched {
@@ -81,4 +87,4 @@ function spaced(nodes) {
   });
 }
 
-export default widget(Stretched);
+export default widget(Stretched, styles);

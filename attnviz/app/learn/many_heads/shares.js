@@ -1,6 +1,14 @@
 /* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
    also stands, unrounded, in a data-value attribute beside it. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { enoughDigits, fixed, number, percentTo } from "../../../widgets/numbers.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./shares.css";
+
 const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
 /** An SVG that is stretched to its place; `box` is its own system of coordinates. */
 const stretched = (name, box, ...children) =>
@@ -216,4 +224,4 @@ class Shares {
   }
 }
 
-export default widget(Shares);
+export default widget(Shares, styles);

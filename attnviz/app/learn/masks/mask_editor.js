@@ -1,5 +1,14 @@
 /* mask editor: who may look at whom, cell by cell; drawn here at once, computed by Python. */
 
+import { element } from "../../../widgets/dom.js";
+import { destination, tabStop } from "../../../widgets/keyboard.js";
+import { brief, written } from "../../../widgets/numbers.js";
+import { css, linear, themeOf } from "../../../widgets/palette.js";
+import { textWidth } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { listen, widget } from "../../../widgets/widget.js";
+import styles from "./mask_editor.css";
+
 const CELL_SIZE = { least: 26, most: 44 };
 
 /** The cells of a mask as it is written: "8-c-e" for three tokens; each digit holds four cells of a row. */
@@ -83,7 +92,7 @@ class MaskEditor {
     const button = (attributes) => element("button", { type: "button", tabindex: -1, ...attributes });
     const corner = button({ class: "corner", text: "all", title: "Open every cell" });
     corner.setAttribute("aria-label", "all: open every cell");
-    this.columns = tokens.map(({ label }) => button({ class: "column" }));
+    this.columns = tokens.map(() => button({ class: "column" }));
     this.columns.forEach((column, at) => column.append(element("span", { text: tokens[at].label })));
     this.rows = tokens.map(({ label }) => button({ class: "row-name", text: label }));
     this.buttons = [corner, ...this.columns];
@@ -313,4 +322,4 @@ function luminance(rgb) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-export default widget(MaskEditor);
+export default widget(MaskEditor, styles);

@@ -1,5 +1,10 @@
 /* moved outputs: each token's output stays the same to the bit, or moves, and how far. */
 
+import { element } from "../../../widgets/dom.js";
+import { css, themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./moved_outputs.css";
+
 class MovedOutputs {
   constructor(parent) {
     this.root = element("div", { class: "root" });
@@ -38,4 +43,4 @@ class MovedOutputs {
   }
 }
 
-export default widget(MovedOutputs);
+export default widget(MovedOutputs, styles);

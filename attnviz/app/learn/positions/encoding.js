@@ -1,5 +1,13 @@
 /* encoding: every position's vector as a row of colours, pointed at or walked through with the arrow keys. */
 
+import { element } from "../../../widgets/dom.js";
+import { destination } from "../../../widgets/keyboard.js";
+import { fixed } from "../../../widgets/numbers.js";
+import { levelsImage, Theme, themeOf } from "../../../widgets/palette.js";
+import { saveAs, saveButtons, SvgPen } from "../../../widgets/pens.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./encoding.css";
+
 class Encoding {
   constructor(parent) {
     this.canvas = element("canvas", { role: "img" });
@@ -101,4 +109,4 @@ class Encoding {
   }
 }
 
-export default widget(Encoding);
+export default widget(Encoding, styles);

@@ -1,5 +1,12 @@
 /* shuffle: the same tokens in two orders, and what became of each token's output; see shuffle.py. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { levelsImage, themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./shuffle.css";
+
 class Shuffle {
   constructor(parent) {
     this.choice = new Choice();
@@ -129,4 +136,4 @@ class Shuffle {
   }
 }
 
-export default widget(Shuffle);
+export default widget(Shuffle, styles);

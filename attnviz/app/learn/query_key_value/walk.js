@@ -1,6 +1,15 @@
 /* walk: the six steps from a token's vector to a head's output, as one picture that grows; walk.py describes
    the message. Every matrix keeps its place or moves there in sight, and every cell tells what made it. */
 
+import { element } from "../../../widgets/dom.js";
+import { destination } from "../../../widgets/keyboard.js";
+import { fewestDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../../widgets/numbers.js";
+import { oklabFromRgb, rgbFromOklab, themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { listen, widget } from "../../../widgets/widget.js";
+import styles from "./walk.css";
+
 const LAST = 6;
 const FIRST = 8; // of a vector, this many numbers are written out
 const LARGEST = 8; // of a long sum, this many products are written out
@@ -882,4 +891,4 @@ const heading = (...parts) => element("h3", {}, ...parts);
 
 const formulaLine = (...parts) => element("p", { class: "formula" }, ...parts);
 
-export default widget(Walk);
+export default widget(Walk, styles);

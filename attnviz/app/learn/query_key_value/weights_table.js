@@ -1,5 +1,10 @@
 /* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
 
+import { element } from "../../../widgets/dom.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./weights_table.css";
+
 class WeightsTable {
   constructor(parent) {
     this.root = element("div", { class: "root weights-table" });
@@ -66,4 +71,4 @@ const total = (sum) => element("td", { class: "sum", "data-value": sum }, (100 *
 const name = (label, scope, chosen) =>
   element("th", { scope, class: chosen ? "chosen" : null }, element("bdi", { text: label, title: label }));
 
-export default widget(WeightsTable);
+export default widget(WeightsTable, styles);

@@ -1,5 +1,10 @@
 /* softmax_bars: one row of keys under several softmaxes, as a table of bars; softmax_bars.py describes the data. */
 
+import { element } from "../../../widgets/dom.js";
+import { fixed, percent } from "../../../widgets/numbers.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./softmax_bars.css";
+
 class SoftmaxBars {
   constructor(parent) {
     this.root = element("div", { class: "root softmax-bars" });
@@ -68,4 +73,4 @@ class SoftmaxBars {
   }
 }
 
-export default widget(SoftmaxBars);
+export default widget(SoftmaxBars, styles);

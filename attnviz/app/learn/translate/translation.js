@@ -1,6 +1,17 @@
 /* translation: a sentence on its way from English to French, one French word at a time; translation.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { number, percent, strongest } from "../../../widgets/numbers.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { saveAs, saveButtons } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { widget } from "../../../widgets/widget.js";
+import { Lanes } from "../../components/lanes.js";
+import { translationFile } from "./translation_file.js";
+import styles from "./translation.css";
+
 const PACE = 1200; // milliseconds a word, when played
 const REST = 250; // milliseconds after which Python is told where the visitor stopped
 const THICKEST_LINE = 11; // pixels of a line that stands for 100 %, where there is room
@@ -303,8 +314,10 @@ class Translation {
       const hidden = Boolean(this.playing) && row < at; // it is being written: nobody knows yet
       const both = element("ol", {}, one(["il", il], "il", il > elle, hidden), one(["elle", elle], "elle", elle > il, hidden));
       const where = element("p", { class: "where" }, `at word ${at + 1}, after `, role("key", target[at].label), here ? "" : " ");
-      if (!here && !this.playing)
-        where.append(element("button", { type: "button", class: "go", text: `show ${written[at].label}`, onclick: () => this.choose(at) }));
+      if (!here && !this.playing) {
+        const text = `show ${written[at].label}`;
+        where.append(element("button", { type: "button", class: "go", text, onclick: () => this.choose(at) }));
+      }
       const heading = element("p", { class: "title" }, role("", "il"), " or ", role("", "elle"), "?");
       panels.push(element("div", { class: here ? "panel pronoun here" : "panel pronoun" }, heading, both, where));
     }
@@ -372,4 +385,4 @@ class Translation {
   }
 }
 
-export default widget(Translation);
+export default widget(Translation, styles);

@@ -1,5 +1,8 @@
 /* translation_file: the picture of a translation as a file, on white, as it stands on the screen. */
 
+import { drawing } from "../../../widgets/dom.js";
+import { wrapped } from "../../../widgets/pens.js";
+
 const MARGIN = 20; // pixels around everything
 const LINE_OF_TEXT = 22; // pixels
 const FILE_FONT = "Helvetica, Arial, sans-serif";
@@ -24,7 +27,7 @@ const LOOKS = [
  * @param words the elements of all words.
  * @param headings, captions what stands above the picture.
  */
-function translationFile(stage, picture, words, headings, captions) {
+export function translationFile(stage, picture, words, headings, captions) {
   const origin = stage.getBoundingClientRect();
   const zoom = origin.width / stage.offsetWidth || 1;
   const broken = (text, size, weight, fill) =>

@@ -1,5 +1,13 @@
 /* average: a weighted average as a sum of vectors; average.py describes the message. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { fixed, inBrackets, number, percent } from "../../../widgets/numbers.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./average.css";
+
 const FAINTEST = 0.12; // of a vector of which next to nothing is taken
 
 /** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
@@ -264,4 +272,4 @@ class Average {
   }
 }
 
-export default widget(Average);
+export default widget(Average, styles);

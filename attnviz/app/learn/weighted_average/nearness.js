@@ -1,5 +1,11 @@
 /* nearness: two similarities for each token, before and after; nearness.py describes the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { fixed } from "../../../widgets/numbers.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./nearness.css";
+
 class Nearness {
   constructor(parent) {
     this.root = element("div", { class: "root nearness" });
@@ -59,4 +65,4 @@ function mark(value, place) {
   return node;
 }
 
-export default widget(Nearness);
+export default widget(Nearness, styles);

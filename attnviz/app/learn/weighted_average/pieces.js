@@ -1,5 +1,11 @@
 /* pieces: a text and the tokens it was cut into; pieces.py describes the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { themeOf } from "../../../widgets/palette.js";
+import { widget } from "../../../widgets/widget.js";
+import styles from "./pieces.css";
+
 class Pieces {
   constructor(parent) {
     this.typed = element("p", { class: "typed" });
@@ -59,4 +65,4 @@ class Pieces {
   }
 }
 
-export default widget(Pieces);
+export default widget(Pieces, styles);

@@ -1,0 +1,6 @@
+/* What is not JavaScript, but known to our scripts. */
+
+declare module "*.css" {
+  const text: string;
+  export default text;
+}
