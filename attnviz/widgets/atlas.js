@@ -1,12 +1,12 @@
 /* atlas: every head as a small picture under a grid of real buttons. */
 
 import { element } from "./dom.js";
-import { moveFocus, tabStop } from "./keyboard.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "./keyboard.js";
 import { css, levelsImage, themeOf } from "./palette.js";
 import { Choice, unanswered } from "./selection.js";
 import { allData } from "./store.js";
 import { pooled } from "./thumbnails.js";
-import { listen, widget } from "./widget.js";
+import { View, widget } from "./widget.js";
 import styles from "./atlas.css";
 
 const CELL = { least: 24, most: 56 };
@@ -14,8 +14,20 @@ const LABEL = 24; // the width of the row labels
 const MARGIN = 4; // at the right, for the rings of the last column
 const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where heads are sorted
 
-class Atlas {
-  constructor(parent) {
+/** @typedef {import("./thumbnails.js").Pictures} Pictures */
+
+/**
+ * What app/components/atlas.py sends, and describes.
+ * @typedef {{
+ *   pixels: string, layers: number, heads: number, selected: { layer: number, heads: number[] }, facts: string[],
+ *   dim: number[], order: number[], kind: "sequential" | "diverging"
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Atlas extends View {
+  constructor() {
+    super();
     this.selected = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "All heads" });
@@ -26,27 +38,17 @@ class Atlas {
     );
     this.fact = element("p", { class: "fact" });
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
-    parent.append(this.root);
-    this.grid.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+    this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     this.grid.onkeydown = (event) => moveFocus(event, this.placed, this.columns);
-    this.grid.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
-    this.grid.onpointerleave = () => this.tell(-1);
-    this.grid.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
-    this.grid.addEventListener("focusout", () => this.tell(-1));
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
+    this.onResize(() => this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
       "attnviz:heads": ({ detail }) => {
         this.selected.choose({ layer: detail.layer, heads: detail.heads });
         this.mark();
       },
     });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
   }
 
   update(data) {
@@ -67,7 +69,8 @@ class Atlas {
     const columns = this.sorted && most > 0 ? Math.min(heads, most) : heads;
     const shape = [layers, heads, columns, this.sorted ? order : []].join("|");
     if (this.shape === shape) return false;
-    Object.assign(this, { shape, columns });
+    this.shape = shape;
+    this.columns = columns;
     this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);
     this.build();
     return true;
@@ -129,7 +132,7 @@ class Atlas {
     const { layer, heads } = this.selected.value;
     const selected = new Set(heads.map((head) => this.number(layer, head)));
     this.buttons.forEach((button, at) => button.setAttribute("aria-selected", selected.has(at)));
-    const focused = this.buttons.indexOf(this.grid.getRootNode().activeElement);
+    const focused = this.buttons.indexOf(this.focused);
     tabStop(this.buttons, focused >= 0 ? focused : this.number(layer, heads[0]));
     this.tell(focused);
   }
@@ -160,7 +163,7 @@ class Atlas {
     // Dimming and a new width draw again, but need not pool again.
     if (this.small?.name !== name) {
       const { thumbnails, pixels } = set.arrays;
-      const { values, shape } = thumbnails ?? pooled(pixels, kind);
+      const { values, shape } = thumbnails ?? pooled(/** @type {Pictures} */ (pixels), kind);
       const places = thumbnails
         ? this.buttons.map((_, at) => at)
         : set.facts.heads.map(([layer, head]) => this.number(layer, head));
@@ -224,8 +227,7 @@ class Atlas {
     });
     context.globalAlpha = 1;
     if (name) this.names(context, ratio, cell);
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
-    this.root.dataset.ms = (performance.now() - started).toFixed(1);
+    this.countDrawing(started);
   }
 
   /** Where heads are sorted, row and column no longer say which is which: each bears its name. */

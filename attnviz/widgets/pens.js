@@ -35,6 +35,9 @@ export function wrapped(text, room, size, font) {
   return lines;
 }
 
+/** @typedef {CanvasPen | SvgPen} Pen places and sizes in pixels, colours as [r, g, b], `turn` in degrees */
+
+/** Draws on a canvas. */
 export class CanvasPen {
   constructor(context, theme) {
     this.context = context;
@@ -58,7 +61,7 @@ export class CanvasPen {
     return new CanvasPen(context, theme);
   }
 
-  rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
+  rect(x, y, width, height, { fill = null, stroke = null, alpha = 1, line = 1, radius = 0 }) {
     const { context } = this;
     context.globalAlpha = alpha;
     context.beginPath();
@@ -144,6 +147,7 @@ const xml = (text) => writable(String(text)).replace(/[&<>"']/g, (sign) => `&#${
 
 export const short = (number) => Number(number.toFixed(2));
 
+/** Writes an SVG file. */
 export class SvgPen {
   #parts = [];
   #hatching = false; // whether the file has the pattern of masked cells already
@@ -153,7 +157,7 @@ export class SvgPen {
     this.font = theme.font;
   }
 
-  rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
+  rect(x, y, width, height, { fill = null, stroke = null, alpha = 1, line = 1, radius = 0 }) {
     const place = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
     const paint = [`fill="${fill ? hex(fill) : "none"}"`];
     if (stroke) paint.push(`stroke="${hex(stroke)}" stroke-width="${line}"`);

@@ -15,9 +15,13 @@ function strengths(kind) {
 const edges = (length, count) =>
   Array.from({ length: count + 1 }, (_, at) => Math.floor((at * length) / count));
 
+/** @typedef {{ values: Uint8Array, shape: number[] }} Pictures levels [head, query, key] */
+
 /**
  * Pictures [head, query, key] with at most 32 × 32 pixels each: every pixel is the strongest level of its
  * block, as in `thumbnails` of analysis/picture.py.
+ * @param {Pictures} pictures
+ * @param {"sequential" | "diverging"} kind
  */
 export function pooled(pictures, kind) {
   const { values, shape } = pictures;

@@ -3,17 +3,90 @@
 import shared from "./shared.css";
 
 /**
- * What Streamlit calls when a widget appears, and again at each change of data or theme: one View for each place
- * on the page. A page without Streamlit makes its views with `mount`, and updates them itself.
+ * What draws a widget in one place on the page.
+ * @template Data what Python sends: the module beside the widget's own describes it
  */
-export function widget(View, ...styles) {
+export class View {
+  /** @type {HTMLElement} what is put on the page */
+  root;
+  /** @type {Data} the latest message */
+  data;
+  /** @type {(name: string, value: unknown) => void} tells Python what the visitor did */
+  trigger = () => {};
+  #closing = new AbortController();
+
+  /**
+   * Shows another message, or the same one in another theme.
+   * @param {Data} data
+   */
+  update(data) {
+    this.data = data;
+  }
+
+  /** The element that has the keyboard's focus, if it is one of ours. */
+  get focused() {
+    const page = /** @type {ShadowRoot} */ (this.root.getRootNode());
+    return /** @type {any} */ (page.activeElement);
+  }
+
+  /**
+   * Listens to events of the window until the widget goes from the page.
+   * @param {{ [name: string]: (event: any) => void }} handlers
+   */
+  listen(handlers) {
+    const { signal } = this.#closing;
+    for (const [name, handler] of Object.entries(handlers)) window.addEventListener(name, handler, { signal });
+  }
+
+  /**
+   * Calls back whenever the widget has another size.
+   * @param {() => void} callback
+   */
+  onResize(callback) {
+    const observer = new ResizeObserver(callback);
+    observer.observe(this.root);
+    this.#closing.signal.addEventListener("abort", () => observer.disconnect());
+  }
+
+  /**
+   * Counters for tests and benchmarks: how often it was drawn, and how long the last drawing took.
+   * @param {number} started
+   */
+  countDrawing(started) {
+    const { dataset } = this.root;
+    dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);
+    dataset.ms = (performance.now() - started).toFixed(1);
+  }
+
+  /** Goes from the page. */
+  close() {
+    this.#closing.abort();
+    this.root.remove();
+  }
+}
+
+/**
+ * What Streamlit calls when a widget appears, and again at each change of data or theme: one view for each place on
+ * the page. A page without Streamlit makes its views with `mount`, and updates them itself.
+ * @template {View<any>} Kind
+ * @param {new () => Kind} Widget
+ * @param {...string} styles the widget's style sheets
+ */
+export function widget(Widget, ...styles) {
+  /** @type {WeakMap<ShadowRoot, Kind>} */
   const views = new WeakMap();
+
+  /** @param {ShadowRoot} parentElement */
   const mount = (parentElement) => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync([shared, ...styles].join("\n"));
     parentElement.adoptedStyleSheets = [sheet];
-    return new View(parentElement);
+    const view = new Widget();
+    parentElement.append(view.root);
+    return view;
   };
+
+  /** @param {{ parentElement: ShadowRoot, data: any, setTriggerValue: (name: string, value: unknown) => void }} message */
   const show = ({ parentElement, data, setTriggerValue }) => {
     let view = views.get(parentElement);
     if (!view?.root.isConnected) {
@@ -29,12 +102,4 @@ export function widget(View, ...styles) {
     };
   };
   return Object.assign(show, { mount });
-}
-
-/** Listens to window events until the returned function is called. */
-export function listen(handlers) {
-  for (const [name, handler] of Object.entries(handlers)) window.addEventListener(name, handler);
-  return () => {
-    for (const [name, handler] of Object.entries(handlers)) window.removeEventListener(name, handler);
-  };
 }

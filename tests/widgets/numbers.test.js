@@ -15,6 +15,7 @@ test("a share is never 0 % if it is something, nor 100 % if it is not all", () =
 });
 
 test("shares, scores and changes have their own units", () => {
+  /** @type {import("../../attnviz/widgets/numbers.js").Unit[]} */
   const units = ["percent", "score", "signed percent"];
   assert.deepEqual(units.map((unit) => written(0.664, unit)), ["66.4 %", "0.66", "+66.4 pp"]);
   assert.deepEqual(units.map((unit) => written(-0.664, unit)), ["−66.4 %", "−0.66", "−66.4 pp"]);

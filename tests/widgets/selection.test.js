@@ -1,6 +1,7 @@
 /* A choice that Python has not answered yet stands; an older answer does not undo it. */
 
 import assert from "node:assert/strict";
+import { performance } from "node:perf_hooks";
 import { test } from "node:test";
 import { Choice, unanswered } from "../../attnviz/widgets/selection.js";
 

@@ -4,7 +4,7 @@
 import { drawing, element } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
 import { enoughDigits, fixed, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../widgets/numbers.js";
-import { widget } from "../../widgets/widget.js";
+import { View, widget } from "../../widgets/widget.js";
 import styles from "./arithmetic.css";
 
 const SHORT_ROW = 16; // rows up to here are shown whole
@@ -21,8 +21,8 @@ function precisePercent(weight) {
   const rest = Math.min(weight, 1 - weight) * 100;
   if (rest >= 0.05 || rest <= 0) return shortPercent(weight);
   if (rest >= 10 ** -MOST_DIGITS) return percentTo(weight, Math.ceil(-Math.log10(rest)) + 1);
-  const edge = (10 ** -MOST_DIGITS).toFixed(MOST_DIGITS);
-  return weight < 0.5 ? `<\u202f${edge}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
+  const edge = 10 ** -MOST_DIGITS;
+  return weight < 0.5 ? `<\u202f${edge.toFixed(MOST_DIGITS)}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
 }
 
 /** A number that is not negative; never 0.0000 for something that is not 0. */
@@ -44,18 +44,26 @@ const fraction = (above, below) =>
 
 // ---------------------------------------------------------------- the widget
 
-class Arithmetic {
-  constructor(parent) {
-    this.parent = parent;
+/**
+ * What arithmetic.py sends, and describes.
+ * @typedef {{ value: number, as: "percent" | "score" | "number" }} LastNumber
+ * @typedef {{
+ *   query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
+ *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number,
+ *   scale: number, bias: number | null, score: number, masked: boolean, position: number,
+ *   row: { label: string, score: number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[],
+ *   row_maximum: number, row_sum: number, weight: number, last_steps: (string | LastNumber)[][], result: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Arithmetic extends View {
+  constructor() {
+    super();
     this.order = "sentence";
     this.showAll = false;
     this.tableOpen = false;
     this.root = element("div", { class: "root arithmetic", role: "group" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
@@ -70,7 +78,7 @@ class Arithmetic {
   /** Draw everything anew, leaving keyboard focus where it was. */
   draw() {
     const { data } = this;
-    const focused = this.parent.activeElement?.dataset.focus;
+    const focused = this.focused?.dataset.focus;
     this.digits = rowDigits(data);
     const title = element(
       "h3",
@@ -91,7 +99,8 @@ class Arithmetic {
       element("ol", {}, ...steps),
     );
     this.pointAt(this.dimension);
-    if (focused) this.parent.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
+    const again = /** @type {HTMLElement} */ (this.root.querySelector(`[data-focus="${focused}"]`));
+    if (focused) again?.focus({ preventScroll: true });
   }
 
   // ------------------------------------------------------------ 1: products
@@ -175,7 +184,7 @@ class Arithmetic {
       " = ",
       number("dimension-product", products[dimension], product, "product"),
     );
-    this.slider.setAttribute("aria-valuenow", dimension + 1);
+    this.slider.setAttribute("aria-valuenow", String(dimension + 1));
     this.slider.setAttribute("aria-valuetext", this.readout.textContent);
   }
 
@@ -289,7 +298,7 @@ class Arithmetic {
   softmax() {
     const { row, position } = this.data;
     const order = row.map((_, index) => index);
-    const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || row[a].masked - row[b].masked || a - b);
+    const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || Number(row[a].masked) - Number(row[b].masked) || a - b);
     const long = row.length > SHORT_ROW;
     const shown = new Set(long && !this.showAll ? [...byWeight.slice(0, LARGEST), position] : order);
     const sorted = (this.order === "largest" ? byWeight : order).filter((index) => shown.has(index));

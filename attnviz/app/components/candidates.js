@@ -3,17 +3,22 @@
 import { element } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
 import { themeOf } from "../../widgets/palette.js";
-import { widget } from "../../widgets/widget.js";
+import { View, widget } from "../../widgets/widget.js";
 import styles from "./candidates.css";
 
-class Candidates {
-  constructor(parent) {
-    this.root = element("div", { class: "root candidates" });
-    parent.append(this.root);
-  }
+/**
+ * What candidates.py sends, and describes.
+ * @typedef {{
+ *   title: string, columns: string[], rows: { label: string, place: number | null, numbers: number[],
+ *   mark: string }[]
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class Candidates extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root candidates" });
   }
 
   update({ title, columns, rows }) {

@@ -71,7 +71,11 @@ class Scale {
     let low = shown.reduce((least, value) => Math.min(least, value), zero && !log ? 0 : Infinity);
     let high = shown.reduce((largest, value) => Math.max(largest, value), zero && !log ? 0 : -Infinity);
     if (high - low < 1e-9) [low, high] = [low - 1, high + 1];
-    Object.assign(this, { log, most, whole: whole || log, from, to });
+    this.log = log;
+    this.most = most;
+    this.whole = whole || Boolean(log);
+    this.from = from;
+    this.to = to;
     this.reach(low, high);
     if (!rounded || log) return;
     const { step } = this;
@@ -82,7 +86,9 @@ class Scale {
   /** Lets the scale run from here to there, with marks for which there is room. */
   reach(low, high) {
     const step = niceStep((high - low) / Math.max(1, this.most));
-    Object.assign(this, { low, high, step: this.whole ? Math.ceil(step) : step });
+    this.low = low;
+    this.high = high;
+    this.step = this.whole ? Math.ceil(step) : step;
   }
 
   /** The numbers to mark, each a whole number of steps, and how they are written. */
@@ -118,7 +124,9 @@ function outline(kind, x, y, size) {
 /** One drawing, of one width and in one theme: on the screen or in a file. */
 export class Drawing {
   constructor(data, width, theme) {
-    Object.assign(this, { data, width, theme });
+    this.data = data;
+    this.width = width;
+    this.theme = theme;
     this.svg = shape("svg", { "font-family": theme.font, "font-size": LETTERS });
     this.legend();
     this.scales();
@@ -144,6 +152,7 @@ export class Drawing {
     return textWidth(text, LETTERS, this.theme.font, weight);
   }
 
+  /** @param {{ colour: string, faint?: boolean }} line */
   colour({ colour, faint }) {
     if (colour === "picked") return hex(this.theme.primary);
     if (colour === "text") return hex(this.theme.text);

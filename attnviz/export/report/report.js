@@ -14,6 +14,32 @@ const STRONG = 0.2; // shares from here on stand out in a table
 const LITTLE = 0.01; // where less of a row is left than this, the picture warns
 const UNTOLD = 1e-6; // a smaller share is told as smaller than this
 
+/**
+ * What page.py and contents.py give the page. Places in `numbers` are counted in bytes.
+ * @typedef {{ left: number, lost: number, count: number, own: number }} Rescaled
+ * @typedef {{
+ *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], rescaled: Rescaled | null,
+ *   facts: string[], explanation: string
+ * }} Way how the tokens are shown: all, or without the special ones
+ * @typedef {"encoder" | "decoder" | "cross"} KindName
+ * @typedef {{
+ *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
+ *   ways: { plain: Way, hidden?: Way }
+ * }} Kind
+ * @typedef {{ name: string, typed: string, written: string }} Text
+ * @typedef {{
+ *   model: string, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], kinds: Kind[]
+ * }} Reading
+ * @typedef {{
+ *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
+ *   view: "lines" | "matrix", hide: boolean
+ * }} State what is chosen; all counted from 1
+ * @typedef {{
+ *   readings: Reading[], one: number, masked: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   views: [string, string][], open: State
+ * }} Facts
+ */
+
 /** The bytes in a base64 text that gzip made smaller. */
 async function unpacked(text) {
   const letters = atob(text);
@@ -26,13 +52,19 @@ async function unpacked(text) {
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
   /**
-   * @param bytes of all weights: planes of lowest, middle and highest bytes; of a way that rescales, also what
-   *   is left of each row, as float32, and the rows whose own codes stand in planes behind, as uint32
-   * @param kind, way of `report/contents.py`
-   * @param one, masked the codes of the weight 1 and of a masked cell
+   * @param {Uint8Array<ArrayBuffer>} bytes of all weights: planes of lowest, middle and highest bytes; of a way that
+   *   rescales, also what is left of each row, as float32, and the rows whose own codes stand in planes behind, as
+   *   uint32
+   * @param {Kind} kind
+   * @param {Way} way
+   * @param {{ one: number, masked: number }} codes of the weight 1 and of a masked cell
    */
   constructor(bytes, kind, way, { one, masked }) {
-    Object.assign(this, { bytes, kind, way, one, masked });
+    this.bytes = bytes;
+    this.kind = kind;
+    this.way = way;
+    this.one = one;
+    this.masked = masked;
     const { rows, columns, rescaled } = way;
     this.count = kind.layers.length * kind.heads * kind.size[0] * kind.size[1];
     this.cells = rows.length * columns.length;
@@ -113,10 +145,13 @@ class Segments {
     this.choose = choose;
     this.name = name;
     this.root = element("fieldset", { class: "segments" });
-    this.root.onchange = ({ target }) => choose(this.values[this.inputs.indexOf(target)]);
+    this.root.onchange = () => choose(this.values[this.inputs.findIndex(({ checked }) => checked)]);
   }
 
-  /** @param choices [value, text] of each */
+  /**
+   * @param {(string | number)[][]} choices value and text of each
+   * @param {string | number} chosen
+   */
   show(choices, chosen) {
     const text = JSON.stringify(choices);
     if (this.text !== text) {
@@ -160,6 +195,13 @@ function colour(theme) {
 }
 
 class Report {
+  /** @type {State} */
+  state;
+
+  /**
+   * @param {Facts} facts
+   * @param {Uint8Array<ArrayBuffer>} bytes
+   */
   constructor(facts, bytes) {
     this.facts = facts;
     this.bytes = bytes;
@@ -266,11 +308,13 @@ class Report {
   follow() {
     if (FRAMED) return;
     const link = new URLSearchParams(location.hash.slice(1));
+    /** @type {{ [name: string]: any }} */
+    const state = this.state;
     for (const [name, text] of link) {
-      if (["text", "layer", "query", "key"].includes(name)) this.state[name] = Number(text) || null;
-      else if (["kind", "view"].includes(name)) this.state[name] = text;
-      else if (name === "head") this.state.heads = text.split(",").map(Number);
-      else if (name === "hide") this.state.hide = text === "1";
+      if (["text", "layer", "query", "key"].includes(name)) state[name] = Number(text) || null;
+      else if (["kind", "view"].includes(name)) state[name] = text;
+      else if (name === "head") state.heads = text.split(",").map(Number);
+      else if (name === "hide") state.hide = text === "1";
     }
   }
 
@@ -350,7 +394,7 @@ class Report {
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
     const exact = this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
-    const queries = this.warned(way.queries, allData().get(exact));
+    const queries = this.warned(way.queries, allData().get(exact).left);
     const little = `less than ${written(LITTLE, "percent", 0)} of its attention goes to what is shown`;
     const warns = queries.some(({ aside }) => aside);
     const warning = warns ? `; * hardly anything is left of this row: ${little}` : "";
@@ -378,7 +422,7 @@ class Report {
   }
 
   /** The rows' tokens, marked where hardly anything is left of the row in one of the open heads. */
-  warned(queries, { left }) {
+  warned(queries, left) {
     if (!left) return queries;
     return queries.map((query, row) => {
       const shares = this.state.heads.map((head) => left[(head - 1) * queries.length + row]);
@@ -580,7 +624,7 @@ async function start() {
   colour(facts.theme);
   const bytes = await unpacked(document.getElementById("numbers").textContent);
   new Report(facts, bytes);
-  document.documentElement.dataset.drawn = performance.now();
+  document.documentElement.dataset.drawn = String(performance.now());
 }
 
 start();

@@ -7,7 +7,7 @@ import { Theme, themeOf } from "../../../widgets/palette.js";
 import { CanvasPen, fitted, saveAs, saveButtons, SvgPen, wrapped } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
-import { listen, widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import matrixStyle from "../../../widgets/matrix.css";
 import styles from "./aligned_matrices.css";
 
@@ -22,8 +22,20 @@ const GAP = 20;
 const SQUARE_ROOT = 2; // the power that leads from a level back to its number
 const FEW = 0.1; // a scale that ends below this has a decimal
 
-class AlignedMatrices {
-  constructor(parent) {
+/**
+ * What aligned_matrices.py sends, and describes.
+ * @typedef {{
+ *   pixels: string, pictures: { title: string, kind: "sequential" | "diverging", high: number }[], sides: [string,
+ *   string], rows: { label: string, name: string, title: string, special: boolean, only: string }[],
+ *   columns: { label: string, name: string, title: string, special: boolean, only: string }[], row: number | null,
+ *   note: string, caption: string, filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class AlignedMatrices extends View {
+  constructor() {
+    super();
     this.at = null;
     this.kept = null; // the cell that was clicked, read while none is pointed at
     this.shown = DIFFERENCE;
@@ -38,19 +50,11 @@ class AlignedMatrices {
     this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: "" });
     this.stage = element("div", { class: "stage" }, this.grid, this.tip);
     this.root = element("div", { class: "root aligned" }, this.switch, this.stage, bar, this.note);
-    parent.append(this.root);
     this.parts = [0, 1, 2].map((number) => this.part(number));
-    this.observer = new ResizeObserver(() => this.data && this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.onResize(() => this.data && this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data?.pixels && this.draw(),
     });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-    this.root.remove();
   }
 
   /** One matrix with its title and its scale; `panel` asks `matrix` for what all three share. */
@@ -142,7 +146,7 @@ class AlignedMatrices {
       const wide = Math.min(width, 260);
       drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    this.countDrawing(performance.now());
     this.tell();
   }
 

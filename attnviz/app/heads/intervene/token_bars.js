@@ -2,19 +2,24 @@
 
 import { element } from "../../../widgets/dom.js";
 import { themeOf } from "../../../widgets/palette.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./token_bars.css";
 
-class TokenBars {
-  constructor(parent) {
+/**
+ * What token_bars.py sends, and describes.
+ * @typedef {{
+ *   title: string, bars: { number: number, label: string, size: number, written: string, hint: string,
+ *   marked: boolean }[]
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class TokenBars extends View {
+  constructor() {
+    super();
     this.title = element("p", { class: "title" });
     this.list = element("ol");
     this.root = element("div", { class: "root token-bars" }, this.title, this.list);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update({ title, bars }) {

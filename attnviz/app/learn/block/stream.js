@@ -7,7 +7,7 @@ import { enoughDigits, fixed, inBrackets, number, strongest } from "../../../wid
 import { levelsImage, themeOf } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
-import { listen, widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./stream.css";
 
 const CELLS_ACROSS = { narrow: 48, wide: 96 };
@@ -167,7 +167,9 @@ class Strip {
   }
 
   draw(values, across, reach, theme) {
-    Object.assign(this, { values, across, rows: Math.ceil(values.length / across) });
+    this.values = values;
+    this.across = across;
+    this.rows = Math.ceil(values.length / across);
     const levels = Uint8Array.from({ length: this.rows * across }, (_, at) => {
       if (at >= values.length) return 255;
       return Math.round(127 + 127 * Math.min(1, Math.max(-1, values[at] / reach)));
@@ -175,7 +177,7 @@ class Strip {
     const image = levelsImage(levels, this.rows, across, theme.pixels("diverging"));
     Object.assign(this.canvas, { width: across, height: this.rows });
     this.canvas.getContext("2d").drawImage(image, 0, 0);
-    this.box.style.aspectRatio = across / this.rows / CELL_HEIGHT;
+    this.box.style.aspectRatio = String(across / this.rows / CELL_HEIGHT);
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const label = `${this.letter}: ${values.length} numbers from ${fixed(low)} to ${fixed(high)}`;
     this.canvas.setAttribute("aria-label", label);
@@ -192,8 +194,20 @@ class Strip {
 
 // ---------------------------------------------------------------- the widget
 
-class Stream {
-  constructor(parent) {
+/**
+ * What stream.py sends, and describes.
+ * @typedef {{
+ *   arrays: string, step: number, tokens: number, layer: number, layers: number,
+ *   facts: { [name: string]: { length: number, mean: number, cosine: number | null } }, longest: number,
+ *   norms: { mean: number, variance: number, epsilon: number }[], firing: number, strongest: [number, number][],
+ *   reach: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Stream extends View {
+  constructor() {
+    super();
     this.chosen = new Choice();
     this.back = element("button", { type: "button", class: "tool", text: "← Back" });
     this.next = element("button", { type: "button", class: "tool next" });
@@ -206,18 +220,10 @@ class Stream {
     this.legend = element("div", { class: "legend" });
     this.root = element("div", { class: "root stream", "data-waiting": "true" }, this.list, this.legend, bar);
     this.root.onkeydown = (event) => this.onKey(event);
-    parent.append(this.root);
-    this.observer = new ResizeObserver(() => this.across !== this.fitting() && this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.onResize(() => this.across !== this.fitting() && this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data?.arrays && this.draw(),
     });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-    this.root.remove();
   }
 
   update(data) {
@@ -354,7 +360,7 @@ class Stream {
   /** Shows the stations up to the step, and the buttons that lead on. */
   open() {
     const { step, data } = this;
-    const focused = this.root.getRootNode().activeElement;
+    const focused = this.focused;
     this.root.dataset.step = step;
     for (const [at, { item, title, body, aboutElement }] of this.stations.entries()) {
       const seen = at < step;
@@ -384,7 +390,7 @@ class Stream {
       return [element("span", { class: "fact" }, firing, " above 0"), fact("largest", "largest", data.strongest[0][1])];
     }
     const bar = element("span", { class: "length" }, element("span"));
-    bar.firstChild.style.width = `${(100 * length) / data.longest}%`;
+    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${(100 * length) / data.longest}%`;
     const shown = [bar, element("span", { class: "fact" }, "length ", result(`${name}-length`, length)), fact("mean", "mean", mean)];
     return name === "came_in" ? shown : [...shown, fact("cosine to x", "cosine", cosine)];
   }
@@ -424,14 +430,14 @@ class Stream {
     }
     const slider = ofNeurons ? this.neuronSlider : this.dimensionSlider;
     const values = this.arrays[ofNeurons ? "expanded" : "came_in"].values;
-    slider.setAttribute("aria-valuemin", 1);
-    slider.setAttribute("aria-valuemax", values.length);
-    slider.setAttribute("aria-valuenow", at + 1);
+    slider.setAttribute("aria-valuemin", "1");
+    slider.setAttribute("aria-valuemax", String(values.length));
+    slider.setAttribute("aria-valuenow", String(at + 1));
     const open = this.stations.slice(0, this.step).flatMap(({ vectors }) => vectors);
     const said = open.filter((vector) => vector.ofNeurons === ofNeurons).map(({ readout }) => readout.textContent);
     slider.setAttribute("aria-valuetext", `${kind} ${at + 1}; ${said.join("; ")}`);
     for (const chip of this.strongest.querySelectorAll("button")) {
-      chip.setAttribute("aria-pressed", Number(chip.dataset.neuron) === this.neuron);
+      chip.setAttribute("aria-pressed", String(Number(chip.dataset.neuron) === this.neuron));
     }
   }
 

@@ -3,19 +3,26 @@
 import { element } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";
 import { levelsImage, themeOf } from "../../../widgets/palette.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./stretched.css";
 
 const CELL = 2; // height of one number in a picture of what is kept, in pixels
 
-class Stretched {
-  constructor(parent) {
-    this.root = element("div", { class: "root stretched" });
-    parent.append(this.root);
-  }
+/**
+ * What stretched.py sends, and describes.
+ * @typedef {{
+ *   sentences: { title: string, language: string, reads: string, words: { text: string, clause: number,
+ *   weight: number | null, role: "referent" | "pronoun" | "" }[] }[], networks: { name: string, verdict: string,
+ *   exact: boolean, keeps: string, levels: number[], columns: number, words: { text: string,
+ *   mark: "right" | "wrong" | "missing" }[] }[]
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class Stretched extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root stretched" });
   }
 
   update({ sentences, networks }) {

@@ -2,11 +2,11 @@
    also stands, unrounded, in a data-value attribute beside it. */
 
 import { drawing, element } from "../../../widgets/dom.js";
-import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { enoughDigits, fixed, number, percentTo } from "../../../widgets/numbers.js";
 import { themeOf } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shares.css";
 
 const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
@@ -31,7 +31,11 @@ function bars(values, most) {
   return stretched("bars", [0, -most, values.length, 2 * most], ...values.map(one), line);
 }
 
-/** A share as a bar to the right of the line, or to its left if it is negative. */
+/**
+ * A share as a bar to the right of the line, or to its left if it is negative.
+ * @param {number} share
+ * @param {number[]} range from where to where the bars go
+ */
 function bar(share, [low, high]) {
   const positive = share >= 0;
   const rect = drawing("rect", {
@@ -65,22 +69,26 @@ const matrix = () => element("span", { class: "number" }, "W", element("sub", { 
 
 const unseen = (text) => element("span", { class: "hidden", text });
 
-class Shares {
-  constructor(parent) {
-    this.parent = parent;
+/**
+ * What shares.py sends, and describes.
+ * @typedef {{
+ *   query: string, tokens: string[], weights: number[][], pieces: number[][], lengths: number[], cosines: number[],
+ *   shares: number[], bias: [number, number, number], output: number[], output_length: number, selected: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Shares extends View {
+  constructor() {
+    super();
     this.selected = new Choice();
     this.root = element("div", { class: "root shares" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
     themeOf(this.root);
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
-    const focused = this.buttons?.indexOf(this.parent.activeElement) ?? -1;
+    const focused = this.buttons?.indexOf(this.focused) ?? -1;
     const shape = (message) => JSON.stringify({ ...message, selected: null });
     const same = this.data && shape(this.data) === shape(data);
     this.data = data;
@@ -99,12 +107,9 @@ class Shares {
     this.most = Math.max(...data.pieces.flat().map(Math.abs)) || 1;
     this.buttons = data.weights.map((_, head) => this.row(head));
     const rows = element("div", { class: "rows", role: "group", "aria-label": "Heads" }, ...this.buttons);
-    rows.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+    rows.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     rows.onkeydown = (event) => moveFocus(event, this.buttons, 1);
-    rows.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
-    rows.onpointerleave = () => this.tell(-1);
-    rows.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
-    rows.addEventListener("focusout", () => this.tell(-1));
+    onPointed(rows, (button) => this.tell(this.buttons.indexOf(button)));
     this.fact = element("p", { class: "fact" });
     this.root.replaceChildren(this.titles(), rows, this.biasLine(), this.totalLine(), this.fact);
   }
@@ -193,8 +198,8 @@ class Shares {
 
   mark() {
     const { head } = this.selected.value;
-    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === head));
-    const focused = this.buttons.indexOf(this.parent.activeElement);
+    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === head)));
+    const focused = this.buttons.indexOf(this.focused);
     tabStop(this.buttons, focused >= 0 ? focused : head);
     this.tell(focused);
   }

@@ -1,12 +1,12 @@
 /* mask editor: who may look at whom, cell by cell; drawn here at once, computed by Python. */
 
 import { element } from "../../../widgets/dom.js";
-import { destination, tabStop } from "../../../widgets/keyboard.js";
+import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
 import { brief, written } from "../../../widgets/numbers.js";
 import { css, linear, themeOf } from "../../../widgets/palette.js";
 import { textWidth } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
-import { listen, widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./mask_editor.css";
 
 const CELL_SIZE = { least: 26, most: 44 };
@@ -29,8 +29,18 @@ function writtenCells(cells, count) {
   return rows.join("-");
 }
 
-class MaskEditor {
-  constructor(parent) {
+/**
+ * What mask_editor.py sends, and describes.
+ * @typedef {{
+ *   tokens: ShownToken[], mask: string, without: number[], with_mask: number[] | null, shows:
+ *   "without mask" | "with mask" | "change", query: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class MaskEditor extends View {
+  constructor() {
+    super();
     this.drawn = new Choice();
     this.axes = element(
       "p",
@@ -54,7 +64,6 @@ class MaskEditor {
     );
     const scroller = element("div", { class: "scroller" }, this.grid);
     this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
-    parent.append(this.root);
     this.grid.onpointerdown = (event) => this.startStroke(event);
     this.grid.onpointerover = (event) => this.continueStroke(event);
     this.grid.onpointerleave = () => this.tell(null);
@@ -62,15 +71,9 @@ class MaskEditor {
     this.grid.onkeydown = (event) => this.move(event);
     this.grid.addEventListener("focusin", ({ target }) => this.reach(target));
     this.grid.addEventListener("focusout", () => this.tell(null));
-    this.observer = new ResizeObserver(() => this.data && this.layout());
-    this.observer.observe(this.root);
+    this.onResize(() => this.data && this.layout());
     const end = () => this.endStroke();
-    this.stopListening = listen({ pointerup: end, pointercancel: end });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
+    this.listen({ pointerup: end, pointercancel: end });
   }
 
   update(data) {
@@ -160,7 +163,7 @@ class MaskEditor {
       if (this.looks[at] === look) return;
       this.looks[at] = look;
       button.className = `cell ${open ? "open" : "closed"}${blind[query] ? " blind" : ""}`;
-      button.setAttribute("aria-selected", open);
+      button.setAttribute("aria-selected", String(open));
       const number = value === null ? "" : `, ${written(value, unit)}`;
       button.setAttribute(
         "aria-label",
@@ -241,7 +244,7 @@ class MaskEditor {
 
   startStroke(event) {
     this.pointer = event.pointerType;
-    const at = this.cellButtons.indexOf(event.target.closest("button"));
+    const at = this.cellButtons.indexOf(buttonOf(event));
     // A finger must be able to scroll: it taps, and a tap is a click.
     if (at < 0 || event.button !== 0 || event.pointerType === "touch") return;
     this.stroke = { open: !this.cells[at] };
@@ -249,7 +252,7 @@ class MaskEditor {
   }
 
   continueStroke(event) {
-    const at = this.cellButtons.indexOf(event.target.closest("button"));
+    const at = this.cellButtons.indexOf(buttonOf(event));
     if (at < 0) return;
     if (this.stroke && this.cells[at] !== this.stroke.open) this.paint(at, this.stroke.open);
     else if (event.pointerType !== "touch") this.tell(at);
@@ -269,7 +272,7 @@ class MaskEditor {
 
   /** A click that no stroke has drawn already: by the keyboard, by a finger, or on a token. */
   press(event) {
-    const button = event.target.closest("button");
+    const button = buttonOf(event);
     const place = this.buttons.indexOf(button);
     if (place < 0) return;
     const at = this.cellButtons.indexOf(button);

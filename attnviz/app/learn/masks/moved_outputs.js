@@ -2,17 +2,22 @@
 
 import { element } from "../../../widgets/dom.js";
 import { css, themeOf } from "../../../widgets/palette.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./moved_outputs.css";
 
-class MovedOutputs {
-  constructor(parent) {
-    this.root = element("div", { class: "root" });
-    parent.append(this.root);
-  }
+/**
+ * What moved_outputs.py sends, and describes.
+ * @typedef {{
+ *   rows: { title: string, outputs: { label: string, edited: boolean, unchanged: boolean, distance: number,
+ *   written: string }[] }[]
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class MovedOutputs extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root" });
   }
 
   update({ rows }) {

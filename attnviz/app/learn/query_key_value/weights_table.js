@@ -2,17 +2,22 @@
 
 import { element } from "../../../widgets/dom.js";
 import { themeOf } from "../../../widgets/palette.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./weights_table.css";
 
-class WeightsTable {
-  constructor(parent) {
-    this.root = element("div", { class: "root weights-table" });
-    parent.append(this.root);
-  }
+/**
+ * What weights_table.py sends, and describes.
+ * @typedef {{
+ *   weights: number[][], others: number[] | null, queries: string[], keys: string[], forbidden: boolean[][] | null,
+ *   query: number, columns: boolean, caption: string
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class WeightsTable extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root weights-table" });
   }
 
   update(data) {

@@ -2,17 +2,22 @@
 
 import { element } from "../../../widgets/dom.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./softmax_bars.css";
 
-class SoftmaxBars {
-  constructor(parent) {
-    this.root = element("div", { class: "root softmax-bars" });
-    parent.append(this.root);
-  }
+/**
+ * What softmax_bars.py sends, and describes.
+ * @typedef {{
+ *   title: string, columns: string[], keys: { label: string, place: number | null, score: number | null,
+ *   weights: number[] }[], measures: { label: string, values: string[] }[]
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class SoftmaxBars extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root softmax-bars" });
   }
 
   update({ title, columns, keys, measures }) {

@@ -7,7 +7,7 @@ import { number, percent, strongest } from "../../../widgets/numbers.js";
 import { themeOf } from "../../../widgets/palette.js";
 import { saveAs, saveButtons } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import { Lanes } from "../../components/lanes.js";
 import { translationFile } from "./translation_file.js";
 import styles from "./translation.css";
@@ -32,12 +32,24 @@ const mostOfHeads = (weights, query) => weights[0][query].map((_, key) => Math.m
 
 const role = (name, text) => element("bdi", { class: name, text });
 
-class Translation {
-  constructor(parent) {
+/**
+ * What translation.py sends, and describes.
+ * @typedef {{
+ *   source: { label: string, name: string, special: boolean }[], target: { label: string, name: string,
+ *   special: boolean }[], written: { label: string, name: string, special: boolean }[], row: number,
+ *   encoder: { caption: string, heads: number[], weights: number[][][] }, cross: { caption: string,
+ *   heads: number[], weights: number[][][] }, decoder: { caption: string, heads: number[], weights: number[][][] },
+ *   choices: [string, number][][], pronouns: { row: number, il: number, elle: number }[], titles: string[],
+ *   filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Translation extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     this.root = element("div", { class: "root translation" });
-    this.parent = parent;
-    parent.append(this.root);
     this.picture = drawing("svg", { class: "picture", "aria-hidden": "true" });
     this.english = element("div", { class: "words english", role: "group", "aria-label": "English words" });
     this.french = element("div", { class: "words french", role: "radiogroup", "aria-label": "French word to choose", lang: "fr" });
@@ -59,7 +71,7 @@ class Translation {
     this.watch.disconnect();
     this.pause();
     clearTimeout(this.telling);
-    this.root.remove();
+    super.close();
   }
 
   update(data) {
@@ -97,7 +109,7 @@ class Translation {
 
   build() {
     const { source, target, written } = this.data;
-    const focused = [this.sources, this.targets].map((buttons) => buttons?.indexOf(this.parent.activeElement) ?? -1);
+    const focused = [this.sources, this.targets].map((buttons) => buttons?.indexOf(this.focused) ?? -1);
     this.pause();
     this.pointed = this.pinned = null;
     this.sources = source.map((word, at) =>
@@ -167,11 +179,11 @@ class Translation {
     const { written } = this.data;
     const { row } = this;
     this.targets.forEach((button, at) => {
-      button.setAttribute("aria-checked", at === row);
+      button.setAttribute("aria-checked", String(at === row));
       button.classList.toggle("later", at > row);
     });
-    if (!this.targets.includes(this.parent.activeElement)) tabStop(this.targets, row);
-    this.sources.forEach((button, at) => button.setAttribute("aria-pressed", at === this.pinned));
+    if (!this.targets.includes(this.focused)) tabStop(this.targets, row);
+    this.sources.forEach((button, at) => button.setAttribute("aria-pressed", String(at === this.pinned)));
     this.back.disabled = row === 0;
     this.next.disabled = row === written.length - 1;
     this.play.textContent = this.playing ? "❚❚ Pause" : "▶ Play";

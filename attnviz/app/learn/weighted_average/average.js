@@ -1,11 +1,11 @@
 /* average: a weighted average as a sum of vectors; average.py describes the message. */
 
 import { drawing, element } from "../../../widgets/dom.js";
-import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, inBrackets, number, percent } from "../../../widgets/numbers.js";
 import { themeOf } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./average.css";
 
 const FAINTEST = 0.12; // of a vector of which next to nothing is taken
@@ -48,9 +48,18 @@ class Strip {
   }
 }
 
-class Average {
-  constructor(parent) {
-    this.parent = parent;
+/**
+ * What average.py sends, and describes.
+ * @typedef {{
+ *   words: { label: string, name: string }[], query: number, parts: { label: string, name: string, single: boolean,
+ *   weight: number, vector: number[] }[], mixed: number[], d_model: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Average extends View {
+  constructor() {
+    super();
     this.chosen = new Choice();
     this.row = -1; // the part pointed at
     this.focusedRow = -1;
@@ -59,7 +68,7 @@ class Average {
       class: "sentence",
       role: "group",
       "aria-label": "Which token looks",
-      onclick: ({ target }) => this.pick(target.closest("button")),
+      onclick: (event) => this.pick(buttonOf(event)),
       onkeydown: (event) => moveFocus(event, this.wordButtons, this.wordButtons.length),
     });
     this.body = element("tbody", { onkeydown: (event) => this.onRowKey(event) });
@@ -79,8 +88,8 @@ class Average {
       this.body,
       this.foot,
     );
-    this.table.addEventListener("focusin", ({ target }) => {
-      this.focusedRow = this.buttons.indexOf(target);
+    this.table.addEventListener("focusin", (event) => {
+      this.focusedRow = this.buttons.indexOf(buttonOf(event));
       this.pointAtRow(this.focusedRow);
     });
     this.table.addEventListener("focusout", () => {
@@ -89,11 +98,6 @@ class Average {
     });
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.root = element("div", { class: "root average" }, this.sentence, this.table, this.readout);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
@@ -125,8 +129,8 @@ class Average {
 
   mark() {
     const chosen = this.chosen.value;
-    this.wordButtons.forEach((button, at) => button.setAttribute("aria-pressed", at === chosen));
-    const focused = this.wordButtons.indexOf(this.parent.activeElement);
+    this.wordButtons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === chosen)));
+    const focused = this.wordButtons.indexOf(this.focused);
     tabStop(this.wordButtons, focused >= 0 ? focused : chosen);
   }
 
@@ -199,7 +203,7 @@ class Average {
       this.shares[at].replaceChildren(number("weight", weight, percent(weight)));
       this.buttons[at].setAttribute("aria-label", `${name}: ${percent(weight)}`);
       this.strips[at].show(vector, this.most);
-      this.strips[at].svg.style.opacity = FAINTEST + (1 - FAINTEST) * Math.min(1, weight / largest);
+      this.strips[at].svg.style.opacity = String(FAINTEST + (1 - FAINTEST) * Math.min(1, weight / largest));
     });
     this.total.show(mixed, this.mostMixed);
     this.name.replaceChildren("mixed ", element("bdi", { class: "query", text: words[query].label }));

@@ -3,17 +3,21 @@
 import { element } from "../../../widgets/dom.js";
 import { fixed } from "../../../widgets/numbers.js";
 import { themeOf } from "../../../widgets/palette.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./nearness.css";
 
-class Nearness {
-  constructor(parent) {
-    this.root = element("div", { class: "root nearness" });
-    parent.append(this.root);
-  }
+/**
+ * What nearness.py sends, and describes.
+ * @typedef {{
+ *   lines: { label: string, name: string, before: number, after: number }[], before: string, after: string
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class Nearness extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root nearness" });
   }
 
   update(data) {

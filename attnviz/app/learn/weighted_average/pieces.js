@@ -1,31 +1,32 @@
 /* pieces: a text and the tokens it was cut into; pieces.py describes the message. */
 
 import { element } from "../../../widgets/dom.js";
-import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { themeOf } from "../../../widgets/palette.js";
-import { widget } from "../../../widgets/widget.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./pieces.css";
 
-class Pieces {
-  constructor(parent) {
+/**
+ * What pieces.py sends, and describes.
+ * @typedef {{
+ *   text: string, cuts: { label: string, id: number, start: number, end: number }[], more: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Pieces extends View {
+  constructor() {
+    super();
     this.typed = element("p", { class: "typed" });
     this.list = element("div", {
       class: "list",
       role: "group",
       "aria-label": "Tokens",
       onkeydown: (event) => moveFocus(event, this.buttons, this.buttons.length),
-      onpointerover: ({ target }) => this.show(target.closest("button")),
-      onpointerleave: () => this.show(null),
     });
-    this.list.addEventListener("focusin", ({ target }) => this.show(target));
-    this.list.addEventListener("focusout", () => this.show(null));
+    onPointed(this.list, (button) => this.show(button));
     this.more = element("p", { class: "more" });
     this.root = element("div", { class: "root pieces" }, this.typed, this.list, this.more);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
