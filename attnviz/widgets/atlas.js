@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "./keyboard.js";
-import { css, levelsImage, themeOf } from "./palette.js";
+import { css, levelsImage } from "./palette.js";
 import { Choice, unanswered } from "./selection.js";
 import { allData } from "./store.js";
 import { pooled } from "./thumbnails.js";
@@ -53,7 +53,6 @@ class Atlas extends View {
 
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.selected.tell(data.selected);
     this.layOut();
     this.describe();

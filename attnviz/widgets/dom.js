@@ -34,3 +34,29 @@ export function drawing(tag, attributes, ...children) {
   node.append(...children);
   return node;
 }
+
+/**
+ * An SVG that is stretched over its place.
+ * @param {string} name its class
+ * @param {number[]} box its own coordinates: left, top, width and height
+ * @param {...Node} children
+ */
+export const stretched = (name, box, ...children) =>
+  drawing(
+    "svg",
+    { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...children,
+  );
+
+/**
+ * Which cell of a grid that fills a node is under the pointer; the nearest, where the pointer is outside of it.
+ * @param {{ clientX: number, clientY: number }} event
+ * @param {Element} node
+ * @param {number} rows
+ * @param {number} columns
+ */
+export function cellUnder({ clientX, clientY }, node, rows, columns) {
+  const { left, top, width, height } = node.getBoundingClientRect();
+  const index = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
+  return { row: index((clientY - top) / height, rows), column: index((clientX - left) / width, columns) };
+}

@@ -5,7 +5,7 @@ import { buttonOf, moveFocus, tabStop } from "./keyboard.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
 import { written } from "./numbers.js";
-import { css, Theme, themeOf } from "./palette.js";
+import { css, Theme } from "./palette.js";
 import { saveAs, saveButtons, SvgPen, textWidth, wrapped } from "./pens.js";
 import { Choice, unanswered } from "./selection.js";
 import { allData } from "./store.js";
@@ -69,7 +69,6 @@ class HeadView extends View {
 
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.root.dataset.view = data.view;
     this.chosen.tell({ layer: data.layer, heads: data.heads });
     this.pin.tell({ query: data.query, key: data.key });

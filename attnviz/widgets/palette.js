@@ -104,6 +104,18 @@ const SCALES = {
   },
 };
 
+/**
+ * The colours of the roles, on light and on dark ground; shared.css has the same.
+ * @type {{ [role: string]: Colour[] }}
+ */
+export const ROLES = {
+  query: [[29, 78, 216], [147, 197, 253]],
+  key: [[185, 28, 28], [252, 165, 165]],
+  value: [[21, 128, 61], [134, 239, 172]],
+  weights: [[109, 40, 217], [196, 181, 253]],
+  "feed-forward": [[14, 116, 144], [103, 232, 249]],
+};
+
 /** Twelve hues; neighbours differ in lightness too. Every head also carries its number. */
 const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
 
@@ -206,6 +218,14 @@ export class Theme {
     return rgbFromOklab(
       oklab(this.dark ? [even ? 0.82 : 0.74, 0.12, hue] : [even ? 0.46 : 0.52, 0.165, hue]),
     );
+  }
+
+  /**
+   * The colour of a query, a key, …
+   * @param {string} name
+   */
+  role(name) {
+    return ROLES[name][this.dark ? 1 : 0];
   }
 
   /**

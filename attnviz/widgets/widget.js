@@ -1,5 +1,6 @@
 /* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
 
+import { themeOf } from "./palette.js";
 import shared from "./shared.css";
 
 /**
@@ -11,12 +12,23 @@ export class View {
   root;
   /** @type {Data} the latest message */
   data;
+  /** @type {import("./palette.js").Theme} the colours around it */
+  theme;
   /** @type {(name: string, value: unknown) => void} tells Python what the visitor did */
   trigger = () => {};
   #closing = new AbortController();
 
   /**
-   * Shows another message, or the same one in another theme.
+   * Takes a message from Python: another one, or the same in another theme.
+   * @param {Data} data
+   */
+  receive(data) {
+    this.theme = themeOf(this.root);
+    this.update(data);
+  }
+
+  /**
+   * Draws what a message says; `data` is still the one before.
    * @param {Data} data
    */
   update(data) {
@@ -95,7 +107,7 @@ export function widget(Widget, ...styles) {
       views.set(parentElement, view);
     }
     view.trigger = setTriggerValue;
-    view.update(data);
+    view.receive(data);
     return () => {
       view.close();
       views.delete(parentElement);

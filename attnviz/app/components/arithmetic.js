@@ -1,9 +1,9 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
-import { drawing, element } from "../../widgets/dom.js";
+import { cellUnder, drawing, element } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
-import { enoughDigits, fixed, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../widgets/numbers.js";
+import { enoughDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./arithmetic.css";
 
@@ -143,12 +143,11 @@ class Arithmetic extends View {
   }
 
   dimensionUnder(event) {
-    const { left, width } = this.slider.getBoundingClientRect();
-    return clamp(Math.floor(((event.clientX - left) / width) * this.data.products.length), this.data.products.length);
+    return cellUnder(event, this.slider, 1, this.data.products.length).column;
   }
 
   choose(dimension) {
-    this.dimension = clamp(dimension, this.data.products.length);
+    this.dimension = Math.max(0, Math.min(this.data.products.length - 1, dimension));
     this.pointAt(this.dimension);
   }
 
@@ -175,12 +174,11 @@ class Arithmetic extends View {
     this.band.style.left = `${dimension * share}%`;
     this.band.style.width = `${share}%`;
     const [query, key, product] = multiplication(query_vector[dimension], key_vector[dimension], products[dimension]);
-    const bracket = (text) => (text.startsWith("−") ? `(${text})` : text);
     this.readout.replaceChildren(
       element("span", { class: "muted" }, `dimension ${dimension + 1}: `),
       number("dimension-query", query_vector[dimension], query, "query"),
       " × ",
-      number("dimension-key", key_vector[dimension], bracket(key), "key"),
+      number("dimension-key", key_vector[dimension], inBrackets(key), "key"),
       " = ",
       number("dimension-product", products[dimension], product, "product"),
     );
@@ -497,8 +495,6 @@ function step(title, explanation, ...content) {
 }
 
 const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
-
-const clamp = (index, length) => Math.max(0, Math.min(length - 1, index));
 
 const dot = () =>
   element("span", {}, element("b", { class: "query" }, "q"), " · ", element("b", { class: "key" }, "k"));

@@ -2,7 +2,6 @@
 
 import { element } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
-import { themeOf } from "../../widgets/palette.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./candidates.css";
 
@@ -22,7 +21,6 @@ class Candidates extends View {
   }
 
   update({ title, columns, rows }) {
-    themeOf(this.root);
     const heads = [
       element("th", { scope: "col", class: "token" }, "token"),
       ...columns.map((column) => element("th", { scope: "col", class: "share" }, column)),

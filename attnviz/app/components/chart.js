@@ -3,14 +3,6 @@
 import { drawing } from "../../widgets/dom.js";
 import { fitted, hex, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
 
-/** The roles' colours on light and on dark ground. */
-const ROLES = {
-  query: ["#1d4ed8", "#93c5fd"],
-  key: ["#b91c1c", "#fca5a5"],
-  value: ["#15803d", "#86efac"],
-  weights: ["#6d28d9", "#c4b5fd"],
-  "feed-forward": ["#0e7490", "#67e8f9"],
-};
 const DASHES = { solid: null, dash: "7 5", dot: "0.1 5", dashdot: "8 5 0.1 5" };
 export const LETTERS = 12; // the size of all text, in pixels
 const ROW = 24; // a row of the legend
@@ -157,7 +149,7 @@ export class Drawing {
     if (colour === "picked") return hex(this.theme.primary);
     if (colour === "text") return hex(this.theme.text);
     if (colour === "muted" || faint) return hex(this.theme.muted);
-    return ROLES[colour][this.theme.dark ? 1 : 0];
+    return hex(this.theme.role(colour));
   }
 
   // The legend: a piece of each line, as it is drawn, and its name -----------------------------------------

@@ -1,7 +1,7 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
 import { element } from "../../widgets/dom.js";
-import { Theme, themeOf } from "../../widgets/palette.js";
+import { Theme } from "../../widgets/palette.js";
 import { hex, saveAs, saveButtons, short } from "../../widgets/pens.js";
 import { View, widget } from "../../widgets/widget.js";
 import { chartFile, DIRECTIONS, Drawing, LETTERS, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
@@ -120,7 +120,6 @@ class Curves extends View {
     const same = told === this.told;
     this.told = told;
     this.data = data;
-    this.theme = themeOf(this.root);
     if (!same) this.readable();
     this.draw();
   }

@@ -2,7 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
-import { css, linear, themeOf } from "../../widgets/palette.js";
+import { css, linear } from "../../widgets/palette.js";
 import { Choice } from "../../widgets/selection.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./head_map.css";
@@ -90,7 +90,7 @@ class HeadMap extends View {
 
   paint() {
     const { data } = this;
-    const levels = themeOf(this.root).levels(data.kind);
+    const levels = this.theme.levels(data.kind);
     const colour = (place) => levels[levelAt(place, data)];
     const steps = Array.from({ length: 33 }, (_, step) => css(colour(step / 32)));
     this.stripe.style.background = `linear-gradient(to right, ${steps.join(", ")})`;

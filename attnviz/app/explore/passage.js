@@ -2,7 +2,6 @@
 
 import { element } from "../../widgets/dom.js";
 import { moveFocus, tabStop } from "../../widgets/keyboard.js";
-import { themeOf } from "../../widgets/palette.js";
 import { Choice } from "../../widgets/selection.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./passage.css";
@@ -33,7 +32,6 @@ class Passage extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     this.choice.tell(data.chosen);
     const texts = JSON.stringify([data.typed, data.tokens, data.written]);
     if (texts !== this.texts) this.build(data);

@@ -3,7 +3,7 @@
 import { element } from "../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
 import { written } from "../../widgets/numbers.js";
-import { css, themeOf } from "../../widgets/palette.js";
+import { css } from "../../widgets/palette.js";
 import { Choice, unanswered } from "../../widgets/selection.js";
 import { allData } from "../../widgets/store.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -56,7 +56,6 @@ class Patches extends View {
 
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.asked.tell({ query: data.query });
     this.head.tell({ layer: data.layer, head: data.head });
     const shape = JSON.stringify([data.rows, data.columns, data.names]);

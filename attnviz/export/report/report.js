@@ -379,7 +379,7 @@ class Report {
     const pixels = this.published("pixels", (weights) => weights.pixels());
     if (this.widgets.atlas) {
       this.allHeads.textContent = this.allName;
-      this.widgets.atlas.update({
+      this.widgets.atlas.receive({
         pixels,
         layers: kind.layers.length,
         heads: kind.heads,
@@ -398,7 +398,7 @@ class Report {
     const little = `less than ${written(LITTLE, "percent", 0)} of its attention goes to what is shown`;
     const warns = queries.some(({ aside }) => aside);
     const warning = warns ? `; * hardly anything is left of this row: ${little}` : "";
-    this.widgets.head_view.update({
+    this.widgets.head_view.receive({
       pixels,
       exact,
       view: state.view,

@@ -1,7 +1,6 @@
 /* distributions: a table of measures, each with its mean, its spread and its baseline; see distributions.py. */
 
 import { drawing, element } from "../../../widgets/dom.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./distributions.css";
 
@@ -24,7 +23,6 @@ class Distributions extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
     this.data = data;
     const head = ["Rule", "Mean", "Even", data.heading].map((text) =>

@@ -2,7 +2,7 @@
 
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
-import { css, linear, themeOf } from "../../../widgets/palette.js";
+import { css, linear } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./measures.css";
@@ -52,7 +52,7 @@ class Measures extends View {
   }
 
   update(data) {
-    const theme = themeOf(this.root);
+    const { theme } = this;
     this.choice.tell(data.chosen);
     const look = JSON.stringify({ ...data, chosen: "", dark: theme.dark });
     this.data = data;

@@ -3,7 +3,7 @@
 import { element } from "../../../widgets/dom.js";
 import { drawLegend, drawMatrix, matrixLayout, Panel } from "../../../widgets/matrix.js";
 import { written } from "../../../widgets/numbers.js";
-import { Theme, themeOf } from "../../../widgets/palette.js";
+import { Theme } from "../../../widgets/palette.js";
 import { CanvasPen, fitted, saveAs, saveButtons, SvgPen, wrapped } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
@@ -100,7 +100,6 @@ class AlignedMatrices extends View {
 
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.marked.tell(data.row);
     if (this.kept?.i !== this.marked.value || this.kept.j >= data.columns.length) this.kept = null;
     if (this.at && (this.at.i >= data.rows.length || this.at.j >= data.columns.length)) this.at = null;

@@ -1,7 +1,6 @@
 /* token bars: a number for every token, as bars of one scale; token_bars.py describes the message. */
 
 import { element } from "../../../widgets/dom.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./token_bars.css";
 
@@ -23,7 +22,6 @@ class TokenBars extends View {
   }
 
   update({ title, bars }) {
-    themeOf(this.root);
     this.title.textContent = title;
     this.list.setAttribute("aria-label", title);
     this.list.replaceChildren(...bars.map((bar) => this.row(bar)));

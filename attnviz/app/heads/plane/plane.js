@@ -3,7 +3,7 @@
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
-import { Theme, themeOf } from "../../../widgets/palette.js";
+import { Theme } from "../../../widgets/palette.js";
 import { hex, saveAs, saveButtons, short } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
@@ -221,7 +221,6 @@ class Plane extends View {
     const same = shown === this.shown;
     this.data = data;
     this.shown = shown;
-    this.theme = themeOf(this.root);
     this.chosen.tell(data.query);
     if (!same) {
       for (const [side, { list }] of Object.entries(this.sides)) this.fill(side, list);

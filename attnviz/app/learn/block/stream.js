@@ -1,10 +1,10 @@
 /* stream: one token's vector on its way through a layer; stream.py describes the message. Every number that is
    printed also stands, unrounded, in a data-value attribute beside it. */
 
-import { element } from "../../../widgets/dom.js";
+import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination, tabStop } from "../../../widgets/keyboard.js";
 import { enoughDigits, fixed, inBrackets, number, strongest } from "../../../widgets/numbers.js";
-import { levelsImage, themeOf } from "../../../widgets/palette.js";
+import { levelsImage } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -158,11 +158,8 @@ class Strip {
     this.box.onclick = (event) => onPoint(this.#cellAt(event));
   }
 
-  #cellAt({ clientX, clientY }) {
-    const box = this.box.getBoundingClientRect();
-    const along = (at, start, size, count) => Math.min(count - 1, Math.max(0, Math.floor(((at - start) / size) * count)));
-    const row = along(clientY, box.top, box.height, this.rows);
-    const column = along(clientX, box.left, box.width, this.across);
+  #cellAt(event) {
+    const { row, column } = cellUnder(event, this.box, this.rows, this.across);
     return Math.min(this.values.length - 1, row * this.across + column);
   }
 
@@ -209,8 +206,8 @@ class Stream extends View {
   constructor() {
     super();
     this.chosen = new Choice();
-    this.back = element("button", { type: "button", class: "tool", text: "← Back" });
-    this.next = element("button", { type: "button", class: "tool next" });
+    this.back = element("button", { type: "button", class: "turn", text: "← Back" });
+    this.next = element("button", { type: "button", class: "turn next" });
     this.back.onclick = () => this.walk(this.step - 1);
     this.next.onclick = () => this.forward();
     this.place = element("span", { class: "place", "aria-live": "polite" });
@@ -229,7 +226,6 @@ class Stream extends View {
   update(data) {
     if (data.arrays !== this.data?.arrays) this.neuron = data.strongest[0][0];
     this.data = data;
-    this.theme = themeOf(this.root);
     this.chosen.tell(data.step);
     this.draw();
   }

@@ -2,7 +2,6 @@
 
 import { drawing, element } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./arrow.css";
@@ -68,7 +67,6 @@ class Arrow extends View {
   update(data) {
     const told = this.data && JSON.stringify(this.data.translation);
     this.data = data;
-    themeOf(this.root);
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", `${data.reader} in ${data.title}`);
     this.choice.tell(data.interference);

@@ -3,7 +3,7 @@
 import { element } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { written } from "../../../widgets/numbers.js";
-import { css, linear, themeOf } from "../../../widgets/palette.js";
+import { css, linear } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./effects.css";
@@ -28,7 +28,7 @@ class Effects extends View {
   }
 
   update(data) {
-    const theme = themeOf(this.root);
+    const { theme } = this;
     this.choice.tell({ head: data.head, word: data.word });
     const look = JSON.stringify({ ...data, head: null, word: null, dark: theme.dark });
     this.data = data;

@@ -2,7 +2,7 @@
 
 import { element } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";
-import { levelsImage, themeOf } from "../../../widgets/palette.js";
+import { levelsImage } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./stretched.css";
 
@@ -26,7 +26,6 @@ class Stretched extends View {
   }
 
   update({ sentences, networks }) {
-    this.theme = themeOf(this.root);
     this.root.replaceChildren(
       ...sentences.map((sentence) => this.sentence(sentence)),
       element("div", { class: "networks" }, ...networks.map((network) => this.network(network))),

@@ -1,18 +1,14 @@
 /* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
    also stands, unrounded, in a data-value attribute beside it. */
 
-import { drawing, element } from "../../../widgets/dom.js";
+import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { enoughDigits, fixed, number, percentTo } from "../../../widgets/numbers.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shares.css";
 
 const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
-/** An SVG that is stretched to its place; `box` is its own system of coordinates. */
-const stretched = (name, box, ...children) =>
-  drawing("svg", { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" }, ...children);
 
 /** A row of weights: one stripe a token. Not quite in proportion, or small weights would vanish. */
 function strip(weights) {
@@ -86,7 +82,6 @@ class Shares extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
     const focused = this.buttons?.indexOf(this.focused) ?? -1;
     const shape = (message) => JSON.stringify({ ...message, selected: null });
@@ -141,11 +136,7 @@ class Shares extends View {
       );
     name(top);
     const picture = strip(weights[head]);
-    picture.onpointermove = ({ clientX }) => {
-      const { left, width } = picture.getBoundingClientRect();
-      const at = Math.floor(((clientX - left) / width) * tokens.length);
-      name(Math.min(Math.max(at, 0), tokens.length - 1));
-    };
+    picture.onpointermove = (event) => name(cellUnder(event, picture, 1, tokens.length).column);
     picture.onpointerleave = () => name(top);
     return element(
       "button",

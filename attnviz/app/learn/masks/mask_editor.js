@@ -3,7 +3,7 @@
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
 import { brief, written } from "../../../widgets/numbers.js";
-import { css, linear, themeOf } from "../../../widgets/palette.js";
+import { css, linear } from "../../../widgets/palette.js";
 import { textWidth } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -79,7 +79,6 @@ class MaskEditor extends View {
   update(data) {
     this.data = data;
     this.count = data.tokens.length;
-    this.theme = themeOf(this.root);
     this.drawn.tell({ mask: data.mask });
     const labels = data.tokens.map(({ name }) => name).join("\n");
     if (this.labels !== labels) this.build();

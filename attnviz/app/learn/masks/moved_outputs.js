@@ -1,7 +1,7 @@
 /* moved outputs: each token's output stays the same to the bit, or moves, and how far. */
 
 import { element } from "../../../widgets/dom.js";
-import { css, themeOf } from "../../../widgets/palette.js";
+import { css } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./moved_outputs.css";
 
@@ -21,7 +21,7 @@ class MovedOutputs extends View {
   }
 
   update({ rows }) {
-    const theme = themeOf(this.root);
+    const { theme } = this;
     this.root.replaceChildren(
       ...rows.map(({ title, outputs }) => {
         const list = element("ol", { "aria-label": title });

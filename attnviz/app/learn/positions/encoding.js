@@ -1,9 +1,9 @@
 /* encoding: every position's vector as a row of colours, pointed at or walked through with the arrow keys. */
 
-import { element } from "../../../widgets/dom.js";
+import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";
 import { fixed } from "../../../widgets/numbers.js";
-import { levelsImage, Theme, themeOf } from "../../../widgets/palette.js";
+import { levelsImage, Theme } from "../../../widgets/palette.js";
 import { saveAs, saveButtons, SvgPen } from "../../../widgets/pens.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./encoding.css";
@@ -41,7 +41,6 @@ class Encoding extends View {
     this.data = data;
     this.rows = data.vectors.length;
     this.columns = data.vectors[0].length;
-    this.theme = themeOf(this.root);
     this.canvas.setAttribute("aria-label", data.alt);
     const image = levelsImage(this.levels(), this.rows, this.columns, this.theme.pixels("diverging"));
     Object.assign(this.canvas, { width: this.columns, height: this.rows });
@@ -89,12 +88,9 @@ class Encoding extends View {
     this.place(this.cell, row, column, 1, 1);
   }
 
-  pointAt({ clientX, clientY }) {
-    const box = this.cells.getBoundingClientRect();
-    const along = (at, from, size, count) =>
-      Math.min(count - 1, Math.max(0, Math.floor(((at - from) / size) * count)));
-    const row = along(clientY, box.top, box.height, this.rows);
-    this.goTo(row * this.columns + along(clientX, box.left, box.width, this.columns));
+  pointAt(event) {
+    const { row, column } = cellUnder(event, this.cells, this.rows, this.columns);
+    this.goTo(row * this.columns + column);
   }
 
   move(event) {

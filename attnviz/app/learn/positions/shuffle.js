@@ -2,7 +2,7 @@
 
 import { drawing, element } from "../../../widgets/dom.js";
 import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
-import { levelsImage, themeOf } from "../../../widgets/palette.js";
+import { levelsImage } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shuffle.css";
@@ -28,7 +28,7 @@ class Shuffle extends View {
     this.data = data;
     this.choice.tell(data.chosen);
     const focused = this.buttons?.indexOf(this.focused) ?? -1;
-    this.palette = themeOf(this.root).pixels("diverging");
+    this.palette = this.theme.pixels("diverging");
     this.root.style.setProperty("--columns", data.columns.length);
     this.root.replaceChildren(
       element("div", { class: "stage" }, this.orders(), this.table()),

@@ -1,10 +1,10 @@
 /* walk: the six steps from a token's vector to a head's output, as one picture that grows; walk.py describes
    the message. Every matrix keeps its place or moves there in sight, and every cell tells what made it. */
 
-import { element } from "../../../widgets/dom.js";
+import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";
 import { fewestDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../../widgets/numbers.js";
-import { oklabFromRgb, rgbFromOklab, themeOf } from "../../../widgets/palette.js";
+import { oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -43,11 +43,6 @@ const MADE_OF = {
   query: { matrix: "query_matrix", bias: "query_bias", sub: "Q" },
   keys: { matrix: "key_matrix", bias: "key_bias", sub: "K" },
   values: { matrix: "value_matrix", bias: "value_bias", sub: "V" },
-};
-
-const ROLES = {
-  light: { query: [29, 78, 216], key: [185, 28, 28], value: [21, 128, 61], weights: [109, 40, 217] },
-  dark: { query: [147, 197, 253], key: [252, 165, 165], value: [134, 239, 172], weights: [196, 181, 253] },
 };
 
 // Numbers -------------------------------------------------------------------------------------------------
@@ -148,7 +143,7 @@ class Block {
     this.canvas.width = columns;
     this.canvas.height = rows;
     const low = oklabFromRgb(theme.background);
-    const high = oklabFromRgb(theme.roles[this.role]);
+    const high = oklabFromRgb(this.role === "plain" ? theme.text : theme.role(this.role));
     const table = Array.from({ length: 256 }, (_, level) =>
       rgbFromOklab(low.map((from, at) => from + (high[at] - from) * (0.03 + (0.97 * level) / 255))),
     );
@@ -185,10 +180,8 @@ class Block {
     return this.cells[row * this.columns + column];
   }
 
-  cellAt({ clientX, clientY }) {
-    const { left, top, width, height } = this.body.getBoundingClientRect();
-    const index = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
-    return { row: index((clientY - top) / height, this.rows), column: index((clientX - left) / width, this.columns) };
+  cellAt(event) {
+    return cellUnder(event, this.body, this.rows, this.columns);
   }
 
   /** The cell that tells most: the strongest; in a matrix with a row for each token, of the token that looks. */
@@ -307,8 +300,6 @@ class Walk extends View {
     this.data = data;
     this.choice.tell(data.step);
     if (other || before !== this.step) this.pinned = null;
-    this.theme = themeOf(this.root);
-    this.roles = { ...ROLES[this.theme.dark ? "dark" : "light"], plain: this.theme.text };
     this.draw(before !== undefined && before !== this.step);
   }
 

@@ -1,7 +1,6 @@
 /* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
 
 import { element } from "../../../widgets/dom.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./weights_table.css";
 
@@ -21,7 +20,6 @@ class WeightsTable extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return;
     this.data = data;
     const { weights, others, queries, query, columns, forbidden } = data;

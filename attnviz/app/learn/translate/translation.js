@@ -4,7 +4,6 @@
 import { drawing, element } from "../../../widgets/dom.js";
 import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { number, percent, strongest } from "../../../widgets/numbers.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { saveAs, saveButtons } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -75,7 +74,6 @@ class Translation extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     const sentences = JSON.stringify([data.source, data.written]);
     const same = sentences === this.sentences;
     this.sentences = sentences;

@@ -1,9 +1,8 @@
 /* average: a weighted average as a sum of vectors; average.py describes the message. */
 
-import { drawing, element } from "../../../widgets/dom.js";
+import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, inBrackets, number, percent } from "../../../widgets/numbers.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./average.css";
@@ -13,12 +12,7 @@ const FAINTEST = 0.12; // of a vector of which next to nothing is taken
 /** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
 class Strip {
   constructor(length) {
-    this.svg = drawing("svg", {
-      class: "strip",
-      viewBox: `0 0 ${length} 2`,
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-    });
+    this.svg = stretched("strip", [0, 0, length, 2]);
     this.pointed = drawing("rect", { class: "pointed", y: 0, width: 1, height: 2 });
     this.bars = Array.from({ length }, (_, at) => drawing("rect", { x: at + 0.12, width: 0.76 }));
     this.gifts = Array.from({ length }, (_, at) => drawing("rect", { x: at + 0.3, width: 0.4, class: "gift" }));
@@ -102,7 +96,6 @@ class Average extends View {
 
   update(data) {
     this.chosen.tell(data.query);
-    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     const before = this.data;
     this.data = data;
@@ -181,10 +174,7 @@ class Average extends View {
       element("tr", { class: "note" }, element("td", { colspan: 2 }), this.zoom, element("td", { class: "product" })),
     );
     for (const strip of [...this.strips, this.total]) {
-      strip.svg.onpointermove = ({ clientX }) => {
-        const { left, width } = strip.svg.getBoundingClientRect();
-        this.pointAtNumber(Math.floor(((clientX - left) / width) * mixed.length));
-      };
+      strip.svg.onpointermove = (event) => this.pointAtNumber(cellUnder(event, strip.svg, 1, mixed.length).column);
     }
     tabStop(this.buttons, 0);
   }

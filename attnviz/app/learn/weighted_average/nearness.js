@@ -2,7 +2,6 @@
 
 import { element } from "../../../widgets/dom.js";
 import { fixed } from "../../../widgets/numbers.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./nearness.css";
 
@@ -21,7 +20,6 @@ class Nearness extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     this.data = data;
     const { lines, before, after } = data;

@@ -2,7 +2,6 @@
 
 import { element } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
-import { themeOf } from "../../../widgets/palette.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./pieces.css";
 
@@ -30,7 +29,6 @@ class Pieces extends View {
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     this.data = data;
     this.buttons = data.cuts.map((cut, at) => {
