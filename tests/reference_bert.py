@@ -1,11 +1,13 @@
 """The bundled BERT as transformers itself loads and runs it, with nothing of attnviz."""
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel
 
@@ -24,6 +26,36 @@ def model() -> Any:
     bert = BertModel.from_pretrained(_folder(), attn_implementation="eager", use_safetensors=True, **_OPTIONS)
     bert.train(False)
     return bert
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """One forward pass.
+
+    Attributes:
+        tokens: the word pieces.
+        weights: [layer, head, query, key].
+        outputs: [token, d_model], of the last layer.
+    """
+
+    tokens: tuple[str, ...]
+    weights: NDArray[np.float32]
+    outputs: NDArray[np.float32]
+
+
+def forward(text: str, mask: NDArray[np.bool_] | None = None) -> Forward:
+    """The model over a text, with the mask as `attention_mask`, [1, 1, query, key], in every layer."""
+    ids = tokenizer()(text, return_tensors="pt")["input_ids"]
+    allowed = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool) if mask is None else torch.tensor(mask)
+    # A mask of four axes is added to the scores as it is.
+    added = torch.zeros(allowed.shape).masked_fill(~allowed, torch.finfo(torch.float32).min)
+    with torch.inference_mode():
+        passed = model()(input_ids=ids, attention_mask=added[None, None], output_attentions=True)
+    return Forward(
+        tuple(tokenizer().convert_ids_to_tokens(ids[0].tolist())),
+        np.stack([weights[0].numpy() for weights in passed.attentions]),
+        passed.last_hidden_state[0].numpy(),
+    )
 
 
 def word_vectors(text: str) -> tuple[list[str], NDArray[np.float64]]:

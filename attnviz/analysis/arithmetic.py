@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from attnviz.analysis.shown import Shown, left_share, merged_weights, shown_weights
 from attnviz.trace import Block, Floats, Mask
+
+
+class SoftmaxRow(NamedTuple):
+    """The softmax of one query's scores, step by step: each weight is its exponential / total.
+
+    Attributes:
+        largest: the largest score that the mask allows.
+        exponentials: [key], exp(score − largest), 0 where masked.
+        total: their sum.
+    """
+
+    largest: float
+    exponentials: Floats
+    total: float
+
+
+def softmax_row(scores: Floats, mask: Mask) -> SoftmaxRow:
+    """The softmax over the keys that a query may look at.
+
+    Args:
+        scores: [key], the scaled scores, before the mask.
+        mask: [key], True where the query may look; at least once.
+    """
+    largest = scores[mask].max()
+    exponentials = np.exp(np.where(mask, scores, np.float32(-np.inf)) - largest)
+    return SoftmaxRow(float(largest), exponentials, float(exponentials.sum(dtype=np.float64)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,9 +50,7 @@ class Why:
         score: the scaled score.
         mask_row: [key], where the query may look.
         score_row: [key], the scaled scores of the whole row, before the mask.
-        largest: the largest score of the row that the mask allows.
-        exponential_row: [key], exp(score − largest), 0 where masked.
-        total: their sum.
+        softmax: the softmax of that row.
         weight: exponential / total: the model's weight between the two tokens.
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell where neither was merged.
@@ -45,9 +70,7 @@ class Why:
     score: float
     mask_row: Mask
     score_row: Floats
-    largest: float
-    exponential_row: Floats
-    total: float
+    softmax: SoftmaxRow
     weight: float
     piece_weights: Floats
     merged_weight: float
@@ -91,8 +114,6 @@ def why(
     bias = None if block.bias is None else float(block.bias[head, i, j])
     score_row, mask_row = block.scores[head, i], block.mask[i]
     score = float(score_row[j])
-    largest = score_row[mask_row].max()
-    exponential_row = np.exp(np.where(mask_row, score_row, np.float32(-np.inf)) - largest)
     weights = block.weights[head]
     merged = merged_weights(weights, queries, keys)
     return Why(
@@ -107,9 +128,7 @@ def why(
         score=score,
         mask_row=mask_row,
         score_row=score_row,
-        largest=float(largest),
-        exponential_row=exponential_row,
-        total=float(exponential_row.sum(dtype=np.float64)),
+        softmax=softmax_row(score_row, mask_row),
         weight=float(weights[i, j]),
         piece_weights=weights[np.ix_(from_positions, to_positions)],
         merged_weight=float(merged[queries.visible[query], keys.visible[key]]),

@@ -29,15 +29,17 @@ def recompute(told: Why) -> None:
     assert told.score == pytest.approx(told.dot_product * told.scale + (told.bias or 0), abs=1e-5 * size)
     assert told.score == told.score_row[told.key_position]
     allowed = [float(s) for s, open_cell in zip(told.score_row, told.mask_row, strict=True) if open_cell]
-    assert told.largest == max(allowed)
+    assert told.softmax.largest == max(allowed)
     exponentials = [
-        np.exp(float(score) - told.largest) if open_cell else 0.0
+        np.exp(float(score) - told.softmax.largest) if open_cell else 0.0
         for score, open_cell in zip(told.score_row, told.mask_row, strict=True)
     ]
     # In float32 the difference of two scores is rounded first, so a small exponential keeps five digits.
-    np.testing.assert_allclose(told.exponential_row, exponentials, rtol=1e-5, atol=1e-30)
-    assert told.total == pytest.approx(sum(exponentials), rel=1e-6)
-    assert told.weight == pytest.approx(told.exponential_row[told.key_position] / told.total, abs=1e-6)
+    np.testing.assert_allclose(told.softmax.exponentials, exponentials, rtol=1e-5, atol=1e-30)
+    assert told.softmax.total == pytest.approx(sum(exponentials), rel=1e-6)
+    assert told.weight == pytest.approx(
+        told.softmax.exponentials[told.key_position] / told.softmax.total, abs=1e-6
+    )
     pieces = [sum(map(float, row)) for row in told.piece_weights]
     assert told.merged_weight == pytest.approx(sum(pieces) / len(pieces), abs=1e-6)
     assert told.left_share + told.hidden_share == 1

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.app.learn.cause_reference import Change, move, nothing, reference, silence
 from tests.browser.server import Server
 from tests.browser.visit import visit, wait_idle
+from tests.translator_reference import Change, move, nothing, reference, silence
 
 ENGLISH = ["the", "dog", "did", "not", "cross", "the", "road", "as", "it", "was", "too", "tired"]
 DOG, ROAD, IT = 1, 6, 8

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.app.learn.masks_reference import Mask, masked
+from attnviz.trace import Mask
 from tests.browser.reference import names
 from tests.browser.server import Server
 from tests.browser.visit import PHONE, axe, visit, wait_idle
 from tests.browser.widgets import Widgets
+from tests.reference_bert import forward
 
 TIRED = "The dog did not cross the road as it was too tired."
 
@@ -49,7 +50,7 @@ def check_mask(page: Page, mask: Mask) -> list[dict[str, Any]]:
 
 def check_weights(page: Page, text: str, mask: Mask, layer: int, head: int) -> None:
     """Every open cell shows the weight that transformers gives, and no closed cell a number."""
-    expected = masked(text, mask).weights[layer - 1, head - 1].ravel()
+    expected = forward(text, mask).weights[layer - 1, head - 1].ravel()
     for cell, weight in zip(check_mask(page, mask), expected, strict=True):
         if not cell["open"]:
             assert weight == 0
@@ -67,7 +68,7 @@ def test_cells_drawn_by_keyboard_give_the_weights_that_transformers_gives(page: 
     layer, head = 5, 3
     open_page(page, server, mask="window", mask_size=2, mask_after=1, layer=layer, head=head)
     expect(page.get_by_role("heading", level=1, name="Who may look at whom?")).to_be_visible()
-    read = masked(TIRED)
+    read = forward(TIRED)
     mask = window(len(read.tokens), 2, 1)
     check_weights(page, TIRED, mask, layer, head)
 
@@ -89,7 +90,7 @@ def test_cells_drawn_by_keyboard_give_the_weights_that_transformers_gives(page: 
 
     # The sentence below says the same in words.
     called = names(read.tokens)
-    row = masked(TIRED, mask).weights[layer - 1, head - 1, it]
+    row = forward(TIRED, mask).weights[layer - 1, head - 1, it]
     strongest = int(row.argmax())
     written = f"with your mask, at {called[strongest]} {100 * row[strongest]:.0f} %"
     expect(page.get_by_text(written)).to_be_visible()
@@ -102,7 +103,7 @@ def test_cells_drawn_by_keyboard_give_the_weights_that_transformers_gives(page: 
 
 def test_a_row_without_an_open_cell_is_refused_and_shows_no_number(page: Page, server: Server) -> None:
     open_page(page, server, mask="none")
-    read = masked(TIRED)
+    read = forward(TIRED)
     mask = np.ones((len(read.tokens), len(read.tokens)), bool)
     editor(page).get_by_role("button", name="dog: the whole row of dog, query", exact=True).focus()
     page.keyboard.press("Enter")
@@ -124,7 +125,7 @@ def test_a_row_without_an_open_cell_is_refused_and_shows_no_number(page: Page, s
 
 def test_the_mouse_draws_over_cells_and_the_change_is_with_minus_without(page: Page, server: Server) -> None:
     open_page(page, server, mask="causal", mask_shows="change")
-    read = masked(TIRED)
+    read = forward(TIRED)
     mask = window(len(read.tokens), len(read.tokens), 0)
     it = read.tokens.index("it")
     cells = editor(page).get_by_role("gridcell")
@@ -136,7 +137,7 @@ def test_the_mouse_draws_over_cells_and_the_change_is_with_minus_without(page: P
         act()
     mask[it, it + 1 : it + 4] = True
     wait_idle(page)
-    change = masked(TIRED, mask).weights[3, 1] - read.weights[3, 1]
+    change = forward(TIRED, mask).weights[3, 1] - read.weights[3, 1]
     for cell, exact in zip(check_mask(page, mask), change.ravel(), strict=True):
         assert cell["value"] == pytest.approx(exact, abs=1e-5)
 
@@ -154,11 +155,11 @@ def test_the_first_stroke_does_not_move_the_cells_away(page: Page, server: Serve
 
 def test_outputs_move_as_far_as_in_transformers(page: Page, server: Server) -> None:
     open_page(page, server, edited="3 dog", replacement="cat")
-    count = len(masked(TIRED).tokens)
+    count = len(forward(TIRED).tokens)
     causal = window(count, count, 0)
     for title, mask in (("Encoder: no mask, as in BERT", None), ("Decoder: causal mask, as in GPT", causal)):
         before, after = (
-            masked(text, mask).outputs.astype(float) for text in (TIRED, TIRED.replace("dog", "cat"))
+            forward(text, mask).outputs.astype(float) for text in (TIRED, TIRED.replace("dog", "cat"))
         )
         norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
         distance = 1 - (before * after).sum(axis=1) / norms
@@ -226,7 +227,7 @@ def test_a_whole_column_and_all_cells_at_once(drawing: Widgets) -> None:
 @pytest.mark.parametrize("viewport", [PHONE])
 def test_a_finger_taps_a_cell(page: Page, server: Server) -> None:
     open_page(page, server, mask="causal")
-    read = masked(TIRED)
+    read = forward(TIRED)
     mask = window(len(read.tokens), len(read.tokens), 0)
     editor(page).get_by_role("gridcell", name="dog → [CLS]:").tap()
     mask[read.tokens.index("dog"), 0] = False

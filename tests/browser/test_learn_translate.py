@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
-from tests.browser.translator_reference import Forward, translation
 from tests.browser.visit import PHONE, visit, wait_idle
+from tests.translator_reference import Forward, translation
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."

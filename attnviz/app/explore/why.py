@@ -73,12 +73,12 @@ def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
             "label": names.get(position, token.text) + _sign(keys, token),
             "score": float(score),
             "exponential": float(exponential),
-            "weight": float(exponential / worked.total),
+            "weight": float(exponential / worked.softmax.total),
             "masked": not open_cell,
             "hidden": position in hidden,
         }
         for position, (token, score, exponential, open_cell) in enumerate(
-            zip(block.key_tokens, worked.score_row, worked.exponential_row, worked.mask_row, strict=True)
+            zip(block.key_tokens, worked.score_row, worked.softmax.exponentials, worked.mask_row, strict=True)
         )
     ]
     return {
@@ -97,8 +97,8 @@ def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
         "masked": not worked.mask_row[worked.key_position],
         "position": worked.key_position,
         "row": row,
-        "row_maximum": float(worked.largest),
-        "row_sum": float(worked.total),
+        "row_maximum": worked.softmax.largest,
+        "row_sum": worked.softmax.total,
         "weight": float(worked.weight),
         "last_steps": _last_steps(worked, keys),
         "result": float(worked.shown_weight),

@@ -1,15 +1,15 @@
-"""The bundled BERT, run by our own Transformer, so that every step between two vectors can be shown."""
+"""What several Learn pages need: the bundled BERT, run by our own Transformer, with every step in between."""
 
 from __future__ import annotations
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnviz.capture import loading
 from attnviz.capture.scratch import ScratchModel
 from attnviz.models import catalogue
-from attnviz.trace import Token
+from attnviz.trace import Array, Token
 from attnviz.transformer.bert import Bert, BertSteps
 
 MODEL = catalogue.FROM_SCRATCH
@@ -38,6 +38,17 @@ def tokens(text: str) -> tuple[Token, ...]:
 def token_ids(tokens: tuple[Token, ...]) -> Int[Tensor, " token"]:
     """The tokens' numbers in the vocabulary."""
     return torch.tensor([token.id for token in tokens])
+
+
+def read_only(array: Array) -> Array:
+    """The same array, which nobody can write into any more: all visitors share it."""
+    array.setflags(write=False)
+    return array
+
+
+def parameters(module: nn.Module) -> int:
+    """How many numbers a module has learned or will learn; shared ones count once."""
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps:

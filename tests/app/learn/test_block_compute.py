@@ -1,21 +1,13 @@
-"""The parts of a block add up, its norms are what the formula says, and six blocks make the whole model."""
-
-import math
-from itertools import pairwise
+"""Every vector, norm and number inside a block: those of transformers' own BERT, and by hand."""
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from attnviz.app.learn.block.compute import Norm, Station, Walk, journey, walk, walk_through
-from attnviz.errors import EmptyText, TextTooLong
-from attnviz.trace import Floats
-from attnviz.transformer.feed_forward import FeedForward
+from attnviz.app.learn.block.compute import Station, Walk, journey, walk, walk_through
 from attnviz.transformer.layers import EncoderLayer
-from tests.app.learn.block_reference import Array, blocks, cosine
+from tests.app.learn.block_reference import blocks, cosine
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -40,57 +32,14 @@ def station(walked: Walk, name: str) -> Station:
     return found
 
 
-def normed(values: Floats, norm: Norm) -> Array:
-    """(s − μ) / √(σ² + ε) ⊙ γ + β in float64."""
-    exact = values.astype(np.float64)
-    variance = ((exact - exact.mean()) ** 2).mean()
-    normal: Array = (exact - exact.mean()) / math.sqrt(variance + norm.epsilon)
-    return normal * norm.gain + norm.offset
-
-
-@given(seed=st.integers(0, 2**31), token=st.integers(0, TOKENS - 1))
-def test_the_output_is_the_parts_added_up(seed: int, token: int) -> None:
-    layer, tokens = random_layer(seed)
-    walked = walk_through(layer, tokens, token)
-    x, a, y, f = (
-        station(walked, name).values for name in ("came_in", "attention", "attended", "feed_forward")
-    )
-    np.testing.assert_array_equal(x, tokens[token])
-    np.testing.assert_allclose(walked.first_sum.values, x + a, atol=1e-6)
-    np.testing.assert_allclose(y, normed(x + a, walked.first_norm), atol=1e-5)
-    np.testing.assert_allclose(walked.second_sum.values, y + f, atol=1e-6)
-    np.testing.assert_allclose(walked.came_out.values, normed(y + f, walked.second_norm), atol=1e-5)
-    with torch.inference_mode():
-        np.testing.assert_array_equal(walked.came_out.values, layer(tokens).output[token])
-
-
-def test_the_feed_forward_network_by_hand() -> None:
-    layer, tokens = random_layer()
-    walked = walk_through(layer, tokens, 3)
-    into, back = (
-        [parameter.detach().double().numpy() for parameter in (linear.weight, linear.bias)]
-        for linear in (layer.feed_forward.expand, layer.feed_forward.contract)
-    )
-    expanded = into[0] @ walked.attended.values + into[1]
-    gelu = [h * (1 + math.erf(h / math.sqrt(2))) / 2 for h in expanded]
-    np.testing.assert_allclose(walked.expanded.values, expanded, atol=1e-5)
-    np.testing.assert_allclose(walked.activated.values, gelu, atol=1e-5)
-    np.testing.assert_allclose(walked.feed_forward.values, back[0] @ gelu + back[1], atol=1e-5)
-    assert walked.firing == sum(value > 0 for value in gelu)
-    neurons, values = zip(*walked.strongest(4), strict=True)
-    assert list(neurons) == sorted(range(D_FEED_FORWARD), key=lambda neuron: -gelu[neuron])[:4]
-    np.testing.assert_allclose(values, sorted(gelu)[-1:-5:-1], atol=1e-5)
-
-
 @torch.inference_mode()
-def test_the_neuron_that_fires_most_is_followed_through_the_sentence() -> None:
+def test_the_neurons_that_fire_are_counted_and_the_strongest_is_followed_through_the_sentence() -> None:
     layer, tokens = random_layer()
-    walked = walk_through(layer, tokens, 5)
-    [(neuron, value)] = walked.strongest(1)
-    np.testing.assert_array_equal(
-        walked.strongest_everywhere, layer(tokens).feed_forward.activated[:, neuron].numpy()
-    )
-    assert walked.strongest_everywhere[5] == np.float32(value)
+    walked, fired = walk_through(layer, tokens, 5), layer(tokens).feed_forward.activated.numpy()
+    assert walked.firing == (fired[5] > 0).sum()
+    order = sorted(range(D_FEED_FORWARD), key=lambda neuron: -fired[5, neuron])
+    assert walked.strongest(4) == tuple((neuron, float(fired[5, neuron])) for neuron in order[:4])
+    np.testing.assert_array_equal(walked.strongest_everywhere, fired[:, order[0]])
 
 
 def test_the_largest_products_are_the_largest_of_all() -> None:
@@ -106,20 +55,6 @@ def test_the_largest_products_are_the_largest_of_all() -> None:
         np.testing.assert_array_equal(found.place, place)
         np.testing.assert_array_equal(found.weight, weight[np.arange(len(weight)), place])
         np.testing.assert_array_equal(found.bias, linear.bias.detach())
-
-
-@given(seed=st.integers(0, 2**31), changed=st.integers(0, TOKENS - 1), size=st.sampled_from([1e-3, 1e3]))
-@torch.inference_mode()
-def test_the_feed_forward_network_never_mixes_tokens(seed: int, changed: int, size: float) -> None:
-    torch.manual_seed(seed)
-    feed_forward = FeedForward(D_MODEL, D_FEED_FORWARD, nn.GELU())
-    before = torch.randn(TOKENS, D_MODEL)
-    after = before.clone()
-    after[changed] += size
-    others = torch.arange(TOKENS) != changed
-    one, other = feed_forward(before).output, feed_forward(after).output
-    assert torch.equal(one[others], other[others])
-    assert not torch.equal(one[changed], other[changed])
 
 
 @torch.inference_mode()
@@ -165,15 +100,6 @@ def test_the_norms_are_the_published_ones(layer: int) -> None:
         assert norm.epsilon == 1e-12
 
 
-def test_six_layers_chain_from_the_embedding_to_the_last_hidden_state() -> None:
-    states = blocks(TEXT).hidden_states
-    walks = [walk(TEXT, layer, IT) for layer in range(6)]
-    np.testing.assert_allclose(walks[0].came_in.values, states[0, IT], atol=1e-6)
-    for before, after in pairwise(walks):
-        np.testing.assert_array_equal(before.came_out.values, after.came_in.values)
-    np.testing.assert_allclose(walks[-1].came_out.values, states[-1, IT], atol=1e-5)
-
-
 def test_two_thirds_of_a_layers_numbers_are_in_its_feed_forward_network() -> None:
     walked, parameters = walk(TEXT, 0, IT), blocks(TEXT).parameters[0]
     dense = (
@@ -202,20 +128,3 @@ def test_one_in_fifty_numbers_goes_beyond_the_reach() -> None:
     walked = walk(TEXT, 3, IT)
     sizes = np.abs(np.concatenate([station(walked, name).values for name in OF_D_MODEL]))
     assert (sizes > walked.reach).mean() == pytest.approx(1 / 50, abs=0.001)
-
-
-def test_nobody_can_write_into_what_all_visitors_share() -> None:
-    walked, through = walk(TEXT, 0, 0), journey(TEXT)
-    arrays = [
-        *(station(walked, name).values for name in OF_D_MODEL),
-        *(walked.first_norm.gain, walked.second_norm.offset, walked.into_neuron.place),
-        *(walked.strongest_everywhere, through.came_in, through.similarity),
-    ]
-    assert not any(array.flags.writeable for array in arrays)
-
-
-def test_what_cannot_be_read_is_refused() -> None:
-    with pytest.raises(EmptyText):
-        walk("", 0, 0)
-    with pytest.raises(TextTooLong):
-        journey("word " * 600)

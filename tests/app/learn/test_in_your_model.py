@@ -4,19 +4,17 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.examples import OPENING
-from attnviz.app.learn.positions import compute_own
+from attnviz.app.learn.positions import compute
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.capture.positions import Biases, Positions, Slopes, Table, Turns
+from attnviz.capture.positions import Biases, Slopes, Table, Turns
 from attnviz.models import allowed
-from attnviz.trace import Trace
 from tests.app.learn.conftest import VisitLesson
 from tests.app.shown import charts, clean, sent, words
 from tests.capture.tiny import tiny
@@ -46,10 +44,6 @@ def said(app: AppTest) -> str:
     return " ".join(words(app).split())
 
 
-def read(name: str) -> tuple[Positions, Trace]:
-    return compute_own.positions(name), loading.trace(name, ModelInput(OPENING.text))
-
-
 def signed(number: float, digits: int) -> str:
     return f"{number:.{digits}f}".replace("-", "−")
 
@@ -58,7 +52,7 @@ def signed(number: float, digits: int) -> str:
 def test_the_section_is_closed_at_first_and_loads_nothing(
     visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    monkeypatch.setattr(compute_own, "positions", None)
+    monkeypatch.setattr(compute, "positions", None)
     app = visit_lesson(page)
     clean(app)
     assert [header.value for header in app.header].count("In your model") == 1
@@ -68,9 +62,9 @@ def test_the_section_is_closed_at_first_and_loads_nothing(
 
 def test_the_bundled_berts_table(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("positions", in_your_model="true")
-    [table] = compute_own.positions("minilm").ways
+    [table] = compute.positions("minilm").ways
     assert isinstance(table, Table)
-    found = compute_own.alike(table, 64)
+    found = compute.likeness(table.vectors, 64)
     told = said(app)
     assert "**512 places** with **384 numbers** each, learned in training. There is no row 513" in told
     assert (
@@ -88,34 +82,25 @@ def test_the_bundled_berts_table(visit_lesson: VisitLesson) -> None:
     assert vectors["labels"][9] == "it"
 
 
-def test_the_rows_that_serve_no_token_are_told(visit_lesson: VisitLesson, opened: Open) -> None:
-    told = said(visit_lesson("positions", in_your_model="true", model=opened("roberta")))
+def test_what_other_tables_have_is_told(visit_lesson: VisitLesson, opened: Open) -> None:
+    def of(model: str, **more: str) -> str:
+        return said(visit_lesson("positions", in_your_model="true", model=model, **more))
+
+    told = of(opened("roberta"))
     assert "**61 places** with **15 numbers**" in told
     assert "2 more rows in front" in told
-
-
-@pytest.mark.parametrize("part", ["Encoder", "Decoder"])
-def test_encoder_and_decoder_have_tables_of_their_own(
-    visit_lesson: VisitLesson, opened: Open, part: str
-) -> None:
-    name = opened("bart")
-    app = visit_lesson("positions", in_your_model="true", model=name, own_part=part)
-    told = said(app)
-    [table] = [way for way in compute_own.positions(name).ways if way.part == part.lower()]
-    assert isinstance(table, Table)
-    lengths = compute_own.alike(table, 64).lengths
-    assert f"has the length **{lengths[0]:.2f}**, the others have **{lengths[1:].mean():.2f}**" in told
-
-
-def test_a_translator_writes_sines(visit_lesson: VisitLesson) -> None:
-    told = said(visit_lesson("positions", in_your_model="true", model="translator"))
-    assert "sines and cosines, which no training has changed" in told
+    assert "sines and cosines, which no training has changed" in of("translator")
+    [decoder] = [way for way in compute.positions(opened("bart")).ways if way.part == "decoder"]
+    assert isinstance(decoder, Table)
+    lengths = compute.likeness(decoder.vectors, 64).lengths
+    others = f"has the length **{lengths[0]:.2f}**, the others have **{lengths[1:].mean():.2f}**"
+    assert others in of(opened("bart"), own_part="Decoder")
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt_neox", "modernbert"])
 def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
     name = opened(family)
-    found, trace = read(name)
+    found, trace = compute.positions(name), loading.trace(name, ModelInput(OPENING.text))
     labels = [token.text for token in trace.blocks[1].query_tokens]
     query, key = labels.index("not"), labels.index("dog")
     link = {
@@ -146,26 +131,19 @@ def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Op
     assert max(curve["x"]) == (60 if family == "modernbert" else 0)
 
 
-def matrix(app: AppTest) -> dict[str, Any]:
-    return sent(app, "head_view")
-
-
-def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open) -> None:
-    for family, kind in (("bloom", Slopes), ("t5", Biases)):
-        name = opened(family)
-        app = visit_lesson("positions", in_your_model="true", model=name, own_head="2")
-        told, shown = said(app), charts(app)
-        way = compute_own.positions(name).ways[0]
-        assert isinstance(way, kind)
-        lines = shown["What is added to the score"]["lines"]
-        assert [line["label"] for line in lines] == ["head 2", "head 1", "head 3"]
-        if isinstance(way, Slopes):
-            assert f"Head 2 has the slope **{way.slopes[1]:.4g}**" in told
-            assert lines[0]["y"][5] == pytest.approx(-5 * way.slopes[1], rel=1e-4)
-        else:
-            assert isinstance(way, Biases)
-            assert lines[0]["y"] == pytest.approx(way.biases[1].tolist(), rel=1e-4)
-            assert f"**{signed(way.biases[1].max(), 2)}**; least" in told
+@pytest.mark.parametrize("family", ["bloom", "t5"])
+def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
+    app = visit_lesson("positions", in_your_model="true", model=opened(family), own_head="2")
+    told, lines = said(app), charts(app)["What is added to the score"]["lines"]
+    assert [line["label"] for line in lines] == ["head 2", "head 1", "head 3"]
+    way = compute.positions(opened(family)).ways[0]
+    if isinstance(way, Slopes):
+        assert f"Head 2 has the slope **{way.slopes[1]:.4g}**" in told
+        assert lines[0]["y"][5] == pytest.approx(-5 * way.slopes[1], rel=1e-4)
+    else:
+        assert isinstance(way, Biases)
+        assert lines[0]["y"] == pytest.approx(way.biases[1].tolist(), rel=1e-4)
+        assert f"**{signed(way.biases[1].max(), 2)}**; least" in told
 
 
 def test_a_vector_for_each_distance(visit_lesson: VisitLesson, opened: Open) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +18,69 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
+from attnviz.app.state.choices import TEXT
 from tests.app.learn.conftest import VisitLesson
+from tests.app.shown import clean, words
 
 NAMES = [each.name for each in LESSONS]
+READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
 
+# The right answer on the opening sentence, and what is said of it.
+GUESSES = {
+    "weighted_average": ("it", "`it` scores 0.91 and gets **14.6 %**"),
+    "scale": ("32", "Measured on 200 random pairs: 32.9."),
+    "query_key_value": ("dog", "The dot products of query and key are: "),
+    "many_heads": ("Nothing more", "Both have 591,360 parameters"),
+    "masks": ("cross", "If nobody may look ahead, `it` looks at `cross` **41 %**"),
+    "positions": ("the same as before", "Without positions, its 384 numbers"),
+    "cross_attention": ("dog", "`hound` reads `dog` 79 %"),
+    "block": ("the old vector", "The old vector's length is **11.19**, the update's **7.08**"),
+    "translate": ("il", "It wrote *il*: *il* "),
+    "cause": (
+        "“elle” instead of “il”, the rest stays",
+        "It says: *Le chien n'a pas traversé la route car elle",
+    ),
+    "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
+    "long_distances": ("other words of the sentence", "the LSTM goes from"),
+}
 
-def clean(app: AppTest) -> None:
-    assert not app.exception, app.exception[0].value
-    assert not app.error
+# What a link may ask of a page and not get.
+IN_VAIN = {
+    "weighted_average": {
+        "scoring": "Fuzzy",
+        "softmax_temperature": "hot",
+        "split": "Syllables",
+        "query": "99 cat",
+    },
+    "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
+    "query_key_value": {"six_steps_of": "GPT", "step_of_six": "7", "convention": "x", "head": "0"},
+    "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
+    "masks": {"mask": "99", "layer": "99", "head": "x", "query": "99"},
+    "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
+    "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},
+    "block": {"layer": "99", "stage_in_block": "8", "query": "77 cat"},
+    "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
+    "cause": {"cause_head": "encoder 9-9", "translator": "nobody"},
+    "watch_it_learn": {
+        "training_step": "33",
+        "learner": "nobody",
+        "probe": "<b>",
+        "live_seed": "-1",
+        "watched": "9",
+    },
+    "long_distances": {"clauses": "many", "clauses_seed": "-1"},
+}
+
+HOSTILE = (
+    "😀 👩‍👩‍👧 שלום مرحبا <script>alert(1)</script> **bold** `code` ``b $trap$ :red[x] :material/home: "
+    "![i](http://example.com/i.png) | it |"
+)
+TEXTS = ("a", "dog dog dog", "The dog did not cross the road. " * 30, HOSTILE)
+WITH_THE_TEXT_IN_THEM = {
+    "positions": [{"encoding": kind} for kind in ("Learned", "Rotary", "ALiBi")],
+    "weighted_average": [{"split": kind} for kind in ("Characters", "Words")],
+    "cross_attention": [{"reader": HOSTILE}],
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,25 +92,28 @@ def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
     assert not app.warning
     number = NAMES.index(name)
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
+    assert "What this picture does not show" in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
-    opening = OPENING.text if sentence == "text" else english.OPENING
-    assert app.session_state[sentence] == opening
+    opening = OPENING.text if sentence is TEXT else english.OPENING
+    assert app.text_input(key=sentence.name).value == opening
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
+    right, because = GUESSES[name]
+    assert "**Yes.**" not in words(app)
+    app.button_group(key=f"guess_{name}").set_value(right).run()
+    [judged] = [element.value for element in app.markdown if element.value.startswith("**Yes.**")]
+    assert because in judged
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_says_what_its_link_asked_for_in_vain(visit_lesson: VisitLesson, name: str) -> None:
-    app = visit_lesson(name, rubbish="1")
+    app = visit_lesson(name, {"rubbish": "1", **IN_VAIN[name]})
     clean(app)
-    assert "rubbish" in app.warning[0].value
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_says_what_it_does_not_show(visit_lesson: VisitLesson, name: str) -> None:
-    headings = [heading.value for heading in visit_lesson(name).header]
-    assert "What this picture does not show" in headings
+    said = "\n".join(warning.value for warning in app.warning)
+    assert "rubbish" in said
+    for parameter in IN_VAIN[name]:
+        assert f"`{parameter}` cannot be" in said
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,6 +124,42 @@ def test_the_teachers_view_draws_the_picture_outside_of_what_is_hidden(
     clean(app)
     assert app.toggle(key="teacher").value
     assert not app.warning
+
+
+@pytest.mark.parametrize("name", READ_BY_BERT)
+def test_any_text_is_read_and_stays_text(visit_lesson: VisitLesson, name: str) -> None:
+    visits = [{"text": text} for text in TEXTS]
+    visits += [{"text": HOSTILE, **choice} for choice in WITH_THE_TEXT_IN_THEM.get(name, [])]
+    for link in visits:
+        app = visit_lesson(name, link)
+        clean(app)
+        assert app.header
+        outside_of_code = re.sub(r"(`+)(.*?)\1", "", words(app))
+        for raw in ("<script>", "$trap$", "example.com"):
+            assert raw not in outside_of_code, link
+
+
+@pytest.mark.parametrize(
+    ("name", "box", "typed", "said"),
+    [
+        *((name, "text", "x " * 5000, "tokens") for name in READ_BY_BERT),
+        ("cross_attention", "reader", " ", "nothing here"),
+        ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
+        *(
+            (name, "english", "The zebra was tired.", "zebra")
+            for name in ("translate", "cause", "long_distances")
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_kindly_and_kept(
+    visit_lesson: VisitLesson, name: str, box: str, typed: str, said: str
+) -> None:
+    across = {"six_steps_of": "Translator: French reads English"} if name == "query_key_value" else {}
+    app = visit_lesson(name, {box: typed, **(across if box == "english" else {})})
+    assert not app.exception
+    [error] = app.error
+    assert said in error.value
+    assert app.text_input(key=box).value == typed
 
 
 @contextmanager
@@ -116,33 +211,29 @@ RAN_EARLIER = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "choices"), [(name, choices) for name in NAMES for choices in CHOICES.get(name, [{}])]
-)
-def test_the_code_that_is_shown_is_the_code_that_ran(
-    visit_lesson: VisitLesson, name: str, choices: dict[str, str]
-) -> None:
-    shown: list[tuple[str, str]] = []
+@pytest.mark.parametrize("name", NAMES)
+def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, name: str) -> None:
     visit_lesson(name)  # the model is loaded now, and what is lazily imported
-    caches.clear()
+    for choices in CHOICES.get(name, [{}]):
+        shown: list[tuple[str, str]] = []
+        caches.clear()
 
-    def note(module: str, function: str) -> str:
-        shown.append((module, function))
-        return source_of(module, function)
+        def note(module: str, function: str, shown: list[tuple[str, str]] = shown) -> str:
+            shown.append((module, function))
+            return source_of(module, function)
 
-    with patch.object(lesson, "source_of", note), called() as seen:
-        app = visit_lesson(name, choices)
-    clean(app)
-    assert not app.warning
-    assert shown
-    ran = {(code.co_filename, code.co_firstlineno) for code in seen}
-    for module_name, function in shown:
-        thing = definition(module_name, function)
-        assert source_of(module_name, function) == inspect.cleandoc("\n" + inspect.getsource(thing)).strip(
-            "\n"
-        )
-        places = {(code.co_filename, code.co_firstlineno) for code in codes(thing)}
-        assert places & ran or function in RAN_EARLIER, f"{module_name}.{function} is shown but did not run"
+        with patch.object(lesson, "source_of", note), called() as seen:
+            app = visit_lesson(name, choices)
+        clean(app)
+        assert not app.warning
+        assert shown
+        ran = {(code.co_filename, code.co_firstlineno) for code in seen}
+        for module_name, function in shown:
+            thing = definition(module_name, function)
+            source = inspect.cleandoc("\n" + inspect.getsource(thing)).strip("\n")
+            assert source_of(module_name, function) == source
+            places = {(code.co_filename, code.co_firstlineno) for code in codes(thing)}
+            assert places & ran or function in RAN_EARLIER, f"{module_name}.{function} did not run"
 
 
 def test_a_function_that_does_not_exist_cannot_be_shown() -> None:

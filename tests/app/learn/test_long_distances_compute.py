@@ -160,9 +160,3 @@ def test_the_sentence_that_a_refusal_offers_can_be_stretched() -> None:
 def test_unknown_words_are_named() -> None:
     with pytest.raises(UnknownWords, match="zebra"):
         stretch("The zebra did not cross the road as it was too tired.", 0, 0)
-
-
-def test_what_is_returned_cannot_be_written_to() -> None:
-    shown = stretch(TIRED, 1, 0)
-    for array in (shown.back, shown.across, shown.recurrent.kept, shown.transformer.kept):
-        assert not array.flags.writeable

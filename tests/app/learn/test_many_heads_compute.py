@@ -1,6 +1,5 @@
-"""Each head's share of the output: by hand, on random blocks, and in the bundled BERT."""
+"""Each head's share of the output, and what heads and layers cost: by hand, and as others count it."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import BertConfig as TheirConfig
+from transformers import BertModel
 
 from attnviz.analysis.behaviour import NAMES
 from attnviz.app.learn.compute import token_ids, tokens
+from attnviz.app.learn.many_heads import compute
 from attnviz.app.learn.many_heads.compute import HeadShares, at_token, cut, habits, head_shares
-from attnviz.errors import EmptyText
+from attnviz.models import catalogue
+from attnviz.transformer.layers import EncoderLayer
 from attnviz.transformer.multi_head import MultiHeadAttention
+from attnviz.transformer.published import BertConfig
 from tests import reference_bert
 
 TEXT = "The dog did not cross the road as it was too tired."
@@ -70,33 +75,6 @@ def test_of_an_output_of_nothing_nobody_has_a_share() -> None:
     assert found.bias_share == found.output_length == 0
 
 
-def adds_up(found: HeadShares) -> None:
-    total = found.added.sum(axis=0) + found.bias
-    np.testing.assert_allclose(total, found.output, atol=1e-5, rtol=0)
-    assert found.shares.sum() + found.bias_share == pytest.approx(1, abs=1e-5)
-    np.testing.assert_allclose(found.lengths * found.cosines / found.output_length, found.shares, atol=1e-5)
-    np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
-
-
-@given(seed=st.integers(0, 2**16), heads=st.sampled_from((1, 2, 5)), d_head=st.sampled_from((3, 7)))
-def test_the_shares_of_a_random_block_add_up_to_its_output(seed: int, heads: int, d_head: int) -> None:
-    torch.manual_seed(seed)
-    attention = MultiHeadAttention(heads * d_head, heads)
-    vectors = torch.randn(11, heads * d_head)
-    for token in (0, 10):
-        found = of(attention, vectors, token)
-        assert found.concatenated.shape == (heads, d_head)
-        assert found.added.shape == (heads, heads * d_head)
-        assert found.weights.shape == (heads, 11)
-        adds_up(found)
-
-
-@given(text=st.text("dog it.😀שלום*<", min_size=1).filter(str.strip), layer=st.integers(0, 5), data=st.data())
-def test_the_shares_in_the_bundled_bert_add_up(text: str, layer: int, data: st.DataObject) -> None:
-    token = data.draw(st.integers(0, len(tokens(text)) - 1))
-    adds_up(at_token(text, layer, token, data.draw(st.sampled_from((1, 3, 12)))))
-
-
 @pytest.mark.parametrize("layer", range(6))
 def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
     """Each head's piece and slice are taken by hand out of transformers' own model and its own output."""
@@ -119,6 +97,7 @@ def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
     np.testing.assert_allclose(found.output, output, atol=1e-5)
     shares = [float(one @ output / (output @ output)) for one in added]
     np.testing.assert_allclose(found.shares, shares, atol=1e-5)
+    assert found.shares.sum() + found.bias_share == pytest.approx(1, abs=1e-5)
 
 
 def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> None:
@@ -137,15 +116,6 @@ def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> Non
         cut(attention, 3)
 
 
-def test_nobody_can_write_to_what_all_visitors_share() -> None:
-    found = at_token(TEXT, 3, IT, 12)
-    arrays = [v for v in vars(found).values() if isinstance(v, np.ndarray)]
-    assert len(arrays) == 8
-    assert not any(array.flags.writeable for array in arrays)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        found.bias_share = 0  # type: ignore[misc]  # frozen: this is what must fail
-
-
 def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
     count = len(tokens(TEXT))
     found = {habit.name: habit for habit in habits(TEXT)}
@@ -160,11 +130,10 @@ def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
 
 
 def test_a_habit_is_the_rule_recomputed_from_the_weights() -> None:
-    with torch.inference_mode():
-        outputs = reference_bert.model()(token_ids(tokens(TEXT))[None], output_attentions=True)
+    every = reference_bert.forward(TEXT).weights
     found = {habit.name: habit for habit in habits(TEXT)}
     for layer, head in np.ndindex(6, 12):
-        weights = outputs.attentions[layer][0, head].numpy()
+        weights = every[layer, head]
         kept = weights[1:-1, 1:-1] / weights[1:-1, 1:-1].sum(axis=-1, keepdims=True)
         previous, here = np.diagonal(kept, -1).mean(), (layer, head)
         assert found["previous"].scores[here] == pytest.approx(previous, abs=1e-5)
@@ -173,6 +142,114 @@ def test_a_habit_is_the_rule_recomputed_from_the_weights() -> None:
         assert found["first"].scores[here] == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
 
 
-def test_nothing_to_read_is_refused() -> None:
-    with pytest.raises(EmptyText):
-        at_token("", 3, 0, 12)
+def counted(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def counted_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
+    """What PyTorch counts while the module runs without numbers; it counts a multiply-add as two."""
+    counter = FlopCounterMode(display=False)
+    with counter:
+        module(*inputs)
+    return int(counter.get_total_flops()) // 2
+
+
+def test_a_tiny_block_counted_by_hand() -> None:
+    # d_model 6 = 2 × 3: four matrices of 36 and four biases of 6.
+    (block,) = compute.costs(6, [2], tokens=5)
+    assert (block.heads, block.d_head) == (2, 3)
+    assert block.parameters == 4 * 36 + 4 * 6 == 168
+    # Projections: 4 · 5 · 36 = 720. Each of the 2 · 5 · 5 scores takes 3 products; the averages as many.
+    assert compute.multiply_adds(5, 6, 2) == compute.MultiplyAdds(720, 150, 150, 0)
+    assert block.multiply_adds == 720 + 150 + 150 == 1020
+    assert block.weights == 2 * 5 * 5 == 50
+
+
+@pytest.mark.parametrize(("d_model", "heads"), [(384, (1, 2, 3, 4, 6, 8, 12)), (5 * 7, (1, 5, 7, 35))])
+def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[int, ...]) -> None:
+    found = compute.costs(d_model, heads, tokens=11)
+    assert len({(cost.parameters, cost.multiply_adds) for cost in found}) == 1
+    assert [cost.weights for cost in found] == [n * 11 * 11 for n in heads]
+    assert all(cost.heads * cost.d_head == d_model for cost in found)
+
+
+@given(
+    tokens=st.integers(1, 40),
+    heads=st.sampled_from((1, 2, 3, 5)),
+    d_head=st.sampled_from((1, 7, 11)),
+    wide=st.integers(1, 50),
+)
+def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_head: int, wide: int) -> None:
+    d_model = heads * d_head
+    with torch.device("meta"):
+        attention = MultiHeadAttention(d_model, heads)
+        layer = EncoderLayer(d_model, heads, wide)
+        vectors = torch.empty(tokens, d_model)
+    found = compute.multiply_adds(tokens, d_model, heads, wide)
+    assert found.attention == counted_multiply_adds(attention, vectors, vectors)
+    assert found.layer == counted_multiply_adds(layer, vectors)
+
+
+def test_looking_costs_as_much_as_projecting_at_twice_d_model() -> None:
+    found = compute.multiply_adds(2 * 384, 384, 12)
+    assert found.scores + found.averages == found.projections
+
+
+@pytest.mark.parametrize("config", [compute.BERT_BASE, compute.BERT_LARGE], ids=["base", "large"])
+def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> None:
+    with torch.device("meta"):
+        theirs: Any = BertModel(
+            TheirConfig(
+                hidden_size=config.hidden_size,
+                num_hidden_layers=config.num_hidden_layers,
+                num_attention_heads=config.num_attention_heads,
+                intermediate_size=config.intermediate_size,
+            )
+        )
+    ours = compute.bert_sizes("", "", config)
+    assert ours.everything == counted(theirs)
+    assert ours.encoder == counted(theirs.encoder)
+    assert ours.layer == counted(theirs.encoder.layer[0])
+    # Their attention includes its Add & Norm: a weight and a bias for each of the d_model numbers.
+    assert ours.attention == counted(theirs.encoder.layer[0].attention) - 2 * config.hidden_size
+
+
+def test_the_published_sizes() -> None:
+    original, base, large, *bundled = compute.known_sizes()
+    assert [(s.d_model, s.heads, s.d_head) for s in (original, base, large)] == [
+        (512, 8, 64),
+        (768, 12, 64),
+        (1024, 16, 64),
+    ]
+    assert all(s.d_feed_forward == 4 * s.d_model for s in (original, base, large, *bundled))
+    assert (base.everything, large.everything) == (109_482_240, 335_141_888)
+    for size in (original, base, large):
+        assert size.published is not None
+        assert size.everything / 1e6 == pytest.approx(size.published, rel=0.03)
+
+
+def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
+    with torch.device("meta"):
+        theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
+    ours = compute.original_sizes()
+    # PyTorch's stacks end in one more norm each, which the paper does not have.
+    norms = counted(theirs.encoder.norm) + counted(theirs.decoder.norm)
+    table = compute.ORIGINAL_VOCABULARY * 512
+    assert ours.layer == counted(theirs.encoder.layers[0])
+    assert ours.attention == counted(theirs.encoder.layers[0].self_attn)
+    assert ours.everything == counted(theirs) - norms + table
+
+
+def test_the_bundled_bert_is_counted_as_transformers_counts_it() -> None:
+    entry = catalogue.entry("minilm")
+    (ours,) = compute.known_sizes()[3:]
+    with torch.device("meta"):
+        theirs = BertModel(TheirConfig.from_pretrained(catalogue.MINILM.folder))
+    assert ours.name == entry.title
+    assert ours.everything == counted(theirs)
+    assert (ours.d_model, ours.layers, ours.heads, ours.d_head) == (
+        entry.d_model,
+        entry.layers,
+        entry.heads,
+        entry.d_head,
+    )

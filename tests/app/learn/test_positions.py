@@ -46,38 +46,6 @@ def test_shuffle_and_original_order_turn_the_number(visit_lesson: VisitLesson) -
     assert "This is the original order" in said(app)
 
 
-def test_the_guess_is_judged_by_the_numbers(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions")
-    app.session_state["guess_positions"] = "the same as before"
-    app.run()
-    assert "**Yes.** Without positions, its 384 numbers" in said(app)
-    assert "which is rounding" in said(app)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a",
-        "Why?",
-        "the the the the",
-        "🙂 emoji 🎉",
-        "שלום עולם",
-        "<script>alert(1)</script>",
-        "**bold** $x$ [a](b) :smile: `code`",
-        "word " * 300,
-    ],
-)
-@pytest.mark.parametrize("kind", ["Sinusoidal", "Learned", "Rotary", "ALiBi"])
-def test_any_text_and_any_kind(visit_lesson: VisitLesson, text: str, kind: str) -> None:
-    app = visit_lesson("positions", text=text, encoding=kind)
-    assert not app.error
-    assert "comes out" in said(app) or "cannot be shuffled" in said(app)
-
-
-def test_one_word_cannot_be_shuffled(visit_lesson: VisitLesson) -> None:
-    assert "One token alone cannot be shuffled" in said(visit_lesson("positions", text="dog"))
-
-
 def test_a_long_text_says_what_is_shown(visit_lesson: VisitLesson) -> None:
     text = "The dog did not cross the road. " * 20
     groups = sections.FollowedToken(text, 0).groups
@@ -101,96 +69,63 @@ def test_what_the_widget_is_given_is_what_was_computed() -> None:
         assert token["outcomes"][0]["before"] == pytest.approx(token["outcomes"][0]["after"], abs=1)
 
 
-def test_sinusoidal_numbers_can_be_checked(visit_lesson: VisitLesson) -> None:
+def test_sinusoidal_positions(visit_lesson: VisitLesson) -> None:
     # 9 / 10000^(8/64) = 9 / 3.1623 = 2.8460; sin 2.8460 = 0.291, cos 2.8460 = −0.957.
-    told = said(visit_lesson("positions"))
+    app, found = visit_lesson("positions"), waves(len(tokens(TIRED)))
+    told, picture, shown = said(app), sent(app, "encoding"), charts(app)
     assert "= 2.8460$ radians: sine **0.291**, cosine **−0.957**" in told
     assert "**32.0** at distance 0" in told
+    assert picture["vectors"] == [pytest.approx(row.tolist(), abs=1e-6) for row in found.encoding]
+    assert (picture["position"], picture["pair"]) == (IT, 4)
+    for line, column in zip(shown["Pair 5 along the positions"]["lines"], (8, 9), strict=True):
+        assert [line["x"][at] for at in line["points"]] == list(range(len(found.encoding)))
+        expected = pytest.approx(found.encoding[:, column].tolist(), abs=1e-5)
+        assert [line["y"][at] for at in line["points"]] == expected
+    [products] = shown["PE · PE by distance"]["lines"]
+    assert products["y"] == pytest.approx(found.by_distance.tolist(), rel=1e-5)
 
 
-def test_learned_numbers_are_berts(visit_lesson: VisitLesson) -> None:
-    found = table(15)
-    told = said(visit_lesson("positions", encoding="Learned"))
+def test_learned_positions(visit_lesson: VisitLesson) -> None:
+    app, found = visit_lesson("positions", encoding="Learned"), table(len(tokens(TIRED)))
+    told = said(app)
     assert f"cosine of **{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**" in told
     assert found.mean[6] == max(found.mean[3:10])
     assert f"to **{found.mean[6]:.2f}** at distance 6" in told
     assert "no row 513" in told
+    [mean] = charts(app)["How alike the vectors of two places are"]["lines"]
+    for name, values in (("low", found.low), ("y", found.mean), ("high", found.high)):
+        assert mean[name] == pytest.approx(values.tolist(), rel=1e-5, abs=1e-6)
 
 
-def test_rotary_numbers_are_the_chosen_heads(visit_lesson: VisitLesson) -> None:
-    found = rotary(TIRED, 1, 6, IT, 12)
-    told = said(visit_lesson("positions", encoding="Rotary", layer="2", head="7", key="13 tired"))
+def test_rotary_positions(visit_lesson: VisitLesson) -> None:
+    link = {"layer": "2", "head": "7", "key": "13 tired", "turning_pair": "2"}
+    app, found = visit_lesson("positions", link, encoding="Rotary"), rotary(TIRED, 1, 6, IT, 12)
+    told, shown = said(app), charts(app)
     score, plain = (f"{m[IT, 12]:.3f}".replace("-", "−") for m in (found.scores, found.plain))
     assert f"scores `tired` at position 12 with **{score}** (**{plain}** before turning)" in told
     assert re.search(r"stays, to within 0\.0000\d\d", told)
+    lines = shown["The score by distance"]["lines"]
+    assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in found.moved]
+    assert len({(line["dash"], line["marker"]) for line in lines}) == len(lines)
+    circle, places, _ = shown["Pair 2 of the query, turned"]["lines"]
+    assert places["y"] == pytest.approx(found.turned[:, 3].tolist(), rel=1e-4)
+    points = [point for line in (circle, places) for point in zip(line["x"], line["y"], strict=True)]
+    radius = [x**2 + y**2 for x, y in points]
+    assert max(radius) - min(radius) <= 0.002
 
 
-def test_alibi_slopes_are_the_published_ones(visit_lesson: VisitLesson) -> None:
-    told = said(visit_lesson("positions", encoding="ALiBi"))
-    assert "Head 1 of 8 has the slope **0.5**" in told
+def test_linear_biases(visit_lesson: VisitLesson) -> None:
+    app = visit_lesson("positions", encoding="ALiBi", slope="3")
+    told, found = said(app), alibi(len(tokens(TIRED)), 8)
+    assert "Head 3 of 8 has the slope **0.125**" in told
     assert "**All slopes:** 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.01562, 0.007812, 0.003906." in told
+    lines = charts(app)["What is added to the score"]["lines"]
+    assert [line["label"] for line in lines] == [f"head {head}" for head in (3, 1, 2, 4, 5, 6, 7, 8)]
+    assert lines[0]["y"] == pytest.approx(found.by_distance[2].tolist(), rel=1e-4)
     app = visit_lesson("positions", encoding="ALiBi", slopes="12", slope="11")
     assert f"Head 11 of 12 has the slope **{alibi(3, 12).slopes[10]:.4g}**" in said(app)
     assert "12 is no power of two" in said(app)
-
-
-def test_fewer_heads_keep_the_head_within_reach(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", encoding="ALiBi", slopes="16", slope="15")
     app.session_state["slopes"] = "8"
     app.run()
-    assert app.number_input(key="slope").value == 8
+    assert app.number_input(key="slope").value == 8  # fewer heads keep the head within reach
     assert not app.exception
-
-
-def test_rubbish_in_a_link_falls_back_and_says_so(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", order="-3", encoding="nonsense", pair="77", query="99 cat")
-    assert app.number_input(key="order").value == 1
-    assert app.number_input(key="dimension_pair").value == 5
-    [notice] = app.warning
-    for name in ("order", "encoding", "dimension_pair", "query"):
-        assert f"`{name}` cannot be" in notice.value
-
-
-def test_an_empty_text_gets_a_kind_word(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", text=" ")
-    assert "nothing here for the model to read" in app.error[0].value
-
-
-def test_the_sinusoidal_pictures_show_what_was_computed(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", pair="3")
-    found = waves(len(tokens(TIRED)))
-    picture = sent(app, "encoding")
-    assert picture["vectors"] == [pytest.approx(row.tolist(), abs=1e-6) for row in found.encoding]
-    assert (picture["position"], picture["pair"]) == (IT, 2)
-    shown = charts(app)
-    for line, column in zip(shown["Pair 3 along the positions"]["lines"], (4, 5), strict=True):
-        assert [line["x"][at] for at in line["points"]] == list(range(len(found.encoding)))
-        expected = found.encoding[:, column].tolist()
-        assert [line["y"][at] for at in line["points"]] == pytest.approx(expected, abs=1e-5)
-    assert shown["PE · PE by distance"]["lines"][0]["y"] == pytest.approx(
-        found.by_distance.tolist(), rel=1e-5
-    )
-
-
-def test_the_other_kinds_charts_show_what_was_computed(visit_lesson: VisitLesson) -> None:
-    learned, found = charts(visit_lesson("positions", encoding="Learned")), table(len(tokens(TIRED)))
-    [mean] = learned["How alike the vectors of two places are"]["lines"]
-    for name, values in (("low", found.low), ("y", found.mean), ("high", found.high)):
-        assert mean[name] == pytest.approx(values.tolist(), rel=1e-5, abs=1e-6)
-    turned = charts(visit_lesson("positions", encoding="Rotary", turning_pair="2"))
-    rotated = rotary(TIRED, 3, 1, IT, 2)
-    lines = turned["The score by distance"]["lines"]
-    assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in rotated.moved]
-    assert len({(line["dash"], line["marker"]) for line in lines}) == len(lines)
-    circle, places, _ = turned["Pair 2 of the query, turned"]["lines"]
-    assert places["y"] == pytest.approx(rotated.turned[:, 3].tolist(), rel=1e-4)
-    radius = {
-        round(x**2 + y**2, 3) for line in (circle, places) for x, y in zip(line["x"], line["y"], strict=True)
-    }
-    assert max(radius) - min(radius) <= 0.002
-    falling = charts(visit_lesson("positions", encoding="ALiBi", slope="3"))["What is added to the score"][
-        "lines"
-    ]
-    biases = alibi(len(tokens(TIRED)), 8).by_distance
-    assert [line["label"] for line in falling] == [f"head {head}" for head in (3, 1, 2, 4, 5, 6, 7, 8)]
-    assert falling[0]["y"] == pytest.approx(biases[2].tolist(), rel=1e-4)

@@ -1,4 +1,6 @@
-"""Attention sees a set: without positions a shuffle shuffles the outputs, and with them it does not."""
+"""Without positions a shuffle shuffles the outputs; four kinds of positions; a model's own positions."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,58 +10,15 @@ from hypothesis import strategies as st
 
 from attnviz.app.learn.compute import bert, run, token_ids, tokens
 from attnviz.app.learn.positions import compute
-from attnviz.app.learn.positions.compute import REACH, STARTS, compare, encode, set_experiment, shuffled
-from attnviz.errors import EmptyText, TextTooLong
-from attnviz.transformer.bert import Bert
-from attnviz.transformer.published import BertConfig
+from attnviz.app.learn.positions.compute import REACH, STARTS, encode, set_experiment, shuffled
+from attnviz.capture import loading
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.positions import Relative, Table, Turns
+from attnviz.capture.recorder import recording
+from tests.capture.tiny import SENTENCE, tiny
 
 TIRED = "The dog did not cross the road as it was too tired."
 ROUNDING = 1e-5  # float32 holds 7 digits; the outputs are about 1
-
-
-def random_bert(seed: int) -> Bert:
-    """A BERT that learned nothing, of prime sizes: 5 heads of 3 numbers."""
-    torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=41,
-        hidden_size=15,
-        num_hidden_layers=2,
-        num_attention_heads=5,
-        intermediate_size=23,
-        max_position_embeddings=19,
-        type_vocab_size=2,
-        hidden_act="gelu",
-        layer_norm_eps=1e-12,
-    )
-    bert = Bert(config).eval()
-    # At the size of the words' vectors: a table that begins near 0 would hardly be noticed.
-    torch.nn.init.normal_(bert.embeddings.positions.table)
-    return bert
-
-
-@given(order=st.permutations(range(13)), seed=st.integers(0, 99))
-def test_a_random_encoder_without_positions_permutes_its_outputs(order: list[int], seed: int) -> None:
-    bert = random_bert(seed)
-    with torch.inference_mode():
-        found = compare(bert, torch.randperm(41)[:13], tuple(order), with_positions=False)
-    assert found.differences.max() < ROUNDING
-    assert found.cosines == pytest.approx(np.ones(13), abs=ROUNDING)
-
-
-def test_in_float64_the_same_encoder_is_exact_to_its_own_rounding() -> None:
-    # The outputs differ because sums are added up in another order, not because of what is added up.
-    with torch.inference_mode():
-        ids, order = torch.randperm(41)[:13], tuple(reversed(range(13)))
-        assert compare(random_bert(0).double(), ids, order, with_positions=False).differences.max() < 1e-13
-
-
-def test_a_random_encoder_with_positions_does_not() -> None:
-    with torch.inference_mode():
-        found = compare(
-            random_bert(0), torch.randperm(41)[:13], tuple(reversed(range(13))), with_positions=True
-        )
-    moved = [place for place in range(13) if place != 6]
-    assert found.differences[moved].min() > 0.1
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 5, 7])
@@ -129,13 +88,6 @@ def test_number_0_is_the_original_order() -> None:
     assert found.with_positions.differences.max() == 0
 
 
-def test_what_cannot_be_read_is_refused() -> None:
-    with pytest.raises(EmptyText):
-        set_experiment("", 1)
-    with pytest.raises(TextTooLong):
-        set_experiment("word " * 600, 1)
-
-
 def test_products_of_waves_depend_on_the_distance_alone() -> None:
     found = compute.waves(15)
     assert found.encoding.shape == (REACH, compute.D_MODEL)
@@ -198,7 +150,54 @@ def test_biases_fall_by_the_slope_and_nobody_looks_ahead() -> None:
     assert found.slopes[2] == 1 / 8
 
 
-def test_what_is_handed_out_cannot_be_written_to() -> None:
-    found = set_experiment(TIRED, 1)
-    for array in (found.without.before, compute.waves(3).products, compute.alibi(3, 2).bias):
-        assert not array.flags.writeable
+def floats(rows: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    array = np.array(rows, np.float32)
+    array.setflags(write=False)
+    return array
+
+
+def test_the_lessons_bert_and_the_translator_have_tables_of_ours() -> None:
+    [scratch], [minilm] = (compute.positions(name).ways for name in ("minilm-scratch", "minilm"))
+    assert isinstance(scratch, Table)
+    assert isinstance(minilm, Table)
+    np.testing.assert_array_equal(scratch.vectors, minilm.vectors)
+    encoder, decoder = compute.positions("translator").ways
+    assert isinstance(encoder, Table)
+    assert (encoder.part, decoder.part, encoder.learned) == ("encoder", "decoder", False)
+    assert encoder.vectors[3, :2] == pytest.approx([np.sin(3), np.cos(3)])
+
+
+@pytest.mark.parametrize("family", ["llama", "gptj"])
+def test_a_moved_key_scores_as_in_a_model_that_is_told_of_the_move(family: str, tmp_path: Path) -> None:
+    model = loading.load(str(tiny(family, tmp_path / family)))
+    assert isinstance(model, HuggingFaceModel)
+    block = model.trace(SENTENCE).block("decoder", 0)
+    [turns] = compute.positions(str(tmp_path / family)).ways
+    assert isinstance(turns, Turns)
+    query, key, head = 7, 3, 2
+    found = compute.scores_by_distance(block, turns, head, query, key)
+    assert found.distances.tolist() == [*range(-64, 1)]
+    ids = torch.tensor([[token.id for token in block.query_tokens]])
+    for distance in (-7, -4, -1, 0):
+        places = torch.arange(ids.shape[1])[None]
+        places[0, key] = query + distance
+        with recording() as records, torch.inference_mode():
+            model.network(input_ids=ids, position_ids=places, output_attentions=family == "gptj")
+        [score] = records[0].query[0, head, query][None] @ records[0].key[0, head, key] * records[0].scale
+        assert found.scores[found.distances == distance][0] == pytest.approx(float(score), abs=1e-4)
+
+
+def test_patches_are_compared_along_their_rows_and_columns() -> None:
+    # Two rows of three patches: those of a row are alike, those of a column are at right angles.
+    vectors = floats([[9, 9], [1, 0], [2, 0], [3, 0], [0, 1], [0, 1], [0, 4]])
+    found = compute.patch_likeness(Table(None, vectors, learned=True, grid=(2, 3)))
+    assert found.across.tolist() == pytest.approx([1, 1, 1])
+    assert found.down.tolist() == pytest.approx([1, 0])
+    with pytest.raises(ValueError, match="no rows"):
+        compute.patch_likeness(Table(None, vectors, learned=True))
+
+
+def test_distances_are_compared_with_no_distance() -> None:
+    vectors = floats([[0, 2], [3, 0], [1, 1]])
+    found = compute.distance_likeness(Relative(None, np.array([-1, 0, 1]), vectors))
+    assert found.cosines.tolist() == pytest.approx([0, 1, 0.5**0.5])

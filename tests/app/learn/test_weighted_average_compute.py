@@ -1,20 +1,28 @@
-"""The page's numbers, recomputed by numpy from transformers' own table of words."""
+"""The averages, recomputed by numpy from transformers' own table of words; and the ways to split a text."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attnviz.app.learn.weighted_average.compute import (
     ADDITIVE,
+    CHARACTERS,
     SCORES,
     TRAINED_HEAD,
     TRAINED_LAYER,
+    WORDS,
     average,
     best_with_itself,
+    characters,
     even_mix,
     one_query,
     random_additive,
+    split,
     trained_weights,
+    word_pieces,
+    words,
 )
 from tests import reference_bert
 
@@ -62,30 +70,17 @@ def test_every_number_equals_numpy(table: NDArray[np.float64], scoring: str, tem
     np.testing.assert_allclose(found.mixed_similarity, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("scoring", SCORINGS)
-@pytest.mark.parametrize("temperature", [0.0, 0.01, 1.0, float("inf")])
-def test_rows_sum_to_one_and_one_query_equals_its_row(scoring: str, temperature: float) -> None:
-    found = average(TIRED, scoring, temperature, SEED)
-    np.testing.assert_allclose(found.weights.sum(axis=1), 1, atol=1e-6)
-    for query in range(len(found.tokens)):
-        alone = one_query(TIRED, scoring, temperature, SEED, query)
-        np.testing.assert_allclose(alone.weights, found.weights[query], atol=1e-6)
-        np.testing.assert_allclose(alone.output, found.output[query], atol=1e-6)
-        assert alone.difference < 1e-6
+def test_one_query_is_its_row() -> None:
+    found, alone = average(TIRED, ADDITIVE, 0.3, SEED), one_query(TIRED, ADDITIVE, 0.3, SEED, IT)
+    np.testing.assert_allclose(alone.weights, found.weights[IT], atol=1e-6)
+    np.testing.assert_allclose(alone.output, found.output[IT], atol=1e-6)
+    differences = [np.abs(alone.weights - found.weights[IT]), np.abs(alone.output - found.output[IT])]
+    assert alone.difference == max(each.max() for each in differences)
 
 
 def test_the_tokens_are_those_of_the_sentence() -> None:
     labels = [group.label for group in average(TIRED, "Cosine", 1.0).tokens]
     assert labels == [*TIRED.lower().removesuffix(".").split(), "."]
-
-
-def test_the_limits_of_the_temperature() -> None:
-    hard, even = average(TIRED, "Dot product", 0.0), average(TIRED, "Dot product", float("inf"))
-    assert hard.weights[IT].argmax() == IT
-    assert hard.weights[IT].max() == 1
-    # The two "the" have the same vector, so the lookup finds both.
-    assert sorted(hard.weights[0].tolist())[-2:] == [0.5, 0.5]
-    np.testing.assert_allclose(even.output, np.tile(even.vectors.mean(axis=0), (13, 1)), atol=1e-6)
 
 
 def test_what_the_page_says_about_it() -> None:
@@ -100,10 +95,8 @@ def test_what_the_page_says_about_it() -> None:
 
 
 def test_the_trained_head_is_that_of_transformers() -> None:
-    inputs = reference_bert.tokenizer()(TIRED, return_tensors="pt")
-    weights = reference_bert.model()(**inputs, output_attentions=True).attentions
-    expected = weights[TRAINED_LAYER][0, TRAINED_HEAD, 1:-1, 1:-1].detach().numpy()
-    np.testing.assert_allclose(trained_weights(TIRED, IT), expected[IT], atol=1e-5)
+    expected = reference_bert.forward(TIRED).weights[TRAINED_LAYER, TRAINED_HEAD, 1 + IT, 1:-1]
+    np.testing.assert_allclose(trained_weights(TIRED, IT), expected, atol=1e-5)
 
 
 def test_best_with_itself_counts_words_and_not_places() -> None:
@@ -120,12 +113,63 @@ def test_an_even_mix() -> None:
     assert even_mix(np.array([0.5, 0.25, 0.25], np.float32)) == pytest.approx(2**1.5)
 
 
-def test_nobody_can_write_to_the_numbers() -> None:
-    found = average(TIRED, "Cosine", 1.0)
-    for array in (found.vectors, found.scores, found.weights, found.output, found.mixed_similarity):
-        assert not array.flags.writeable
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+plain_words = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=17), min_size=1, max_size=7)
 
 
-def test_there_is_no_such_scoring() -> None:
-    with pytest.raises(KeyError):
-        average(TIRED, "Fuzzy", 1.0)
+@given(text=texts, kind=st.sampled_from([CHARACTERS, WORDS]))
+def test_a_text_is_cut_without_a_rest_and_the_ids_give_it_back(text: str, kind: str) -> None:
+    found = split(kind, text)
+    assert found.back == text
+    spellings = [piece.text for piece in found.pieces]
+    assert [text[piece.start : piece.end] for piece in found.pieces] == spellings
+    assert "".join(spellings) == text
+    vocabulary = sorted(set(spellings))
+    assert found.vocabulary == len(vocabulary)
+    assert [vocabulary[piece.id] for piece in found.pieces] == spellings
+
+
+def test_characters() -> None:
+    found = characters("noon")
+    assert [(piece.text, piece.id) for piece in found.pieces] == [("n", 0), ("o", 1), ("o", 1), ("n", 0)]
+    assert found.vocabulary == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The dog.", ["The", " ", "dog", "."]),
+        ("isn't", ["isn", "'", "t"]),
+        ("3 cafés,  été!?", ["3", " ", "cafés", ",", "  ", "été", "!", "?"]),
+        ("cafe\u0301", ["cafe\u0301"]),
+        ("नमस्ते", ["नमस्ते"]),
+        ("", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert [piece.text for piece in words(text).pieces] == expected
+
+
+@given(some=plain_words)
+def test_word_pieces_of_plain_words_give_the_text_back(some: list[str]) -> None:
+    text = " ".join(some)
+    found = word_pieces(text)
+    assert found.back == text
+    for piece in found.pieces[1:-1]:
+        assert text[piece.start : piece.end] == piece.text.removeprefix("##")
+
+
+def test_word_pieces_lose_capitals_only() -> None:
+    found = word_pieces(TIRED)
+    assert found.back == TIRED.lower()
+    assert [TIRED[piece.start : piece.end] for piece in found.pieces][:3] == ["", "The", "dog"]
+
+
+@pytest.mark.parametrize("text", [TIRED, "Unhappier tokenization isn't ÉTÉ.", "🙂 שלום"])
+def test_word_pieces_are_those_of_transformers(text: str) -> None:
+    theirs = reference_bert.tokenizer()
+    found = word_pieces(text)
+    ids = theirs(text)["input_ids"]
+    assert [piece.id for piece in found.pieces] == ids
+    assert [piece.text for piece in found.pieces] == theirs.convert_ids_to_tokens(ids)
+    assert found.vocabulary == len(theirs)

@@ -380,7 +380,7 @@ def _turns(chosen: HeadSelection) -> bool:
 @cached(named)
 def _turning_layers(model: str) -> frozenset[int]:
     """In which layers, from 0, queries and keys are turned by their places."""
-    from attnviz.app.learn.positions.compute_own import positions
+    from attnviz.app.learn.positions.compute import positions
 
     return frozenset(layer for way in positions(model).ways if way.kind == "turns" for layer in way.layers)
 

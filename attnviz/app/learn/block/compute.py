@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnviz.app.learn.compute import bert, run
+from attnviz.app.learn.compute import bert, parameters, run
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats
 from attnviz.transformer.add_norm import AddNorm
@@ -178,8 +178,8 @@ def walk_through(
         change_of_feed_forward=_distance(
             feed_forward(attended_alone).output[token], steps.feed_forward.output[token]
         ),
-        parameters_of_feed_forward=sum(parameter.numel() for parameter in feed_forward.parameters()),
-        parameters=sum(parameter.numel() for parameter in layer.parameters()),
+        parameters_of_feed_forward=parameters(feed_forward),
+        parameters=parameters(layer),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from attnviz.app.learn.translate.compute import PRONOUNS
+from attnviz.app.learn.translate.compute import PRONOUNS, attention_of, il_and_elle
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
@@ -20,8 +20,6 @@ from attnviz.trained.translator import reading, variants
 from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH, START
-from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
-from attnviz.transformer.multi_head import MultiHeadSteps
 
 FIGURES = Path(variants.__file__).with_name("weights") / "figures.json"
 COMMAND = "python -m attnviz measure --write"
@@ -164,9 +162,11 @@ def experiment(
     step = pronoun_step(words_before)
     gender = None
     if step is not None:
-        gender = Gender(step, words_before[step], _genders(before, step), _genders(now, step))
+        gender = Gender(
+            step, words_before[step], *(il_and_elle(passed.probabilities[step]) for passed in (before, now))
+        )
     target = (START, *words_before)
-    steps = _attention(before, kind, layer)
+    steps = attention_of(before, kind, layer)
     if head >= steps.query.shape[-3]:
         raise InvalidEdit(f"The model has no head {head + 1} in its layer {layer + 1}.")
     row = steps.attention.masked[head, query]
@@ -175,7 +175,7 @@ def experiment(
         keys=target if kind == "decoder" else source,
         open_to=owned(row.isfinite()),
         row_before=owned(steps.attention.weights[head, query]),
-        row_now=owned(_attention(now, kind, layer).attention.weights[head, query]),
+        row_now=owned(attention_of(now, kind, layer).attention.weights[head, query]),
         words_before=words_before,
         words_now=words_now,
         gender=gender,
@@ -276,15 +276,3 @@ def _layers(translating: Translator) -> dict[Kind, int]:
 
 def _source(text: str) -> tuple[str, ...]:
     return tuple(token.text for token in reading.tokens(text))
-
-
-def _genders(steps: EncoderDecoderSteps, step: int) -> tuple[float, float]:
-    il, elle = (float(steps.probabilities[step, number]) for number in FRENCH.ids(PRONOUNS))
-    return il, elle
-
-
-def _attention(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
-    if kind == "encoder":
-        return steps.encoder.layers[layer].attention
-    decoding = steps.decoder.layers[layer]
-    return decoding.attention if kind == "decoder" else decoding.cross_attention

@@ -11,6 +11,7 @@ from typing import Literal
 
 import torch
 
+from attnviz.app.learn.translate.compute import il_and_elle
 from attnviz.capture.arrays import owned
 from attnviz.errors import AttnvizError
 from attnviz.text import head_name
@@ -19,7 +20,6 @@ from attnviz.trained.translator import contest, distance, grammar, reading
 from attnviz.trained.translator.lengthening import MOST, Elastic, clauses
 from attnviz.trained.translator.recurrent import RecurrentTranslator
 from attnviz.trained.translator.translator import Translator
-from attnviz.trained.translator.vocabulary import FRENCH
 
 Mark = Literal["right", "wrong", "missing"]
 
@@ -181,9 +181,10 @@ def attempt(network: RecurrentTranslator | Translator, sentence: Elastic) -> Att
     else:
         steps = network.steps(pair.source, pair.target)
         kept, probabilities = steps.encoder.output, steps.probabilities
-    il, elle = probabilities[sentence.it.target, FRENCH.ids(("il", "elle"))].tolist()
     words = network.translate(pair.source)
-    return Attempt(words, tuple(marked(words, pair.target)), il, elle, owned(kept))
+    return Attempt(
+        words, tuple(marked(words, pair.target)), *il_and_elle(probabilities[sentence.it.target]), owned(kept)
+    )
 
 
 def marked(words: Sequence[str], right: Sequence[str]) -> Iterator[MarkedWord]:

@@ -277,7 +277,7 @@ def code() -> None:
         ("attnviz.transformer.multi_head", "join_heads"),
         ("attnviz.app.learn.many_heads.compute", "head_shares"),
         ("attnviz.app.learn.many_heads.compute", "cut"),
-        ("attnviz.app.learn.many_heads.compute_sizes", "multiply_adds"),
+        ("attnviz.app.learn.many_heads.compute", "multiply_adds"),
     )
 
 

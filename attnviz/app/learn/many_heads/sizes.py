@@ -13,7 +13,7 @@ from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads.compute_sizes import Cost, MultiplyAdds, Sizes
+    from attnviz.app.learn.many_heads.compute import Cost, MultiplyAdds, Sizes
 
 TABLES = "many-heads-tables"
 """The key of the container that tables stand in."""
@@ -35,23 +35,23 @@ HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % 
 @computed
 def costs(tokens: int) -> tuple[Cost, ...]:
     """What one attention block of the bundled BERT costs, for each number of heads in `HEADS`."""
-    from attnviz.app.learn.many_heads import compute_sizes
+    from attnviz.app.learn.many_heads import compute
 
-    return compute_sizes.costs(_MODEL.d_model, HEADS, tokens)
+    return compute.costs(_MODEL.d_model, HEADS, tokens)
 
 
 @computed
 def _sizes() -> tuple[Sizes, ...]:
-    from attnviz.app.learn.many_heads import compute_sizes
+    from attnviz.app.learn.many_heads import compute
 
-    return compute_sizes.known()
+    return compute.known_sizes()
 
 
 @computed
 def _multiply_adds(tokens: int, d_model: int, heads: int, d_feed_forward: int) -> MultiplyAdds:
-    from attnviz.app.learn.many_heads import compute_sizes
+    from attnviz.app.learn.many_heads import compute
 
-    return compute_sizes.multiply_adds(tokens, d_model, heads, d_feed_forward)
+    return compute.multiply_adds(tokens, d_model, heads, d_feed_forward)
 
 
 def cost(tokens: int) -> None:

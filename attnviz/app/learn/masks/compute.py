@@ -1,4 +1,4 @@
-"""Who may look at whom: masks by kind or drawn by hand, and the model run again with them."""
+"""Masks by kind or drawn by hand, the model run with them, and which outputs one changed word reaches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 from attnviz.app.learn import compute
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.errors import InvalidMask
+from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from attnviz.transformer.masks import (
     causal_mask,
@@ -101,17 +104,11 @@ def shape_of(mask: Mask) -> Shape:
         return Shape("none")
     queries, keys = np.nonzero(mask)
     before, after = int((queries - keys).max()), int((keys - queries).max())
-    if mask.shape[0] != mask.shape[1] or not (mask == _band(len(mask), before, after)).all():
+    if mask.shape[0] != mask.shape[1] or not (mask == window_mask(len(mask), before, after).numpy()).all():
         return Shape("other", closed=closed)
     if after == 0 and before == len(mask) - 1:
         return Shape("causal", closed=closed)
     return Shape("window", before, after, closed)
-
-
-def _band(tokens: int, before: int, after: int) -> Mask:
-    distance = np.subtract.outer(np.arange(tokens), np.arange(tokens))
-    band: Mask = (distance <= before) & (distance >= -after)
-    return band
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +178,86 @@ def read(text: str, tokens: int) -> Mask:
     bits = np.array([[bit == "1" for digit in row for bit in f"{int(digit, 16):04b}"] for row in rows])
     if bits[:, tokens:].any():
         raise InvalidMask("The drawn mask cannot be read: its rows are too long.")
-    mask = np.ascontiguousarray(bits[:, :tokens])
-    mask.setflags(write=False)
-    return mask
+    return compute.read_only(np.ascontiguousarray(bits[:, :tokens]))
+
+
+@dataclass(frozen=True, eq=False)
+class OutputChange:
+    """What became of each token's output, the vector that the last layer gives it.
+
+    Attributes:
+        unchanged: [token], True where every number of the output is the same to the bit.
+        distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 a right angle.
+    """
+
+    unchanged: NDArray[np.bool_]
+    distance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Which outputs an edit reaches.
+
+    Attributes:
+        edited: [token], True where the two sentences have different tokens.
+        encoder: with no mask.
+        decoder: with a causal mask, as the same model would run in a decoder.
+    """
+
+    edited: NDArray[np.bool_]
+    encoder: OutputChange
+    decoder: OutputChange
+
+
+def replaced(text: str, place: int, replacement: str) -> str:
+    """The text with the characters of one token replaced.
+
+    Args:
+        text: what is read.
+        place: the token's place, from 0.
+        replacement: what to write there.
+
+    Raises:
+        AttnvizError: the token stands for no characters, or the new text has another number of tokens.
+    """
+    tokens = compute.tokens(text)
+    token = tokens[place]
+    if token.start == token.end:
+        raise AttnvizError(f"{token.text} is added by the tokenizer and cannot be replaced. Choose a word.")
+    edited = text[: token.start] + replacement + text[token.end :]
+    count = len(compute.tokens(edited))
+    if count != len(tokens):
+        raise AttnvizError(
+            f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
+            "compared one by one. Choose a word that is one token, like: narrow, old, red."
+        )
+    return edited
+
+
+def reach(text: str, edited: str) -> Reach:
+    """Run both texts, first with no mask, then with a causal one, and compare the outputs token by token.
+
+    Raises:
+        AttnvizError: the texts do not have equally many tokens.
+    """
+    before, after = (compute.token_ids(compute.tokens(each)) for each in (text, edited))
+    if len(before) != len(after):
+        raise AttnvizError(f"One text has {len(before)} tokens, the other {len(after)}.")
+    causal = causal_mask(len(before))
+    encoder, decoder = (
+        compare_outputs(
+            compute.run(text, mask).hidden_states[-1], compute.run(edited, mask).hidden_states[-1]
+        )
+        for mask in (None, causal)
+    )
+    return Reach(owned(before != after), encoder, decoder)
+
+
+def compare_outputs(
+    before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]
+) -> OutputChange:
+    """Compare two runs' outputs, token by token."""
+    # As whole numbers: also what equals but is not the same, 0 and −0, would be noticed.
+    same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
+    similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)
+    return OutputChange(owned(same), owned(1 - similarity))

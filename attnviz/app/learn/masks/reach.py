@@ -19,7 +19,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.masks.compute_reach import Moved, Reach
+    from attnviz.app.learn.masks.compute import OutputChange, Reach
 
 _MOST_OUTPUTS = 60
 
@@ -70,7 +70,7 @@ def _outputs(text: str, changed: str, reach: Reach) -> None:
     begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
     seen = range(begin, min(count, begin + _MOST_OUTPUTS))
 
-    def outputs(moved: Moved) -> list[Output]:
+    def outputs(moved: OutputChange) -> list[Output]:
         return [
             {
                 "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,
@@ -119,13 +119,13 @@ def _distance(distance: float) -> str:
 
 @computed
 def _replaced(text: str, place: int, replacement: str) -> str:
-    from attnviz.app.learn.masks import compute_reach
+    from attnviz.app.learn.masks import compute
 
-    return compute_reach.replaced(text, place, replacement)
+    return compute.replaced(text, place, replacement)
 
 
 @computed
 def _reach(text: str, changed: str) -> Reach:
-    from attnviz.app.learn.masks import compute_reach
+    from attnviz.app.learn.masks import compute
 
-    return compute_reach.reach(text, changed)
+    return compute.reach(text, changed)

@@ -220,8 +220,8 @@ def code() -> None:
         ("attnviz.app.learn.masks.compute", "weights"),
         ("attnviz.transformer.attention", "scaled_dot_product_attention"),
         ("attnviz.transformer.attention", "_forbid"),
-        ("attnviz.app.learn.masks.compute_reach", "reach"),
-        ("attnviz.app.learn.masks.compute_reach", "moved"),
+        ("attnviz.app.learn.masks.compute", "reach"),
+        ("attnviz.app.learn.masks.compute", "compare_outputs"),
         *own_masks.code(),
     )
 

@@ -1,4 +1,4 @@
-"""What attention makes of a sentence in another order, and four ways to tell it where each token stands."""
+"""A sentence read in another order; four kinds of positions; and what a chosen model does about order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attnviz.app.learn.compute import bert, token_ids
-from attnviz.app.learn.compute import tokens as read
+from attnviz.app.learn.compute import bert, read_only, token_ids
+from attnviz.app.learn.compute import tokens as text_tokens
+from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.trace import Floats, Token
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.positions import Positions, Relative, Table, Turns, positions_of
+from attnviz.capture.scratch import ScratchModel
+from attnviz.capture.translator import TranslatorModel
+from attnviz.trace import Block, Floats, Token
+from attnviz.trained.translator.reading import TOKEN_LIMIT
 from attnviz.transformer.alibi import alibi_bias, alibi_slopes
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.layers import EncoderSteps
@@ -128,7 +135,7 @@ def set_experiment(text: str, seed: int) -> SetExperiment:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
-    tokens = read(text)
+    tokens = text_tokens(text)
     ids, order, model = token_ids(tokens), shuffled(tokens, seed), bert()
     with torch.inference_mode():
         without, with_positions = (compare(model, ids, order, choice) for choice in (False, True))
@@ -230,15 +237,13 @@ def likeness(every: Floats, tokens: int) -> Likeness:
         np.einsum("pd,pd->p", ordinary[distance:], ordinary[: len(ordinary) - distance])
         for distance in range(min(REACH, len(ordinary)))
     ]
-    found = (
+    arrays = (
         every[:tokens],
         directions[:tokens] @ directions[:tokens].T,
         lengths,
         *(np.array([summed(diagonal) for diagonal in diagonals]) for summed in (np.mean, np.min, np.max)),
     )
-    for array in found:
-        array.setflags(write=False)
-    return Likeness(*found)
+    return Likeness(*map(read_only, arrays))
 
 
 def table(tokens: int) -> Likeness:
@@ -282,7 +287,7 @@ def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     with torch.inference_mode():
-        attention = encode(bert(), token_ids(read(text)), with_positions=False).layers[layer].attention
+        attention = encode(bert(), token_ids(text_tokens(text)), with_positions=False).layers[layer].attention
         queries, keys = attention.query[head], attention.key[head]
         scale = queries.shape[-1] ** -0.5
         places = torch.arange(len(queries))
@@ -334,3 +339,110 @@ def alibi(tokens: int, n_heads: int) -> Alibi:
     slopes = alibi_slopes(n_heads)
     bias = alibi_bias(slopes, tokens).masked_fill(~causal_mask(tokens), float("nan"))
     return Alibi(owned(slopes), owned(bias), owned(alibi_bias(slopes, REACH)[:, :, 0]))
+
+
+def positions(name: str) -> Positions:
+    """What the model of that name does about order.
+
+    Raises:
+        AttnvizError: there is no such model, or it tells places apart in a way that attnviz does not know.
+    """
+    model = loading.load(name)
+    if isinstance(model, ScratchModel):
+        learned = owned(model.bert.embeddings.positions.table.detach())
+        return Positions((Table(None, learned, learned=True),))
+    if isinstance(model, TranslatorModel):
+        # Our translator writes the paper's formula down for each text anew; here as long as it reads.
+        waves = owned(sinusoidal(TOKEN_LIMIT, model.translator.sizes.d_model))
+        return Positions((Table("encoder", waves, learned=False), Table("decoder", waves, learned=False)))
+    assert isinstance(model, HuggingFaceModel | SeeingModel)  # noqa: S101 - there is no other kind
+    return positions_of(model.network)
+
+
+@dataclass(frozen=True, eq=False)
+class PatchLikeness:
+    """How alike the vectors of a picture's patches are, by how far they are apart.
+
+    Attributes:
+        across: [distance], the mean cosine of two patches of a row.
+        down: [distance], the mean cosine of two patches of a column.
+    """
+
+    across: Floats
+    down: Floats
+
+
+def patch_likeness(table: Table) -> PatchLikeness:
+    """Compare the places of a picture's patches along its rows and along its columns.
+
+    Raises:
+        ValueError: it is the table of a text.
+    """
+    if table.grid is None:
+        raise ValueError("A text has no rows and columns.")
+    rows, columns = table.grid
+    patches = table.vectors[-rows * columns :].reshape(rows, columns, -1)
+    unit = patches / np.linalg.norm(patches, axis=-1, keepdims=True)
+
+    def means(grid: Floats) -> Floats:
+        """Of all pairs in a row, by their distance; the grid is [row, column, number]."""
+        length = grid.shape[1]
+        return np.array(
+            [(grid[:, apart:] * grid[:, : length - apart]).sum(axis=-1).mean() for apart in range(length)],
+            dtype=np.float32,
+        )
+
+    return PatchLikeness(means(unit), means(unit.transpose(1, 0, 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceLikeness:
+    """How alike the vector of each distance is to that of distance 0.
+
+    Attributes:
+        distances: [distance], key's place − query's place.
+        cosines: [distance].
+    """
+
+    distances: Int[np.ndarray, " distance"]
+    cosines: Floats
+
+
+def distance_likeness(relative: Relative) -> DistanceLikeness:
+    """The vectors of a model's distances, compared with that of distance 0."""
+    lengths = np.linalg.norm(relative.vectors, axis=-1)
+    here = relative.vectors[relative.distances == 0][0]
+    return DistanceLikeness(relative.distances, relative.vectors @ here / (lengths * np.linalg.norm(here)))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresByDistance:
+    """One score of a head that turns its queries and keys, were the key to stand elsewhere.
+
+    Attributes:
+        distances: [distance], key's place − query's place; none ahead where the model does not look ahead.
+        scores: [distance].
+    """
+
+    distances: Int[np.ndarray, " distance"]
+    scores: Floats
+
+
+def scores_by_distance(
+    block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH
+) -> ScoresByDistance:
+    """The score of a query and a key of a sentence, with the key turned on to every other distance.
+
+    The model has turned both already; a turn by n places more is a turn by its own angles n times.
+
+    Args:
+        block: a layer of `turns.layers`.
+        turns: how it turns.
+        head, query, key: which of its scores, from 0.
+        reach: how far apart the two are moved at most; a model of few tokens can have them no farther.
+    """
+    ahead = 0 if block.kind == "decoder" else reach
+    distances = np.arange(-reach, ahead + 1)
+    keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
+    there = turns.turned(keys, distances - (key - query))
+    return ScoresByDistance(distances, there @ block.query[head, query] * np.float32(block.scale))

@@ -66,7 +66,7 @@ def code() -> tuple[tuple[str, str], ...]:
     return (
         ("attnviz.capture.positions", "positions_of"),
         ("attnviz.app.learn.positions.compute", "likeness"),
-        ("attnviz.app.learn.positions.compute_own", "moved"),
+        ("attnviz.app.learn.positions.compute", "scores_by_distance"),
     )
 
 
@@ -154,9 +154,9 @@ def _chart_of_likeness(found: Likeness) -> None:
 
 
 def _chart_of_directions(table: Table) -> None:
-    from attnviz.app.learn.positions.compute_own import directions
+    from attnviz.app.learn.positions.compute import patch_likeness
 
-    found = directions(table)
+    found = patch_likeness(table)
     curves(
         "own directions",
         [
@@ -262,14 +262,14 @@ def _chart_of_rates(ways: list[Turns]) -> None:
 
 
 def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
-    from attnviz.app.learn.positions.compute_own import REACH, moved
+    from attnviz.app.learn.positions.compute import REACH, scores_by_distance
 
     turning = sorted(layer for turns in ways for layer in turns.layers)
     kind = ways[0].part or trace.blocks[0].kind
     block, head = choose_head([block for block in trace.of_kind(kind) if block.layer in turning])
     query, key = choose_pair(block, trace)
     turns = next(turns for turns in ways if block.layer in turns.layers)
-    found = moved(block, turns, head, query, key, min(REACH, entry.token_limit - 1))
+    found = scores_by_distance(block, turns, head, query, key, min(REACH, entry.token_limit - 1))
     names, _ = groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
@@ -357,10 +357,10 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
 
 
 def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
-    from attnviz.app.learn.positions.compute_own import from_here
+    from attnviz.app.learn.positions.compute import distance_likeness
 
     [way] = ways
-    found = from_here(way)
+    found = distance_likeness(way)
     trace = read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
@@ -461,7 +461,7 @@ _opened = cached(named, "Opening the model …")
 
 @_opened
 def _positions(model: str) -> Positions:
-    from attnviz.app.learn.positions.compute_own import positions
+    from attnviz.app.learn.positions.compute import positions
 
     return positions(model)
 
@@ -469,7 +469,7 @@ def _positions(model: str) -> Positions:
 @_opened
 def _likeness(model: str, number: int) -> Likeness:
     """How alike the places of a model's table of this number are."""
-    from attnviz.app.learn.positions.compute_own import alike
+    from attnviz.app.learn.positions.compute import likeness
 
     tables = [way for way in _positions(model).ways if way.kind == "table"]
-    return alike(tables[number], _SHOWN_PLACES)
+    return likeness(tables[number].vectors, _SHOWN_PLACES)

@@ -10,7 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attnviz.analysis.arithmetic import SoftmaxRow, softmax_row
 from attnviz.app.learn.compute import MODEL, bert, run, tokens
+from attnviz.app.learn.translate.compute import attention_of
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.translator import words
@@ -102,7 +104,7 @@ def of_head(linear: nn.Linear, head: int, d_head: int) -> Projection:
     return Projection(linear.weight[columns].T, linear.bias[columns])
 
 
-class Reading(NamedTuple):
+class LayerAttention(NamedTuple):
     """One layer's attention of one kind, while its model reads a text.
 
     Attributes:
@@ -126,7 +128,7 @@ class Reading(NamedTuple):
     key_text: str
 
 
-def read(model: str, kind: Kind, text: str, layer: int) -> Reading:
+def layer_attention(model: str, kind: Kind, text: str, layer: int) -> LayerAttention:
     """Let a model read a text, and look at one layer of one kind of attention.
 
     Args:
@@ -141,23 +143,23 @@ def read(model: str, kind: Kind, text: str, layer: int) -> Reading:
         InvalidTrace: it has no such attention.
     """
     if model != MODEL:
-        return _read_by_translator(model, kind, text, layer)
+        return _of_translator(model, kind, text, layer)
     if kind != "encoder":
         raise InvalidTrace(f"BERT is an encoder: it has no {kind} attention.")
-    return _read_by_bert(text, layer)
+    return _of_bert(text, layer)
 
 
-def _read_by_bert(text: str, layer: int) -> Reading:
-    passed, read_tokens = run(text), tokens(text)
+def _of_bert(text: str, layer: int) -> LayerAttention:
+    passed, text_tokens = run(text), tokens(text)
     attention = bert().encoder.layers[layer].attention
     assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
     vectors = passed.hidden_states[layer]
-    mask = no_mask(len(read_tokens), len(read_tokens))
+    mask = no_mask(len(text_tokens), len(text_tokens))
     of_layer = passed.layers[layer].attention
-    return Reading(attention, of_layer, vectors, vectors, mask, read_tokens, read_tokens, text, text)
+    return LayerAttention(attention, of_layer, vectors, vectors, mask, text_tokens, text_tokens, text, text)
 
 
-def _read_by_translator(model: str, kind: Kind, text: str, layer: int) -> Reading:
+def _of_translator(model: str, kind: Kind, text: str, layer: int) -> LayerAttention:
     loaded = loading.load_translator(model)
     trace = loaded.trace(text)
     block, cross = trace.block(kind, layer), trace.block("cross", layer=0)
@@ -165,19 +167,16 @@ def _read_by_translator(model: str, kind: Kind, text: str, layer: int) -> Readin
     network = loaded.translator.model
     match kind:
         case "encoder":
-            passed = steps.encoder.layers[layer].attention
             queries_from = keys_from = steps.encoder.hidden_states[layer]
         case "decoder":
-            passed = steps.decoder.layers[layer].attention
             queries_from = keys_from = steps.decoder.hidden_states[layer]
         case "cross":
-            passed = steps.decoder.layers[layer].cross_attention
             queries_from = steps.decoder.layers[layer].attention_add_norm.output
             keys_from = steps.encoder.output
     english, french = trace.text, str(trace.target)
-    return Reading(
+    return LayerAttention(
         attention_at(network, places(network)[kind, layer]),
-        passed,
+        attention_of(steps, kind, layer),
         queries_from,
         keys_from,
         torch.tensor(block.mask),
@@ -251,6 +250,11 @@ class Walk:
         return allowed
 
     @property
+    def softmax(self) -> SoftmaxRow:
+        """How the weights come about: the same steps as in Explore's "Why this number?"."""
+        return softmax_row(self.scores, self.allowed)
+
+    @property
     def d_model(self) -> int:
         """How many numbers a token's vector has."""
         return int(self.vectors.shape[1])
@@ -307,32 +311,34 @@ def walk(text: str, layer: int, head: int, token: int, model: str = MODEL, kind:
     Args:
         text: the sentence.
         layer, head, token: which, from 0; in a translator's decoder, the token is one of the translation.
-        model, kind: as in `read`.
+        model, kind: as in `layer_attention`.
 
     Raises:
-        All that `read` raises.
+        All that `layer_attention` raises.
     """
-    reading = read(model, kind, text, layer)
-    attention, of_model = reading.attention, reading.passed
+    of_layer = layer_attention(model, kind, text, layer)
+    attention, of_model = of_layer.attention, of_layer.passed
     d_head = of_model.query.shape[-1]
     maps = [
         of_head(linear, head, d_head) for linear in (attention.to_query, attention.to_key, attention.to_value)
     ]
     with torch.inference_mode():
-        steps = six_steps(reading.queries_from[token], reading.keys_from, *maps, allowed=reading.mask[token])
+        steps = six_steps(
+            of_layer.queries_from[token], of_layer.keys_from, *maps, allowed=of_layer.mask[token]
+        )
     to_query, to_key, to_value = (Projection(*(part.detach() for part in projection)) for projection in maps)
     return Walk(
         model=model,
         kind=kind,
-        query_tokens=reading.query_tokens,
-        key_tokens=reading.key_tokens,
-        query_text=reading.query_text,
-        key_text=reading.key_text,
+        query_tokens=of_layer.query_tokens,
+        key_tokens=of_layer.key_tokens,
+        query_text=of_layer.query_text,
+        key_text=of_layer.key_text,
         layer=layer,
         head=head,
         token=token,
         vector=owned(steps.vector),
-        vectors=owned(reading.keys_from),
+        vectors=owned(of_layer.keys_from),
         query_matrix=owned(to_query.matrix),
         key_matrix=owned(to_key.matrix),
         value_matrix=owned(to_value.matrix),
@@ -346,7 +352,7 @@ def walk(text: str, layer: int, head: int, token: int, model: str = MODEL, kind:
         scores=owned(steps.scores),
         weights=owned(steps.weights),
         output=owned(steps.output),
-        mask=owned(reading.mask),
+        mask=owned(of_layer.mask),
         model_output=owned(of_model.attention.output[head, token]),
         model_scores=owned(of_model.attention.scores[head]),
         model_weights=owned(of_model.attention.weights[head]),

@@ -144,8 +144,6 @@ def picture(chosen: QueryAtWork) -> None:
     done, rows = chosen.walk, list(chosen.walk.rows)
     left_out = np.setdiff1d(np.arange(len(done.key_tokens)), rows)
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
-    scores = done.scores[done.allowed]
-    largest = scores.max()
     source = store.publish(
         "walk arrays",
         {
@@ -166,8 +164,8 @@ def picture(chosen: QueryAtWork) -> None:
             "output": done.output,
             "rest": done.weights[left_out] @ done.values[left_out],
         },
-        largest=float(largest),
-        sum=float(np.exp(scores - largest).sum(dtype=np.float64)),
+        largest=done.softmax.largest,
+        sum=done.softmax.total,
     )
     labels = _labels(chosen.keys, rows)
     tokens = shown_tokens(done.key_tokens, done.key_text)
@@ -428,7 +426,7 @@ def code(chosen: QueryAtWork) -> None:
     """The functions that computed the picture."""
     lesson, attention = "attnviz.app.learn.query_key_value.compute", "attnviz.transformer.attention"
     the_code(
-        (lesson, "_read_by_bert" if chosen.attention.model == MODEL else "_read_by_translator"),
+        (lesson, "_of_bert" if chosen.attention.model == MODEL else "_of_translator"),
         (lesson, "six_steps"),
         (lesson, "of_head"),
         (attention, "scaled_dot_product_attention"),

@@ -1,20 +1,24 @@
-"""How does a sentence become French, word by word, and what else could each word have been?"""
+"""A sentence's translation, what else each word could have been, and the parts of the translator."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
+from attnviz.app.learn.compute import parameters
 from attnviz.capture import loading
 from attnviz.capture.translator import words
 from attnviz.interventions.edit import Edit
-from attnviz.trace import Token, Trace
+from attnviz.trace import Kind, Token, Trace
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.transformer.add_norm import AddNorm
+from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
+from attnviz.transformer.multi_head import MultiHeadSteps
 
 PRONOUNS = ("il", "elle")
 CHOICES = 5
@@ -111,9 +115,103 @@ def pronouns(
         french: its words; the row of the same number chose each of them.
         probabilities: of every word, after each target token.
     """
-    il, elle = FRENCH.ids(PRONOUNS)
     return tuple(
-        PronounChoice(step, float(probabilities[step, il]), float(probabilities[step, elle]))
+        PronounChoice(step, *il_and_elle(probabilities[step]))
         for step, word in enumerate(french)
         if word in PRONOUNS
     )
+
+
+def il_and_elle(row: Float[Tensor, " vocabulary"]) -> tuple[float, float]:
+    """How probable the two pronouns are as the next word."""
+    il, elle = row[FRENCH.ids(PRONOUNS)].tolist()
+    return il, elle
+
+
+def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
+    """One layer's attention of one kind, in one pass of a translator; the layer counts from 0."""
+    if kind == "encoder":
+        return steps.encoder.layers[layer].attention
+    decoding = steps.decoder.layers[layer]
+    return decoding.attention if kind == "decoder" else decoding.cross_attention
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the model: what it is called, and how many learned numbers it holds."""
+
+    name: str
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A model taken apart.
+
+    Attributes:
+        parts: together they are the whole model.
+        english_words, french_words: how many rows the two tables have, signs like [END] included.
+        d_model, d_feed_forward, n_heads: its sizes.
+        encoder_layers, decoder_layers: how many of each.
+    """
+
+    parts: tuple[Part, ...]
+    english_words: int
+    french_words: int
+    d_model: int
+    d_feed_forward: int
+    n_heads: int
+    encoder_layers: int
+    decoder_layers: int
+
+    @property
+    def parameters(self) -> int:
+        """Of the whole model."""
+        return sum(part.parameters for part in self.parts)
+
+    @property
+    def d_head(self) -> int:
+        """The size of one head's query, key and value."""
+        return self.d_model // self.n_heads
+
+
+def take_apart(model: str) -> Parts:
+    """Count a translator's parameters, part by part.
+
+    Args:
+        model: its name in the catalogue.
+
+    Raises:
+        ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
+    """
+    translator = loading.load_translator(model).translator
+    network, sizes = translator.model, translator.sizes
+    return Parts(
+        count(network),
+        network.source_embedding.table.num_embeddings,
+        network.target_embedding.table.num_embeddings,
+        sizes.d_model,
+        sizes.d_feed_forward,
+        sizes.n_heads,
+        sizes.encoder_layers,
+        sizes.decoder_layers,
+    )
+
+
+def count(network: EncoderDecoder) -> tuple[Part, ...]:
+    """The parts in the order in which a sentence passes through them, and the norms of all layers."""
+    encoder, decoder = network.encoder.layers, network.decoder.layers
+    return (
+        _part("table of English words", [network.source_embedding]),
+        _part("encoder: attention", [layer.get_submodule("attention") for layer in encoder]),
+        _part("encoder: feed-forward", [layer.get_submodule("feed_forward") for layer in encoder]),
+        _part("table of French words", [network.target_embedding]),
+        _part("decoder: attention", [layer.get_submodule("attention") for layer in decoder]),
+        _part("decoder: cross-attention", [layer.get_submodule("cross_attention") for layer in decoder]),
+        _part("decoder: feed-forward", [layer.get_submodule("feed_forward") for layer in decoder]),
+        _part("all Add & Norm", [module for module in network.modules() if isinstance(module, AddNorm)]),
+    )
+
+
+def _part(name: str, modules: Iterable[nn.Module]) -> Part:
+    return Part(name, sum(parameters(module) for module in modules))

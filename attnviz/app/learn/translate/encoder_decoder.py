@@ -13,7 +13,7 @@ from attnviz.app.learn.lesson import formula
 from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute_parts import Parts
+    from attnviz.app.learn.translate.compute import Parts
     from attnviz.app.learn.translate.translating import ShownTranslation
 
 _DECIDED = 0.5  # a head that gives a word more than all others together reads that word
@@ -21,9 +21,9 @@ _DECIDED = 0.5  # a head that gives a word more than all others together reads t
 
 @translated
 def _take_apart(model: str) -> Parts:
-    from attnviz.app.learn.translate import compute_parts
+    from attnviz.app.learn.translate import compute
 
-    return compute_parts.take_apart(model)
+    return compute.take_apart(model)
 
 
 def story(chosen: ShownTranslation) -> None:

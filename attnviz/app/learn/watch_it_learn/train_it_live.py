@@ -8,8 +8,8 @@ import streamlit as st
 
 from attnviz.app.job_view import show_job
 from attnviz.app.jobs import JOBS, Job, Lane, State
-from attnviz.app.learn.watch_it_learn import compute_live
-from attnviz.app.learn.watch_it_learn.compute_live import Learned, Training
+from attnviz.app.learn.watch_it_learn import compute
+from attnviz.app.learn.watch_it_learn.compute import Learned, Training
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
     TAUGHT,
@@ -42,7 +42,7 @@ def train(number: int, head: Head) -> None:
         head: the head on show.
     """
     st.header("Train one yourself", anchor=False)
-    if compute_live.switched_off():
+    if compute.switched_off():
         st.info(
             "Live training is switched off on this server. Start attnviz on your own machine to train there.",
             icon=":material/power_off:",
@@ -94,7 +94,7 @@ def _mine() -> Job[Learned] | None:
 
 
 def _start(training: Training) -> None:
-    job = Job(partial(compute_live.train, training), lane=_TRAINING, resumes=False)
+    job = Job(partial(compute.train, training), lane=_TRAINING, resumes=False)
     if JOBS.begin(_KEY, job) is job:  # or another visitor was quicker: the page then says so
         memory.put(_MINE, job)
 

@@ -1,27 +1,160 @@
-"""What attention makes of a sentence's word vectors before it has learned anything."""
+"""How a text is split into tokens, and what attention without learned parameters makes of their vectors."""
 
 from __future__ import annotations
 
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app.learn import compute
-from attnviz.app.learn.weighted_average.compute_scores import (
-    Additive,
-    Score,
-    attention_without_parameters,
-    cosine,
-    dot_product,
-    scaled_dot_product,
-    weighted_average,
-)
 from attnviz.capture.arrays import owned
+from attnviz.models import catalogue
 from attnviz.trace import Floats
+
+Score = Callable[[Tensor, Tensor], Tensor]
+"""(queries [query, d], keys [key, d]) → scores [query, key]: the larger, the better they match."""
+
+
+def dot_product(
+    query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
+) -> Float[Tensor, "*head query key"]:
+    """The dot product q · k (Luong et al. 2015, "dot").
+
+    A long key can score higher than the query itself: q · q ≥ q · k is certain only if ‖k‖ ≤ ‖q‖.
+    """
+    return query @ key.transpose(-2, -1)
+
+
+def scaled_dot_product(
+    query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
+) -> Float[Tensor, "*head query key"]:
+    """The dot product over the root of d, the number of entries: q · k / √d (Vaswani et al. 2017, §3.2.1)."""
+    return dot_product(query, key) / math.sqrt(query.shape[-1])
+
+
+def cosine(
+    query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
+) -> Float[Tensor, "*head query key"]:
+    """The cosine of the angle between them, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
+
+    It reaches 1 only in the query's own direction, so no key scores higher than the query itself.
+    """
+    return dot_product(normalize(query, dim=-1), normalize(key, dim=-1))
+
+
+class Additive(NamedTuple):
+    """vᵀ tanh(W q + U k): a network of one hidden layer compares them (Bahdanau et al. 2015, §A.1.2).
+
+    W and U differ, so nothing makes a word score highest with itself.
+
+    Attributes:
+        query_matrix: W.
+        key_matrix: U.
+        vector: v.
+    """
+
+    query_matrix: Float[Tensor, "hidden d"]
+    key_matrix: Float[Tensor, "hidden d"]
+    vector: Float[Tensor, " hidden"]
+
+    @classmethod
+    def random(cls, d: int, hidden: int, seed: int) -> Additive:
+        """Before any training: normal numbers, of variance 1 / d in W and U, of 1 / hidden in v."""
+        generator = torch.Generator().manual_seed(seed)
+        query_matrix, key_matrix = torch.randn(2, hidden, d, generator=generator) * d**-0.5
+        return cls(query_matrix, key_matrix, torch.randn(hidden, generator=generator) * hidden**-0.5)
+
+    def score(
+        self, query: Float[Tensor, "query d"], key: Float[Tensor, "key d"]
+    ) -> Float[Tensor, "query key"]:
+        """The score of every query with every key."""
+        of_queries = query @ self.query_matrix.T
+        of_keys = key @ self.key_matrix.T
+        return torch.tanh(of_queries.unsqueeze(1) + of_keys.unsqueeze(0)) @ self.vector
+
+
+def softmax(
+    scores: Float[Tensor, "*head query key"], temperature: float = 1.0
+) -> Float[Tensor, "*head query key"]:
+    """e^(s_j / T) / Σ_k e^(s_k / T): shares that sum to 1 (Hinton et al. 2015, equation 1).
+
+    Args:
+        scores: one row for each query.
+        temperature: T. At 0, the limit: all to the largest score, in equal parts where several are equally
+            large. At infinity, the limit: the same to every key.
+
+    Raises:
+        ValueError: the temperature is negative or not a number.
+    """
+    if not temperature >= 0:
+        raise ValueError(f"The temperature is {temperature}; it must be 0 or more.")
+    if temperature == 0:
+        # Equal words score equally, but for the last bit of a float.
+        largest = torch.isclose(scores, scores.amax(dim=-1, keepdim=True), rtol=1e-6, atol=1e-6)
+        return largest / largest.sum(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+
+
+class AverageSteps(NamedTuple):
+    """The scores, the weights, and what each query read.
+
+    Attributes:
+        scores: how well each key matches each query.
+        weights: their softmax; every row sums to 1.
+        output: each query's weighted average of the values.
+    """
+
+    scores: Float[Tensor, "query key"]
+    weights: Float[Tensor, "query key"]
+    output: Float[Tensor, "query d_value"]
+
+
+def weighted_average(
+    query: Float[Tensor, "query d"],
+    key: Float[Tensor, "key d"],
+    value: Float[Tensor, "key d_value"],
+    score: Score = dot_product,
+    temperature: float = 1.0,
+) -> AverageSteps:
+    """o_i = Σ_j w_ij v_j with w_ij = softmax_j(score(q_i, k_j) / T): a lookup in a soft database.
+
+    Args:
+        query: what is looked up; one row is enough.
+        key: what it is compared with.
+        value: what is read.
+        score: compares queries with keys.
+        temperature: T; see `softmax`.
+
+    Raises:
+        ValueError: the temperature is negative or not a number.
+    """
+    scores = score(query, key)
+    weights = softmax(scores, temperature)
+    return AverageSteps(scores, weights, weights @ value)
+
+
+def attention_without_parameters(
+    tokens: Float[Tensor, "token d"], score: Score = dot_product, temperature: float = 1.0
+) -> AverageSteps:
+    """x'_i = Σ_j w_ij x_j: the tokens are query, key and value at once, Q = K = V = X.
+
+    Raises:
+        ValueError: the temperature is negative or not a number.
+    """
+    return weighted_average(tokens, tokens, tokens, score, temperature)
+
 
 HIDDEN = 64
 """The size of additive scoring's hidden layer."""
@@ -91,7 +224,7 @@ def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Avera
         steps = attention_without_parameters(vectors, score_named(scoring, seed), temperature)
         fixed, mixed = cosine(vectors, vectors), cosine(steps.output, vectors)
     return Average(
-        tokens=own_tokens(text),
+        tokens=sentence_tokens(text),
         vectors=owned(vectors),
         scores=owned(steps.scores),
         weights=owned(steps.weights),
@@ -135,7 +268,7 @@ def trained_weights(text: str, query: int) -> Floats:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     weights = compute.run(text).layers[TRAINED_LAYER].attention.attention.weights[TRAINED_HEAD]
-    places = [group.positions[0] for group in own_tokens(text)]
+    places = [group.positions[0] for group in sentence_tokens(text)]
     return owned(weights[places[query], places])
 
 
@@ -170,7 +303,7 @@ def score_named(scoring: str, seed: int) -> Score:
     return SCORES[scoring]
 
 
-def own_tokens(text: str) -> tuple[Group, ...]:
+def sentence_tokens(text: str) -> tuple[Group, ...]:
     """The sentence's tokens, without those that the tokenizer adds."""
     return Shown(compute.tokens(text), text, hide_special=True).groups
 
@@ -181,3 +314,101 @@ def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
     with torch.inference_mode():
         vectors: Float[Tensor, "token d_model"] = compute.bert().embeddings.words(ids)
     return vectors
+
+
+CHARACTERS, WORDS, WORD_PIECES = "Characters", "Words", "Word pieces"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One token.
+
+    Attributes:
+        text: how the tokenizer writes it.
+        id: its place in the vocabulary, from 0.
+        start, end: the characters of the text it stands for, `source[start:end]`; 0, 0 if it was added.
+    """
+
+    text: str
+    id: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """A text in tokens.
+
+    Attributes:
+        pieces: the tokens, in order.
+        vocabulary: how many different tokens there can be.
+        back: the text that the ids alone give back.
+    """
+
+    pieces: tuple[Piece, ...]
+    vocabulary: int
+    back: str
+
+
+def split(kind: str, text: str) -> Split:
+    """The text split in one of the three ways.
+
+    Raises:
+        EmptyText, TextTooLong, UnreadableText: the model cannot read the text (word pieces only).
+        KeyError: there is no such way.
+    """
+    return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces}[kind](text)
+
+
+def characters(text: str) -> Split:
+    """Every character is a token; ids are places in the text's own alphabet, sorted."""
+    return _with_own_vocabulary(list(text))
+
+
+def words(text: str) -> Split:
+    """Words, spaces, and every other sign by itself; ids are places in the text's own vocabulary, sorted.
+
+    A word is a run of letters, digits and the marks on them. Since spaces are tokens too, no character is
+    lost.
+    """
+    return _with_own_vocabulary([run for kind, group in groupby(text, _kind) for run in _runs(kind, group)])
+
+
+def word_pieces(text: str) -> Split:
+    """What the bundled BERT reads; ids are its own. A piece inside a word begins with ##.
+
+    Its vocabulary has no capitals, accents or spaces, so the ids do not give those back.
+
+    Raises:
+        EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
+    """
+    pieces = tuple(Piece(token.text, token.id, token.start, token.end) for token in compute.tokens(text))
+    tokenizer = _tokenizer()
+    back = tokenizer.decode([piece.id for piece in pieces], skip_special_tokens=True)
+    return Split(pieces=pieces, vocabulary=tokenizer.get_vocab_size(), back=back)
+
+
+def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
+    vocabulary = sorted(set(tokens))
+    ids = {token: number for number, token in enumerate(vocabulary)}
+    pieces, start = [], 0
+    for token in tokens:
+        pieces.append(Piece(token, ids[token], start, start + len(token)))
+        start += len(token)
+    back = "".join(vocabulary[piece.id] for piece in pieces)
+    return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), back=back)
+
+
+def _kind(character: str) -> str:
+    if character.isspace():
+        return "space"
+    return "word" if unicodedata.category(character)[0] in "LMN" else "sign"
+
+
+def _runs(kind: str, characters: Iterable[str]) -> list[str]:
+    return list(characters) if kind == "sign" else ["".join(characters)]
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return Tokenizer.from_file(str(catalogue.MINILM.folder / "tokenizer.json"))

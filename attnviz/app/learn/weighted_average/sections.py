@@ -212,16 +212,16 @@ def more(chosen: WeighedToken) -> None:
 
 def code() -> None:
     """Draw the functions that computed the pictures."""
-    scoring = "attnviz.app.learn.weighted_average.compute_scores"
+    computation = "attnviz.app.learn.weighted_average.compute"
     lesson.the_code(
-        (scoring, "attention_without_parameters"),
-        (scoring, "weighted_average"),
-        (scoring, "softmax"),
-        (scoring, "dot_product"),
-        (scoring, "scaled_dot_product"),
-        (scoring, "cosine"),
-        (scoring, "Additive"),
-        ("attnviz.app.learn.weighted_average.compute_splitting", "split"),
+        (computation, "attention_without_parameters"),
+        (computation, "weighted_average"),
+        (computation, "softmax"),
+        (computation, "dot_product"),
+        (computation, "scaled_dot_product"),
+        (computation, "cosine"),
+        (computation, "Additive"),
+        (computation, "split"),
     )
 
 

@@ -13,7 +13,7 @@ from attnviz.app.learn.weighted_average.pieces import pieces
 from attnviz.app.state.choices import SPLIT
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average.compute_splitting import Split
+    from attnviz.app.learn.weighted_average.compute import Split
 
 SPLITS = ("Characters", "Words", "Word pieces")
 
@@ -85,6 +85,6 @@ def _written(label: str) -> str:
 
 @computed
 def _split(kind: str, text: str) -> Split:
-    from attnviz.app.learn.weighted_average.compute_splitting import split
+    from attnviz.app.learn.weighted_average.compute import split
 
     return split(kind, text)

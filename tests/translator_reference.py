@@ -1,6 +1,7 @@
-"""The translator once more, in numpy and from its file alone, with the change to its weights made by hand."""
+"""The translator once more, by numpy from its file alone; its attention can be changed by hand."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -138,5 +139,36 @@ def softmax(scores: Array) -> Array:
 @cache
 def reference(variant: str = "taught", heads: int = 4) -> Reference:
     """A translator that comes with attnviz, by the name of its file."""
-    folder = Path(__file__).parents[3] / "attnviz" / "trained" / "translator" / "weights"
+    folder = Path(__file__).parents[1] / "attnviz" / "trained" / "translator" / "weights"
     return Reference(folder / f"{variant}.safetensors", heads)
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """A sentence and its translation.
+
+    Attributes:
+        source: the English tokens, [END] included.
+        words: the French words.
+        probabilities: [row, French word], of the next word.
+        encoder: [layer, head, query, key]; cross: [head, row, source]; decoder: [head, row, target].
+    """
+
+    source: tuple[str, ...]
+    words: tuple[str, ...]
+    probabilities: Array
+    encoder: Array
+    cross: Array
+    decoder: Array
+
+
+@cache
+def translation(sentence: str, variant: str = "taught") -> Forward:
+    """The translation, word by word, every word from all of the sentence anew."""
+    english = sentence.lower().strip(".").split()
+    words = reference(variant).translate(english)
+    seen: dict[str, Array] = {}
+    probabilities = reference(variant).probabilities(english, words, seen.__setitem__)
+    layers = [weights for name, weights in seen.items() if name.startswith("encoder")]
+    cross, decoder = (seen[f"decoder.layers.0.{name}"] for name in ("cross_attention", "attention"))
+    return Forward((*english, END), words, probabilities, np.stack(layers), cross, decoder)

@@ -7,8 +7,8 @@ from collections.abc import Generator
 import pytest
 
 from attnviz.app.jobs import Job
-from attnviz.app.learn.watch_it_learn import compute_live
-from attnviz.app.learn.watch_it_learn.compute_live import Learned, Training, switched_off, train
+from attnviz.app.learn.watch_it_learn import compute
+from attnviz.app.learn.watch_it_learn.compute import Learned, Training, switched_off, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.translator import live
@@ -63,7 +63,7 @@ def test_a_fault_is_told_in_its_own_last_words(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("then", [FOREVER, f"{DEAF}\n{FOREVER}"])
 def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
-    monkeypatch.setattr(compute_live, "_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
     steps = play(monkeypatch, live.step_line(1), then=then)
     assert next(step for step in steps if step.done)
     next(steps)  # now and then, even if there is nothing new
@@ -84,7 +84,7 @@ def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPa
     options = ["--variant=taught", "--seed=3", "--steps=500"]
     assert TRAINING.command[1:] == ["-m", "attnviz", "live", *options]
     then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
-    with pytest.raises(AttnvizError, match=f"1 {compute_live._ROOT}$"):
+    with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
         list(play(monkeypatch, then=then))
 
 
@@ -92,7 +92,7 @@ def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPa
     ("value", "off"), [("off", True), (" OFF ", True), ("0", True), ("on", False), ("", False), (None, False)]
 )
 def test_an_operator_can_switch_it_off(monkeypatch: pytest.MonkeyPatch, value: str | None, off: bool) -> None:
-    monkeypatch.delenv(compute_live.OFF, raising=False)
+    monkeypatch.delenv(compute.OFF, raising=False)
     if value is not None:
-        monkeypatch.setenv(compute_live.OFF, value)
+        monkeypatch.setenv(compute.OFF, value)
     assert switched_off() is off

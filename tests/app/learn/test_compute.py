@@ -1,0 +1,69 @@
+"""What the Learn pages compute is kept for all visitors, so nobody can write into it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.app.learn.block import compute as block
+from attnviz.app.learn.cause import compute as cause
+from attnviz.app.learn.cross_attention import compute as cross_attention
+from attnviz.app.learn.long_distances import compute as long_distances
+from attnviz.app.learn.many_heads import compute as many_heads
+from attnviz.app.learn.masks import compute as masks
+from attnviz.app.learn.positions import compute as positions
+from attnviz.app.learn.query_key_value import compute as query_key_value
+from attnviz.app.learn.scale import compute as scale
+from attnviz.app.learn.weighted_average import compute as weighted_average
+
+TEXT = "The dog was tired as it was old."
+TRANSLATOR = "translator"
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "weighted average": lambda: weighted_average.average(TEXT, "Cosine", 1.0),
+    "one query": lambda: weighted_average.one_query(TEXT, "Cosine", 1.0, 0, 2),
+    "trained weights": lambda: weighted_average.trained_weights(TEXT, 2),
+    "variances": lambda: scale.variances((2, 3), 5, 0),
+    "curves": lambda: scale.curves((1,), 2, 3, 0),
+    "a real head": lambda: scale.in_bert(TEXT, 0, 0, 1),
+    "six steps": lambda: query_key_value.walk(TEXT, 3, 1, 2),
+    "six steps of a translator": lambda: query_key_value.walk(TEXT, 0, 1, 2, TRANSLATOR, "cross"),
+    "shares": lambda: many_heads.at_token(TEXT, 3, 2, 12),
+    "habits": lambda: many_heads.habits(TEXT),
+    "mask": lambda: masks.cells("causal", 5),
+    "mask read": lambda: masks.read("8-c-e", 3),
+    "masked weights": lambda: masks.weights("a b c", masks.cells("causal", 5), 0),
+    "reach": lambda: masks.reach(TEXT, TEXT.replace("dog", "cat")),
+    "shuffle": lambda: positions.set_experiment(TEXT, 1),
+    "waves": lambda: positions.waves(3),
+    "curve": lambda: positions.curve(0, 3),
+    "table": lambda: positions.table(3),
+    "rotary": lambda: positions.rotary(TEXT, 0, 0, 1, 2),
+    "alibi": lambda: positions.alibi(3, 2),
+    "crossing": lambda: cross_attention.cross(TEXT, "A cat.", 1),
+    "walk": lambda: block.walk(TEXT, 0, 0),
+    "journey": lambda: block.journey(TEXT),
+    "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),
+    "effects": lambda: cause.effects(TRANSLATOR, TEXT),
+    "stretched": lambda: long_distances.stretch("The dog did not cross the road as it was tired.", 1, 0),
+}
+
+
+def arrays(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Every array in a result, however deep."""
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif isinstance(thing, tuple):
+        for part in thing:
+            yield from arrays(part)
+    elif hasattr(thing, "__dataclass_fields__"):
+        for name in thing.__dataclass_fields__:
+            yield from arrays(getattr(thing, name, None))
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_nobody_can_write_into_what_all_visitors_share(name: str) -> None:
+    found = list(arrays(RESULTS[name]()))
+    assert found
+    assert not any(array.flags.writeable for array in found)
