@@ -1,8 +1,10 @@
 # make app     serves the page at http://localhost:8501 (make app PORT=8600 chooses another port)
 # make test    runs the tests (make test ARGS="tests/analysis -k rollout" some of them)
 # make test-all  runs those too that take long: every family of models, and a short run of each benchmark
-# make check   format, lint and types
-# Each sets up what it needs the first time: .venv, the pinned packages and, for the tests, a Chromium.
+# make check   format, lint and types, and whether the bundles for the browser are made from what stands
+# make bundles makes them
+# Each sets up what it needs the first time: .venv, the pinned packages and, for all but the app, node_modules, and
+# for the tests a Chromium.
 
 PORT ?= 8501
 ARGS ?=
@@ -14,23 +16,28 @@ PYTHON := $(VENV)/bin/python
 export HF_HUB_DISABLE_TELEMETRY := 1
 test test-all: export HF_HUB_OFFLINE := 1
 
-.PHONY: app test test-all check format
+.PHONY: app test test-all check format bundles
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
 	@exec $(PYTHON) -m attnviz.app.serve run app.py --server.port=$(PORT)
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev node_modules/.made
+	@npm test --silent
 	@$(PYTHON) -m tests.browser.chromium
 	@$(PYTHON) -m pytest --numprocesses=3 --dist=worksteal $(ARGS)
 
 test-all: ARGS += -m ""
 test-all: test
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
+	@npm run --silent check
+
+bundles: node_modules/.made
+	@npm run --silent build
 
 format: $(VENV)/.dev
 	@$(VENV)/bin/ruff format .
@@ -54,4 +61,11 @@ $(VENV)/.app: $(VENV)/.made requirements.txt constraints.txt install.sh
 $(VENV)/.dev: $(VENV)/.app requirements-dev.txt requirements-ray.txt
 	@echo "Installing what the tests need ..."
 	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt requirements-ray.txt
+	@touch $@
+
+# What checks and bundles our JavaScript. The app needs none of it: it serves the bundles that are in the repository.
+node_modules/.made: package.json package-lock.json .npmrc
+	@command -v npm >/dev/null || { echo "To work on attnviz needs Node.js 20 or newer with npm."; exit 1; }
+	@echo "Installing what checks and bundles the JavaScript ..."
+	@npm ci --silent
 	@touch $@

@@ -105,13 +105,8 @@ def weights_of(tokens: int) -> tuple[Floats, list[str]]:
 # The three pages ------------------------------------------------------------------------------------------
 
 
-def code_of(name: str, *parts: str) -> tuple[str, str]:
-    """The JavaScript and CSS that the app sends for one of its widgets."""
-    return code.source("js", "shared", *parts, name), code.source("css", "shared", name)
-
-
 def ours(folder: Path, weights: Floats) -> Rival:
-    """The atlas: the store's message with the thumbnails, the atlas' message, and the code of both."""
+    """The atlas: the store's message with the thumbnails, the atlas' message, and the app's code."""
     picture = sequential(weights)
     levels = picture.levels.reshape(-1, *weights.shape[2:])
     with patch.object(store, "_mount") as mount:
@@ -122,17 +117,17 @@ def ours(folder: Path, weights: Floats) -> Rival:
         selected: atlas.Selection = {"layer": 4, "heads": [2]}
         atlas.atlas("atlas", pixels=name, layers=LAYERS, heads=HEADS, selected=selected, facts=facts)
     message = mount.call_args.kwargs["data"]
-    widgets = [(*code_of("store", *code.STORE), None), (*code_of("atlas", *code.ATLAS), message)]
-    text = json.dumps(widgets, ensure_ascii=False).replace("</", "<\\/")
+    script, data = (
+        json.dumps(each, ensure_ascii=False).replace("</", "<\\/") for each in (code.bundle("app"), message)
+    )
     page = f"""<!doctype html><meta charset="utf-8"><script type="module">
 const numbers = fetch("numbers").then((response) => response.arrayBuffer());
-for (const [js, css, data] of {text}) {{
-  const blob = new Blob([js], {{ type: "text/javascript" }});
-  const {{ default: widget }} = await import(URL.createObjectURL(blob));
+await import(URL.createObjectURL(new Blob([{script}], {{ type: "text/javascript" }})));
+const {{ store, atlas }} = window.attnvizCode;
+for (const [widget, data] of [[store, new Uint8Array(await numbers)], [atlas, {data}]]) {{
   const host = document.body.appendChild(document.createElement("div"));
   const parentElement = host.attachShadow({{ mode: "open" }});
-  parentElement.append(Object.assign(document.createElement("style"), {{ textContent: css }}));
-  widget({{ parentElement, data: data ?? new Uint8Array(await numbers), setTriggerValue() {{}} }});
+  widget({{ parentElement, data, setTriggerValue() {{}} }});
 }}
 const {{ drawn }} = document.body.lastChild.shadowRoot.querySelector(".root").dataset;
 window.cells = {LAYERS * HEADS} * Number(drawn);

@@ -99,6 +99,13 @@ def own_sentence(browser: Browser) -> float:
             return painted(page, OWN_WORD) - begun
 
 
+def load_the_model(browser: Browser, url: str) -> None:
+    """Open a sentence that needs the model, and wait for its picture, however long that takes."""
+    with visitor(browser) as page:
+        page.goto(url + link(OWN_SENTENCE), wait_until="commit")
+        painted(page, OWN_WORD)
+
+
 def painted(page: Page, word: str) -> float:
     """Wait for all heads and one head of a sentence with this word; when they were there, since 1970."""
     milliseconds: float = page.evaluate("word => stopwatch.picture(word)", word)
@@ -274,8 +281,7 @@ def main(*, smoke: bool) -> None:
         report = Report("The Explore page", browser.version)
         from_the_start(report, browser, starts)
         with fresh_server("benchmarks.with_empty_page") as url:
-            with visitor(browser) as page:
-                visit(page, url + link(OWN_SENTENCE))  # the model is loaded from here on
+            load_the_model(browser, url)
             changes_of_head(report, browser, url, rounds, lengths)
             changes_on_the_server(report, browser, url, rounds)
             bytes_of_the_first_view(report, browser, url)

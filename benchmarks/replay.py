@@ -32,7 +32,7 @@ from websockets.sync.client import ClientConnection
 
 from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
-from benchmarks.page import link, painted
+from benchmarks.page import load_the_model
 from benchmarks.report import Report
 from tests.browser.explore import Explore
 from tests.browser.server import Server, running
@@ -239,10 +239,8 @@ def main(visitors: int) -> None:
     """Record, replay and print."""
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as server, launched() as browser:
         report = Report("Explore, replayed", browser.version)
-        with visitor(browser) as page:
-            page.goto(server.url + link(SENTENCE), wait_until="commit")
-            painted(page, "suitcase")  # the model is loaded from here on
-        record(browser, server)  # fills the other caches
+        load_the_model(browser, server.url)
+        record(browser, server)  # fills the caches of all that is looked at
         recorded = record(browser, server)
         repeat(report, server, recorded, visitors)
         report.end()

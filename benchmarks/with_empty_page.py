@@ -21,5 +21,5 @@ def _with_empty_page(pages: Sequence[StreamlitPage], **options: Any) -> Streamli
 
 if __name__ == "__main__":
     # The server runs the app's scripts in this process, so they get this function.
-    st.navigation = _with_empty_page  # type: ignore[assignment]
+    st.navigation = _with_empty_page  # type: ignore[assignment, misc]
     main()

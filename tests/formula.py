@@ -21,5 +21,5 @@ def attention(
 
 def attending(**fields: Any) -> Block:
     """A block with the weights that its other numbers give."""
-    names = ("query", "key", "mask", "scale")
-    return Block(weights=attention(*(fields[name] for name in names), fields.get("bias"))[1], **fields)
+    query, key, mask, scale = (fields[name] for name in ("query", "key", "mask", "scale"))
+    return Block(weights=attention(query, key, mask, scale, fields.get("bias"))[1], **fields)

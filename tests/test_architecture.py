@@ -29,10 +29,10 @@ STEPS = {
     "interventions": 3,
     "trace": 2,
     "transformer": 2,
+    "readable": 1,
     "trace_io": 1,
     "atomic_file": 0,
     "errors": 0,
-    "readable": 1,
     "spelling": 0,  # the signs of tokenizers
     "text": 0,  # numbers and lists as people write them
 }

@@ -1,6 +1,7 @@
 """What no file of the project may contain, whoever wrote it."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-HIDDEN_BUT_OURS = {".ci", ".github", ".streamlit", ".gitignore", ".dockerignore", ".pre-commit-config.yaml"}
+HIDDEN_BUT_OURS = {
+    ".ci",
+    ".dockerignore",
+    ".github",
+    ".gitignore",
+    ".npmrc",
+    ".pre-commit-config.yaml",
+    ".streamlit",
+}
 MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
 BINARY = {".npz", ".png", ".safetensors"}
 
@@ -29,7 +38,8 @@ def ours(folder: Path) -> Iterator[Path]:
 FILES = list(ours(ROOT))
 PYTHON = [path for path in FILES if path.suffix == ".py"]
 APP = [path for path in PYTHON if path.parts[0] in {"app.py", "attnviz", "pages"}]
-BROWSER = [path for path in FILES if path.suffix in {".js", ".css"}]
+FOR_NODE = {"build.js", "eslint.config.js", "tests"}
+BROWSER = [path for path in FILES if path.suffix in {".js", ".css"} and path.parts[0] not in FOR_NODE]
 REQUIREMENTS = [path for path in FILES if re.fullmatch(r"(requirements.*|constraints)\.txt", str(path))]
 
 MACHINE_PATH = re.compile(r"(?<![\w.:/~$-])/(home|root|Users|work|mnt|srv|opt/[a-z]+)/\w")
@@ -61,7 +71,8 @@ def unsafe_python(source: str) -> list[str]:
 
 UNSAFE_IN_BROWSER = re.compile(
     r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|importScripts|XMLHttpRequest)\b"
-    r"|\bnew Function\b|\bfetch\(|^\s*import\b|\bimport\(|@import"
+    r"|\bnew Function\b|\bfetch\(|\bimport\((?!\"\.{1,2}/)|@import"
+    r"|^\s*(import\b|export\b.*\bfrom\b).*['\"`](?!\.{1,2}/).*['\"`];$"  # but what is ours
     r"|['\"`(]\s*(https?:)?//(?!www\.w3\.org/)\w|url\((?!['\"]?(data:|#))",
     re.MULTILINE,
 )
@@ -110,6 +121,9 @@ def test_the_widgets_write_no_html_and_ask_no_other_server() -> None:
         "eval(code)",
         "fetch(address)",
         'import { select } from "d3";',
+        'export * from "https://example.org/a.js";',
+        'import "d3";',
+        'await import("https://example.org/a.js")',
         '@import "fonts.css";',
         "background: url(fonts/a.woff2)",
         "const home = 'https://example.org/a.js'",
@@ -124,6 +138,8 @@ def test_unsafe_code_for_the_browser_is_found(source: str) -> None:
     "source",
     [
         "cell.textContent = token",
+        'import { element } from "../dom.js";',
+        '/** @type {import("./palette.js").Theme} */',
         "'http://www.w3.org/2000/svg'",
         "mask: url(#hatch)",
         "// works at http://192.168.0.1 too",
@@ -150,6 +166,12 @@ def test_every_requirement_is_pinned() -> None:
 )
 def test_an_unpinned_requirement_is_found(line: str) -> None:
     assert unpinned(line)
+
+
+def test_every_package_of_npm_is_pinned_and_the_lock_file_names_no_server() -> None:
+    packages = json.loads((ROOT / "package.json").read_text("utf-8"))["devDependencies"]
+    assert [version for version in packages.values() if not re.fullmatch(r"\d+\.\d+\.\d+", version)] == []
+    assert '"resolved"' not in (ROOT / "package-lock.json").read_text("utf-8")
 
 
 def test_the_files_that_these_rules_are_for_exist() -> None:

@@ -6,11 +6,11 @@ from attnviz import text
 
 
 def test_a_percentage_is_never_nothing_or_all_unless_it_is() -> None:
-    shares = (0, 0.0004, 0.005, 0.006, 0.664, 1)
+    shares: list[float] = [0, 0.0004, 0.005, 0.006, 0.664, 1]
     assert [text.percent(share) for share in shares] == ["0 %", "<1 %", "<1 %", "1 %", "66 %", "100 %"]
-    shares = (0, 0.0004, 0.0005, 0.1456, 1)
+    shares = [0, 0.0004, 0.0005, 0.1456, 1]
     assert [text.percent(share, 1) for share in shares] == ["0.0 %", "<0.1 %", "0.1 %", "14.6 %", "100.0 %"]
-    shares = (0, 1e-9, 0.0005, 0.664, 0.9994, 0.9996, 1)
+    shares = [0, 1e-9, 0.0005, 0.664, 0.9994, 0.9996, 1]
     assert [text.probability(share) for share in shares] == [
         *("0.0 %", "<0.1 %", "0.1 %", "66.4 %", "99.9 %", ">99.9 %", "100.0 %"),
     ]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attnviz.analysis.distance import ranked
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats
 
@@ -37,7 +38,7 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
         key: the key's index, from 0.
     """
     link = weights[:, :, query, key]
-    return tuple(Link(layer, head, float(link[layer, head])) for layer, head in _order(link))
+    return tuple(Link(layer, head, float(link[layer, head])) for layer, head in ranked(link))
 
 
 def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[LinkChange, ...]:
@@ -58,10 +59,5 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
             "there is no same place in both to compare."
         )
     first, second = before[:, :, query, key], after[:, :, query, key]
-    pairs = [(at, float(first[at]), float(second[at])) for at in _order(np.abs(second - first))]
+    pairs = [(at, float(first[at]), float(second[at])) for at in ranked(np.abs(second - first))]
     return tuple(LinkChange(*at, weight, moved, moved - weight) for at, weight, moved in pairs)
-
-
-def _order(size: Floats) -> list[tuple[int, int]]:
-    order = np.argsort(-size, axis=None, kind="stable")
-    return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]

@@ -30,7 +30,7 @@ def strongest(blocks: Sequence[Block], most: int) -> tuple[Strongest, ...]:
         blocks: of one kind, and so of the same tokens.
         most: how many pairs at most; fewer, where there are no more.
     """
-    best: Floats = np.zeros_like(blocks[0].scores[0])
+    best: Floats = np.zeros_like(blocks[0].weights[0])
     layers, heads = np.zeros((2, *best.shape), dtype=np.intp)
     for block in blocks:
         weights = block.weights

@@ -1,4 +1,4 @@
-"""One change to what a head looks at: how it is told, how it is written, and where it fits."""
+"""One edit of a head's weights: its fields, its text form, and whether a model has its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would the model do if one of its heads looked elsewhere, or at nothing? Change the weights and see."""
+"""Carry out edits: on weights, and in a copy of one of our own models that shares its parameters."""
 
 from __future__ import annotations
 

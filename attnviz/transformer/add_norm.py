@@ -1,4 +1,4 @@
-"""Add & Norm: what a sub-layer found is added to what was there, then brought back to a common size."""
+"""Add & Norm: the sub-layer's output is added to its input, and the sum is normalized."""
 
 from typing import NamedTuple
 

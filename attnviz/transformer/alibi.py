@@ -1,4 +1,4 @@
-"""ALiBi: no vectors for positions at all; the score falls by the distance, in each head at its own rate."""
+"""ALiBi: positions as a bias that lowers each score by the distance, at a rate of each head's own."""
 
 import torch
 from jaxtyping import Float

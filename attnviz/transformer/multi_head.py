@@ -1,4 +1,4 @@
-"""Multi-head attention: several attentions side by side, each with its own view."""
+"""Multi-head attention: several attentions side by side, each with projections of its own."""
 
 from typing import NamedTuple
 

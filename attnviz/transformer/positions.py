@@ -1,4 +1,4 @@
-"""Positions: attention sees a set of tokens, so where each one stands is added to its vector."""
+"""Position vectors, added to the tokens' vectors: sinusoidal as in the paper, learned as in BERT."""
 
 import torch
 from jaxtyping import Float

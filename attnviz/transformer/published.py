@@ -1,4 +1,4 @@
-"""A published BERT's two files: what they must hold, and what its tensors are called in our words."""
+"""Read a published BERT's config and weights, check them, and map the tensors' names to ours."""
 
 import json
 from collections.abc import Mapping

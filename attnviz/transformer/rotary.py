@@ -1,4 +1,4 @@
-"""Rotary positions: each query and key is turned by its place, so that scores see only the distance."""
+"""Rotary positions: queries and keys are rotated by their positions, so that scores depend on distance."""
 
 import torch
 from jaxtyping import Float, Int

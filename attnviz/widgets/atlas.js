@@ -1,53 +1,33 @@
 /* atlas: every head as a small picture under a grid of real buttons. */
 
+import { element } from "./dom.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "./keyboard.js";
+import { css, levelsImage } from "./palette.js";
+import { Choice, unanswered } from "./selection.js";
+import { allData } from "./store.js";
+import { pooled } from "./thumbnails.js";
+import { View, widget } from "./widget.js";
+import styles from "./atlas.css";
+
 const CELL = { least: 24, most: 56 };
 const LABEL = 24; // the width of the row labels
 const MARGIN = 4; // at the right, for the rings of the last column
 const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where heads are sorted
-const SIDE = 32; // the most pixels of a head's picture along a side
 
-/** How strong each level of a kind of picture is; all differ, and masked (255) is the weakest. */
-function strengths(kind) {
-  return Uint16Array.from({ length: 256 }, (_, level) => {
-    if (level === 255) return 0;
-    if (kind === "sequential") return level + 1;
-    return 2 * Math.abs(level - 127) + (level < 127 ? 1 : 2);
-  });
-}
-
-/** Where each of `count` nearly equal blocks of `length` cells starts, and where the last one ends. */
-const edges = (length, count) =>
-  Array.from({ length: count + 1 }, (_, at) => Math.floor((at * length) / count));
+/** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
 /**
- * Pictures [head, query, key] with at most 32 × 32 pixels each: every pixel is the strongest level of its
- * block, as in `thumbnails` of analysis/picture.py.
+ * What app/components/atlas.py sends, and describes.
+ * @typedef {{
+ *   pixels: string, layers: number, heads: number, selected: { layer: number, heads: number[] }, facts: string[],
+ *   dim: number[], order: number[], kind: "sequential" | "diverging"
+ * }} Message
  */
-function pooled(pictures, kind) {
-  const { values, shape } = pictures;
-  const [heads, rows, columns] = shape;
-  const [height, width] = [Math.min(rows, SIDE), Math.min(columns, SIDE)];
-  if (height === rows && width === columns) return pictures;
-  const strength = strengths(kind);
-  const [tops, lefts] = [edges(rows, height), edges(columns, width)];
-  const small = new Uint8Array(heads * height * width);
-  for (let to = 0; to < small.length; to++) {
-    const first = Math.floor(to / (height * width)) * rows;
-    const i = Math.floor(to / width) % height;
-    const j = to % width;
-    let strongest = 255;
-    for (let row = first + tops[i]; row < first + tops[i + 1]; row++) {
-      for (let at = row * columns + lefts[j]; at < row * columns + lefts[j + 1]; at++) {
-        if (strength[values[at]] > strength[strongest]) strongest = values[at];
-      }
-    }
-    small[to] = strongest;
-  }
-  return { values: small, shape: [heads, height, width] };
-}
 
-class Atlas {
-  constructor(parent) {
+/** @extends {View<Message>} */
+class Atlas extends View {
+  constructor() {
+    super();
     this.selected = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "All heads" });
@@ -58,16 +38,11 @@ class Atlas {
     );
     this.fact = element("p", { class: "fact" });
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
-    parent.append(this.root);
-    this.grid.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+    this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     this.grid.onkeydown = (event) => moveFocus(event, this.placed, this.columns);
-    this.grid.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
-    this.grid.onpointerleave = () => this.tell(-1);
-    this.grid.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
-    this.grid.addEventListener("focusout", () => this.tell(-1));
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
+    this.onResize(() => this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
       "attnviz:heads": ({ detail }) => {
         this.selected.choose({ layer: detail.layer, heads: detail.heads });
@@ -76,14 +51,8 @@ class Atlas {
     });
   }
 
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-  }
-
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.selected.tell(data.selected);
     this.layOut();
     this.describe();
@@ -99,7 +68,8 @@ class Atlas {
     const columns = this.sorted && most > 0 ? Math.min(heads, most) : heads;
     const shape = [layers, heads, columns, this.sorted ? order : []].join("|");
     if (this.shape === shape) return false;
-    Object.assign(this, { shape, columns });
+    this.shape = shape;
+    this.columns = columns;
     this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);
     this.build();
     return true;
@@ -161,7 +131,7 @@ class Atlas {
     const { layer, heads } = this.selected.value;
     const selected = new Set(heads.map((head) => this.number(layer, head)));
     this.buttons.forEach((button, at) => button.setAttribute("aria-selected", selected.has(at)));
-    const focused = this.buttons.indexOf(this.grid.getRootNode().activeElement);
+    const focused = this.buttons.indexOf(this.focused);
     tabStop(this.buttons, focused >= 0 ? focused : this.number(layer, heads[0]));
     this.tell(focused);
   }
@@ -192,7 +162,7 @@ class Atlas {
     // Dimming and a new width draw again, but need not pool again.
     if (this.small?.name !== name) {
       const { thumbnails, pixels } = set.arrays;
-      const { values, shape } = thumbnails ?? pooled(pixels, kind);
+      const { values, shape } = thumbnails ?? pooled(/** @type {Pictures} */ (pixels), kind);
       const places = thumbnails
         ? this.buttons.map((_, at) => at)
         : set.facts.heads.map(([layer, head]) => this.number(layer, head));
@@ -256,8 +226,7 @@ class Atlas {
     });
     context.globalAlpha = 1;
     if (name) this.names(context, ratio, cell);
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
-    this.root.dataset.ms = (performance.now() - started).toFixed(1);
+    this.countDrawing(started);
   }
 
   /** Where heads are sorted, row and column no longer say which is which: each bears its name. */
@@ -276,4 +245,4 @@ class Atlas {
   }
 }
 
-export default widget(Atlas);
+export default widget(Atlas, styles);

@@ -1,9 +1,44 @@
 /* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
 
+import { element } from "./dom.js";
+import { buttonOf, moveFocus, tabStop } from "./keyboard.js";
+import { Lines } from "./lines.js";
+import { Matrix } from "./matrix.js";
+import { written } from "./numbers.js";
+import { css, Theme } from "./palette.js";
+import { saveAs, saveButtons, SvgPen, textWidth, wrapped } from "./pens.js";
+import { Choice, unanswered } from "./selection.js";
+import { allData } from "./store.js";
+import { View, widget } from "./widget.js";
+import matrixStyle from "./matrix.css";
+import styles from "./head_view.css";
+
 const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
 
-class HeadView {
-  constructor(parent) {
+/**
+ * @typedef {object} ShownHead one head's levels
+ * @property {ArrayLike<number>} values
+ * @property {number} rows
+ * @property {number} columns
+ * @property {number} number from 1
+ * @property {[number, number]} limits the values at the lowest and highest level
+ * @property {number} curve the power to which a level is raised: 1 or 2
+ */
+
+/**
+ * What app/components/head_view.py sends, and describes.
+ * @typedef {{
+ *   pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
+ *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null,
+ *   key: number | null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" |
+ *   "signed percent", note: string, caption: string, filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class HeadView extends View {
+  constructor() {
+    super();
     this.chosen = new Choice("heads"); // { layer, heads }
     this.pin = new Choice("tokens"); // { query, key }
     this.several = false;
@@ -21,27 +56,19 @@ class HeadView {
     this.note = element("p", { class: "note" });
     const bar = element("div", { class: "bar" }, this.chips, tools, files);
     this.root = element("div", { class: "root" }, bar, this.stage, this.words, this.note);
-    parent.append(this.root);
     this.views = { lines: new Lines(this), matrix: new Matrix(this) };
-    this.chips.onclick = ({ target }) => this.chip(this.buttons.indexOf(target.closest("button")) + 1);
+    this.chips.onclick = (event) => this.chip(this.buttons.indexOf(buttonOf(event)) + 1);
     this.chips.onkeydown = (event) => moveFocus(event, this.buttons, this.buttons.length);
-    this.observer = new ResizeObserver(() => this.data && this.picture.layout());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.onResize(() => this.data && this.picture.layout());
+    this.listen({
       "attnviz:data": ({ detail }) =>
         [this.data?.pixels, this.data?.exact].includes(detail.id) && this.draw(),
       "attnviz:heads": ({ detail }) => this.show(detail),
     });
   }
 
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-  }
-
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.root.dataset.view = data.view;
     this.chosen.tell({ layer: data.layer, heads: data.heads });
     this.pin.tell({ query: data.query, key: data.key });
@@ -74,7 +101,10 @@ class HeadView {
     return { query: query < queries.length ? query : null, key: key < keys.length ? key : null };
   }
 
-  /** The chosen heads whose pixels have arrived and fit the tokens. */
+  /**
+   * The chosen heads whose pixels have arrived and fit the tokens.
+   * @returns {ShownHead[]}
+   */
   shown() {
     const set = allData().get(this.data.pixels);
     const { values, shape } = set?.arrays.pixels ?? {};
@@ -110,7 +140,7 @@ class HeadView {
   draw() {
     const waiting = this.shown().length < this.heads.length;
     this.root.toggleAttribute("data-waiting", waiting);
-    this.allButton.setAttribute("aria-pressed", this.pinned.query === null);
+    this.allButton.setAttribute("aria-pressed", String(this.pinned.query === null));
     this.picture.update();
   }
 
@@ -121,8 +151,7 @@ class HeadView {
       .map((head) => `${this.layer}-${head.number}`)
       .join(",");
     dataset.lines = lines;
-    dataset.drawn = Number(dataset.drawn ?? 0) + 1;
-    dataset.ms = (performance.now() - started).toFixed(1);
+    this.countDrawing(started);
   }
 
   // In words --------------------------------------------------------------------------------------------
@@ -250,12 +279,12 @@ class HeadView {
       this.chips.replaceChildren(...this.buttons);
     }
     this.chips.setAttribute("aria-label", `Heads of layer ${this.layer}`);
-    this.severalButton.setAttribute("aria-pressed", this.several);
+    this.severalButton.setAttribute("aria-pressed", String(this.several));
     this.buttons.forEach((button, at) => {
       button.setAttribute("aria-pressed", this.heads.includes(at + 1));
       button.style.setProperty("--head", css(this.theme.head(at + 1)));
     });
-    const focused = this.buttons.indexOf(this.root.getRootNode().activeElement);
+    const focused = this.buttons.indexOf(this.focused);
     tabStop(this.buttons, focused >= 0 ? focused : this.heads[0] - 1);
   }
 
@@ -318,4 +347,4 @@ class HeadView {
   }
 }
 
-export default widget(HeadView);
+export default widget(HeadView, matrixStyle, styles);

@@ -1,5 +1,11 @@
 /* lines: who looks at whom, as curves from query tokens to key tokens. */
 
+import { element } from "./dom.js";
+import { buttonOf, destination, tabStop } from "./keyboard.js";
+import { brief } from "./numbers.js";
+import { css } from "./palette.js";
+import { CanvasPen, fitted, textWidth } from "./pens.js";
+
 // How many curves are drawn, strongest first: more of them is a cloud that shows nothing, slowly.
 const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
 const ROW = { roomy: 26, dense: 24, many: 40 };
@@ -13,15 +19,22 @@ const strengths = {
   ),
 };
 
+/** @typedef {import("./pens.js").Pen} Pen */
+/** @typedef {import("./palette.js").Scale} Scale */
+/** @typedef {import("./head_view.js").ShownHead} ShownHead */
+
 /**
  * Draws the curves, and tints the key tokens.
  *
- * @param pen CanvasPen or SvgPen
- * @param place { left, right, width, row, top, height }: the curves run from x = left to x = right, the tints
- *   from there to width; row height; what is scrolled away above; visible height
- * @param shown heads: { values, rows, columns, number }, all of one shape
- * @param from { query, key }: draw one query's lines, or one key's, or (both null) all of the queries in view
- * @returns how many curves were drawn, and how many there are
+ * @param {Pen} pen
+ * @param {{ left: number, right: number, width: number, row: number, top: number, height: number }} place the curves
+ *   run from x = left to x = right, the tints from there to width; row height; what is scrolled away above; visible
+ *   height
+ * @param {ShownHead[]} shown all of one shape
+ * @param {{ query: number | null, key: number | null }} from draw one query's lines, or one key's, or (both null) all
+ *   of the queries in view
+ * @param {Scale} kind
+ * @returns {{ drawn: number, total: number, inView: boolean }} how many curves were drawn, and how many there are
  */
 function drawLines(pen, { left, right, width, row, top, height }, shown, { query, key }, kind) {
   const strength = strengths[kind];
@@ -85,7 +98,7 @@ function shortNumber(value, unit, several) {
   return several ? text.replace(" %", "") : text;
 }
 
-class Lines {
+export class Lines {
   /** @param view the HeadView: it knows the data, and hears of picks. */
   constructor(view) {
     this.view = view;
@@ -102,16 +115,13 @@ class Lines {
     this.root = element("div", { class: "lines" }, titles, this.scroller);
     this.hover = null;
     this.scroller.onscroll = () => this.draw();
-    for (const [side, column] of [
-      ["query", this.left],
-      ["key", this.right],
-    ]) {
-      const at = ({ target }) => this.buttons[side].indexOf(target.closest("button"));
+    for (const [side, column] of Object.entries({ query: this.left, key: this.right })) {
+      const at = (event) => this.buttons[side].indexOf(buttonOf(event));
       column.onpointerover = (event) =>
         event.pointerType !== "touch" && at(event) >= 0 && this.point(side, at(event));
       column.onpointerleave = () => this.release();
       column.addEventListener("focusin", (event) => {
-        if (event.target.matches(":focus-visible")) this.point(side, at(event));
+        if (/** @type {Element} */ (event.target).matches(":focus-visible")) this.point(side, at(event));
       });
       column.addEventListener("focusout", () => this.release());
       column.onclick = (event) => at(event) >= 0 && this.pick(side, at(event));
@@ -242,9 +252,8 @@ class Lines {
     const { from } = this;
     const pen = CanvasPen.on(this.canvas, place.width, place.height, view.theme);
     const top = this.scroller.scrollTop;
-    const count = shown.length
-      ? drawLines(pen, { ...place, top }, shown, from, view.data.kind)
-      : { drawn: 0, total: 0 };
+    const nothing = { drawn: 0, total: 0, inView: false };
+    const count = shown.length ? drawLines(pen, { ...place, top }, shown, from, view.data.kind) : nothing;
     this.mark(from);
     this.number(from);
     view.drawn(started, count.drawn);
@@ -268,8 +277,8 @@ class Lines {
         buttons[now[side][what]]?.classList.add(what);
       }
       if (before.pinned !== now[side].pinned || !this.marked || this.marked.buttons !== this.buttons) {
-        buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === now[side].pinned));
-        if (!buttons.includes(this.root.getRootNode().activeElement)) tabStop(buttons, now[side].pinned ?? 0);
+        buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === now[side].pinned)));
+        if (!buttons.includes(this.view.focused)) tabStop(buttons, now[side].pinned ?? 0);
       }
     }
     this.marked = { buttons: this.buttons, now };

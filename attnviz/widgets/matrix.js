@@ -1,11 +1,17 @@
 /* matrix: one head as a table of colours, queries downwards and keys across; each cell can be pointed at. */
 
+import { element } from "./dom.js";
+import { destination } from "./keyboard.js";
+import { brief, written } from "./numbers.js";
+import { css } from "./palette.js";
+import { CanvasPen, fitted, textWidth } from "./pens.js";
+
 const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
 const TALLEST_MATRIX = 720;
 
 /** Where everything goes in a picture of this width: margins, cells, and how many labels go unwritten. */
-function matrixLayout(width, rowLabels, columnLabels, font) {
+export function matrixLayout(width, rowLabels, columnLabels, font) {
   const narrow = width < 420;
   const limit = narrow ? 76 : LABELS.widest;
   const size = narrow ? 11 : LABELS.size;
@@ -44,7 +50,7 @@ function matrixLayout(width, rowLabels, columnLabels, font) {
 }
 
 /** Draws one head's matrix with its labels at (x, y). */
-function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kind) {
+export function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kind) {
   const { theme } = pen;
   const { left, top, size, limit, turn, cell, cellHeight, rows, columns, width, height } = layout;
   const axis = { size: 11, fill: theme.muted };
@@ -72,7 +78,7 @@ function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kind) {
 }
 
 /** One head's matrix on the page. */
-class Panel {
+export class Panel {
   constructor(matrix) {
     this.matrix = matrix;
     this.title = element("div", { class: "panel-title" });
@@ -156,10 +162,10 @@ class Panel {
     const { left, top, cell, cellHeight, width, height, size, limit, turn, total } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
     // Little flags, since the label itself may have been thinned out.
-    const flag = (x, y, text, fill, turn, anchor) => {
+    const flag = (x, y, text, fill, degrees, anchor) => {
       const wide = textWidth(text, size, pen.font, 600) + 10;
       const start = { start: -5, middle: -wide / 2, end: 5 - wide }[anchor];
-      pen.turned(x, y, turn, () => {
+      pen.turned(x, y, degrees, () => {
         pen.rect(start, -9, wide, 18, { fill, radius: 4 });
         pen.text(0, 0, text, { size, fill: theme.background, weight: 600, anchor });
       });
@@ -199,7 +205,7 @@ class Panel {
   }
 }
 
-class Matrix {
+export class Matrix {
   constructor(view) {
     this.view = view;
     this.panels = [];
@@ -302,23 +308,19 @@ function legendOf({ data }, shown) {
   const same = new Set(limits).size === 1;
   const masked = shown.some(({ values }) => values.includes(255));
   if (!shown.length) return { ticks: ["", "", ""], masked: false };
-  const {
-    limits: [low, high],
-    curve,
-  } = shown[0];
+  const { limits: [low, high], curve } = shown[0];
   const value = (part) => {
     if (data.kind === "diverging") return high * Math.sign(part - 0.5) * Math.abs(2 * part - 1) ** curve;
     return low + (high - low) * part ** curve;
   };
   const text = (part) => (value(part) === 0 ? brief(0, data.unit) : written(value(part), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
-  if (data.kind === "diverging")
-    return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
-  const zero = shown.every(({ limits }) => limits[0] === 0);
+  if (data.kind === "diverging") return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
+  const zero = shown.every((head) => head.limits[0] === 0);
   return { ticks: [zero ? brief(0, data.unit) : "each head’s lowest", "", "each head’s highest"], masked };
 }
 
-function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
+export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
   const { theme } = pen;
   const levels = theme.levels(kind);
   const steps = 64;

@@ -1,13 +1,25 @@
 /* palette: the theme's colours, and the colours of weights, of changes and of heads. */
 
-/** OKLCH (lightness 0–1, chroma, hue in degrees) to OKLab (Ottosson 2020). */
+import { element } from "./dom.js";
+
+/** @typedef {number[]} Colour red, green and blue, 0 to 255 */
+/** @typedef {"sequential" | "diverging"} Scale levels 0 to 254 = low to high, or 127 = zero; 255 = masked */
+
+/**
+ * OKLCH (lightness 0–1, chroma, hue in degrees) to OKLab (Ottosson 2020).
+ * @param {number[]} lch
+ */
 function oklab([lightness, chroma, hue]) {
   const angle = (hue * Math.PI) / 180;
   return [lightness, chroma * Math.cos(angle), chroma * Math.sin(angle)];
 }
 
-/** OKLab to sRGB, 0–255, clipped to what a screen can show. */
-function rgbFromOklab([lightness, a, b]) {
+/**
+ * OKLab to sRGB, 0–255, clipped to what a screen can show.
+ * @param {number[]} lab
+ * @returns {Colour}
+ */
+export function rgbFromOklab([lightness, a, b]) {
   const long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const short = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
@@ -22,14 +34,20 @@ function rgbFromOklab([lightness, a, b]) {
   });
 }
 
-/** One channel of sRGB, 0–255, to linear light, 0–1. */
-function linear(value) {
+/**
+ * One channel of sRGB, 0–255, to linear light, 0–1.
+ * @param {number} value
+ */
+export function linear(value) {
   const gamma = value / 255;
   return gamma <= 0.04045 ? gamma / 12.92 : ((gamma + 0.055) / 1.055) ** 2.4;
 }
 
-/** sRGB, 0–255, to OKLab. */
-function oklabFromRgb(rgb) {
+/**
+ * sRGB, 0–255, to OKLab.
+ * @param {Colour} rgb
+ */
+export function oklabFromRgb(rgb) {
   const [r, g, b] = rgb.map(linear);
   const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const medium = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
@@ -41,7 +59,8 @@ function oklabFromRgb(rgb) {
   ];
 }
 
-const css = (rgb) => `rgb(${rgb.join(" ")})`;
+/** @param {Colour} rgb */
+export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 
 /** Lightness runs one way only in each scale, so that no kind of colour vision is needed to read it. */
 const SCALES = {
@@ -85,13 +104,29 @@ const SCALES = {
   },
 };
 
+/**
+ * The colours of the roles, on light and on dark ground; shared.css has the same.
+ * @type {{ [role: string]: Colour[] }}
+ */
+export const ROLES = {
+  query: [[29, 78, 216], [147, 197, 253]],
+  key: [[185, 28, 28], [252, 165, 165]],
+  value: [[21, 128, 61], [134, 239, 172]],
+  weights: [[109, 40, 217], [196, 181, 253]],
+  "feed-forward": [[14, 116, 144], [103, 232, 249]],
+};
+
 /** Twelve hues; neighbours differ in lightness too. Every head also carries its number. */
 const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
 
-class Theme {
-  /** @param colours background, secondary, text, primary and border as [r, g, b]; font as CSS. */
-  constructor(colours) {
-    Object.assign(this, colours);
+/** The colours on the page, or in a file. */
+export class Theme {
+  /** @param {{ background: Colour, text: Colour, primary: Colour, font: string }} colours the font as CSS */
+  constructor({ background, text, primary, font }) {
+    this.background = background;
+    this.text = text;
+    this.primary = primary;
+    this.font = font;
     this.dark = oklabFromRgb(this.background)[0] < 0.5;
     this.scales = SCALES[this.dark ? "dark" : "light"];
     this.muted = this.#mix(this.text, this.background, 0.32);
@@ -100,7 +135,10 @@ class Theme {
     this.tables = {};
   }
 
-  /** The theme that Streamlit gave the widget's host element. */
+  /**
+   * The theme that Streamlit gave the widget's host element.
+   * @param {Element} host
+   */
   static of(host) {
     const style = getComputedStyle(host);
     const context = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
@@ -142,7 +180,11 @@ class Theme {
     );
   }
 
-  /** [r, g, b] of each level 0–254; 255 (masked) is left out. */
+  /**
+   * The colour of each level 0–254; 255 (masked) is left out.
+   * @param {Scale} kind
+   * @returns {Colour[]}
+   */
   levels(kind) {
     this.tables[kind] ??= Array.from({ length: 255 }, (_, level) => {
       if (kind === "sequential") return this.#at("sequential", level / 254);
@@ -151,7 +193,11 @@ class Theme {
     return this.tables[kind];
   }
 
-  /** The same as 32-bit pixels for ImageData; masked is transparent. */
+  /**
+   * The same as 32-bit pixels for ImageData; masked is transparent.
+   * @param {Scale} kind
+   * @returns {Uint32Array}
+   */
   pixels(kind) {
     const name = `${kind} pixels`;
     this.tables[name] ??= (() => {
@@ -162,7 +208,10 @@ class Theme {
     return this.tables[name];
   }
 
-  /** The colour of a head (from 1) in lines, bars and chips; readable as text on the background. */
+  /**
+   * The colour of a head (from 1) in lines, bars and chips; readable as text on the background.
+   * @param {number} number
+   */
   head(number) {
     const hue = HEAD_HUES[(number - 1) % HEAD_HUES.length];
     const even = number % 2 === 0;
@@ -171,22 +220,41 @@ class Theme {
     );
   }
 
-  /** The colour of a rise or a fall. */
+  /**
+   * The colour of a query, a key, …
+   * @param {string} name
+   */
+  role(name) {
+    return ROLES[name][this.dark ? 1 : 0];
+  }
+
+  /**
+   * The colour of a rise or a fall.
+   * @param {boolean} rises
+   */
   change(rises) {
     return this.#at(rises ? "above" : "below", 0.72);
   }
 }
 
-/** The theme around a widget; its root also says to the style sheet whether it is dark. */
-function themeOf(root) {
-  const parent = root.parentNode;
-  const theme = Theme.of(parent.host ?? parent);
+/**
+ * The theme around a widget; its root also says to the style sheet whether it is dark.
+ * @param {HTMLElement} root
+ */
+export function themeOf(root) {
+  const theme = Theme.of(/** @type {ShadowRoot} */ (root.parentNode).host);
   root.dataset.theme = theme.dark ? "dark" : "light";
   return theme;
 }
 
-/** One picture of [query, key] levels, one canvas pixel a cell. */
-function levelsImage(values, rows, columns, palette) {
+/**
+ * One picture of [query, key] levels, one canvas pixel a cell.
+ * @param {ArrayLike<number>} values
+ * @param {number} rows
+ * @param {number} columns
+ * @param {Uint32Array} palette
+ */
+export function levelsImage(values, rows, columns, palette) {
   const canvas = element("canvas", { width: columns, height: rows });
   const image = new ImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);

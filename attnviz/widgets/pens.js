@@ -1,14 +1,18 @@
 /* pens: the same picture drawn on a canvas for the screen, or written as SVG for a file. */
 
-const measuring = element("canvas").getContext("2d");
+import { element } from "./dom.js";
+import { css, levelsImage } from "./palette.js";
 
-function textWidth(text, size, font, weight = 400) {
+let measuring;
+
+export function textWidth(text, size, font, weight = 400) {
+  measuring ??= element("canvas").getContext("2d");
   measuring.font = `${weight} ${size}px ${font}`;
   return measuring.measureText(text).width;
 }
 
 /** The text, cut with "…" where it does not fit. */
-function fitted(text, room, size, font) {
+export function fitted(text, room, size, font) {
   if (textWidth(text, size, font) <= room) return text;
   const letters = [...text];
   let [low, high] = [0, letters.length];
@@ -21,7 +25,7 @@ function fitted(text, room, size, font) {
 }
 
 /** The text in lines no wider than `room`. */
-function wrapped(text, room, size, font) {
+export function wrapped(text, room, size, font) {
   const lines = [];
   for (const word of text.split(/\s+/)) {
     const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
@@ -31,7 +35,10 @@ function wrapped(text, room, size, font) {
   return lines;
 }
 
-class CanvasPen {
+/** @typedef {CanvasPen | SvgPen} Pen places and sizes in pixels, colours as [r, g, b], `turn` in degrees */
+
+/** Draws on a canvas. */
+export class CanvasPen {
   constructor(context, theme) {
     this.context = context;
     this.font = theme.font;
@@ -54,7 +61,7 @@ class CanvasPen {
     return new CanvasPen(context, theme);
   }
 
-  rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
+  rect(x, y, width, height, { fill = null, stroke = null, alpha = 1, line = 1, radius = 0 }) {
     const { context } = this;
     context.globalAlpha = alpha;
     context.beginPath();
@@ -131,18 +138,17 @@ class CanvasPen {
   }
 }
 
-const xml = (text) =>
-  String(text)
-    // What XML cannot hold at all, and what it holds only as an entity.
-    .replace(
-      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])/gu,
-      "\ufffd",
-    )
-    .replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+/** The text with a mark in place of what XML cannot hold at all: control characters and halves of characters. */
+export const writable = (text) =>
+  // eslint-disable-next-line no-control-regex
+  text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/gu, "\ufffd");
 
-const short = (number) => Number(number.toFixed(2));
+const xml = (text) => writable(String(text)).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-class SvgPen {
+export const short = (number) => Number(number.toFixed(2));
+
+/** Writes an SVG file. */
+export class SvgPen {
   #parts = [];
   #hatching = false; // whether the file has the pattern of masked cells already
 
@@ -151,7 +157,7 @@ class SvgPen {
     this.font = theme.font;
   }
 
-  rect(x, y, width, height, { fill, stroke, alpha = 1, line = 1, radius = 0 }) {
+  rect(x, y, width, height, { fill = null, stroke = null, alpha = 1, line = 1, radius = 0 }) {
     const place = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
     const paint = [`fill="${fill ? hex(fill) : "none"}"`];
     if (stroke) paint.push(`stroke="${hex(stroke)}" stroke-width="${line}"`);
@@ -221,10 +227,10 @@ class SvgPen {
   }
 }
 
-const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+export const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 
 /** The buttons under which a picture is saved; `save` is called with "png" or "svg". */
-function saveButtons(save) {
+export function saveButtons(save) {
   const button = (ending, article) =>
     element("button", {
       type: "button",
@@ -238,7 +244,7 @@ function saveButtons(save) {
 }
 
 /** An SVG file's text goes to the visitor's disk as it is, or drawn as a PNG. */
-async function saveAs(ending, svg, name) {
+export async function saveAs(ending, svg, name) {
   const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
   download(blob, `${name}.${ending}`);
 }

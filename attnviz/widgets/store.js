@@ -1,5 +1,24 @@
 /* store: keeps the arrays that Python sent in window.attnviz, and tells the widgets that they have come. */
 
+/**
+ * @typedef {object} ArraySet arrays that Python sent together
+ * @property {{ [name: string]: any }} facts what the widgets need to know about them
+ * @property {{ [name: string]: { shape: number[], values: Uint8Array | Float32Array | Float64Array } }} arrays
+ * @property {string} [id]
+ * @property {string} [key] of what these are the latest arrays
+ * @property {Float32Array} [left] in a report: what is left of each row
+ * @property {ShadowRoot} [owner] the store that keeps them
+ */
+
+/**
+ * The sets of arrays that the stores keep, by their id.
+ * @returns {Map<string, ArraySet>}
+ */
+export function allData() {
+  window.attnviz ??= new Map();
+  return window.attnviz;
+}
+
 const KEPT = 2; // sets per key: the one on screen, and the one that is about to replace it
 
 function unpack(bytes) {
@@ -15,9 +34,13 @@ function unpack(bytes) {
   return { id: header.id, key: header.key, facts: header.facts, arrays };
 }
 
+/** @param {{ parentElement: ShadowRoot, data: Uint8Array }} message */
 export default function ({ parentElement, data }) {
+  /** @type {HTMLElement} */ (parentElement.host).style.display = "none";
   // Out of the page's flow, or the gap above an element that nobody sees would be seen.
-  const container = parentElement.host.closest('[data-testid="stElementContainer"]');
+  const container = /** @type {HTMLElement} */ (
+    parentElement.host.closest('[data-testid="stElementContainer"]')
+  );
   if (container) container.style.position = "absolute";
   const set = unpack(data);
   const sets = allData();

@@ -1,11 +1,26 @@
-"""What a widget of the page says to Python."""
+"""The widgets of the page: each has its code, and what it says is heard."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
 
+from attnviz.app.components import component
 from attnviz.app.components.component import heard
+
+APP = Path(component.__file__).parents[1]
+
+
+def test_every_widget_that_python_mounts_is_in_the_bundle() -> None:
+    mounted = {
+        name
+        for path in APP.rglob("*.py")
+        for name in re.findall(r'= component\("(\w+)"\)', path.read_text("utf-8"))
+    }
+    exported = re.findall(r"default as (\w+)", (APP / "widgets.js").read_text("utf-8"))
+    assert mounted == set(exported)
 
 
 @pytest.mark.parametrize(

@@ -1,86 +1,38 @@
 """A job on a page: what is shown of it in every state, and what its buttons do."""
 
-import threading
-from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.jobs import Job, Jobs
-from attnviz.errors import AttnvizError
+from attnviz.app.jobs import Job, State
 from attnviz.experiments.progress import Progress
 from tests.app.shown import clean
 
-SECONDS = 30
-WHY = "Shorten *it*."
+FOUND = Progress(2_000, 3_000, "2 found")
 
 
-class Reading:
-    """Three steps of 1,000 pages each; each waits until it is let go. After them it can be refused."""
+class Held(Job[str]):
+    """A job that stands still in one state, and notes what it is asked to do."""
 
-    def __init__(self, *, refused: bool = False) -> None:
-        self.begun = 0
-        self.steps = threading.Semaphore(0)
-        self.told = threading.Semaphore(0)
-        self._refused = refused
+    def __init__(self, state: State, latest: Progress[str] | None = None, *, resumes: bool = True) -> None:
+        super().__init__(lambda: iter(()), resumes=resumes)
+        self._state, self.latest = state, latest
+        self.problem = "Shorten *it*."
+        self.asked: list[str] = []
+        self.pages = 0  # how often a page that shows it was drawn
 
-    def __call__(self) -> Iterator[Progress[str]]:
-        self.begun += 1
-        for number in range(1, 4):
-            self.told.release()
-            assert self.steps.acquire(timeout=SECONDS)
-            yield Progress(1_000 * number, 3_000, f"{number} found")
-        if self._refused:
-            raise AttnvizError(WHY)
+    def start(self, visitor: object = None) -> None:  # noqa: ARG002 - as a job takes it
+        self.asked.append("start")
 
-    def let_go(self, steps: int) -> None:
-        """Let some steps go, and return when the next has begun."""
-        for _ in range(steps):
-            self.steps.release()
-            assert self.told.acquire(timeout=SECONDS)
+    def stop(self, visitor: object = None) -> None:  # noqa: ARG002 - as a job takes it
+        self.asked.append("stop")
+
+    def watched(self) -> None:
+        self.asked.append("watched")
 
 
-class Page:
-    """A page with one job: its parts after the last run, and how often it ran."""
-
-    def __init__(self, reading: Reading, start: str) -> None:
-        self.reading = reading
-        self.jobs = Jobs()
-        self.runs = 0
-        self.app = AppTest.from_function(_page, args=(self, start), default_timeout=SECONDS)
-
-    @property
-    def job(self) -> Job[str]:
-        return self.jobs.find("reading", self.reading)
-
-    def open(self) -> None:
-        """Open it; return when the first step has begun."""
-        self.app.run()
-        assert self.reading.told.acquire(timeout=SECONDS)
-        self.app.run()
-
-    def ends(self) -> str:
-        """Let the job run to its end, unless it is stopped; return its state."""
-        for _ in range(3):
-            self.reading.steps.release()
-        return self.job.wait(SECONDS)
-
-    def click(self, label: str) -> None:
-        next(button for button in self.app.button if button.label == label).click().run()
-
-    def buttons(self) -> list[str]:
-        return [button.label for button in self.app.button]
-
-    def progress(self) -> tuple[float, str]:
-        """How long the bar is, in percent, and what it says."""
-        proto = self.app.get("progress")[0].proto
-        return proto.value, proto.text
-
-    def found(self) -> list[str]:
-        return [text.value for text in self.app.text]
-
-
-def _page(page: "Page", start: str) -> None:
+def _page(job: "Held", how: "dict[str, Any]") -> None:
     import streamlit as st
 
     from attnviz.app.job_view import counted, show_job
@@ -88,132 +40,93 @@ def _page(page: "Page", start: str) -> None:
     def draw(latest: "Progress[str]") -> None:
         st.text(latest.found)
 
-    page.runs += 1
-    show_job(page.job, counted("Reading the pages", "pages"), draw, start=start, key="reading")
-    st.caption(page.job.state)
+    job.pages += 1
+    show_job(job, counted("Reading the pages", "pages"), draw, key="reading", **how)
 
 
-@pytest.fixture
-def opened() -> Iterator[Callable[..., Page]]:
-    pages = []
-
-    def open_page(*, refused: bool = False, start: str = "") -> Page:
-        pages.append(Page(Reading(refused=refused), start))
-        return pages[-1]
-
-    yield open_page
-    for page in pages:
-        page.job.stop()
-        page.ends()
+def shown(job: Held, **how: object) -> AppTest:
+    return AppTest.from_function(_page, args=(job, how), default_timeout=30).run()
 
 
-def test_it_begins_by_itself_and_tells_how_far_it_is(opened: Callable[..., Page]) -> None:
-    page = opened()
-    page.open()
-    clean(page.app)
-    assert (page.progress(), page.buttons(), page.found()) == ((0, "Reading the pages …"), ["Stop"], [])
-    page.reading.let_go(2)
-    page.app.run()
-    assert page.progress() == (66, "Reading the pages: 2,000 of 3,000 pages")
-    assert page.found() == ["2 found"]
-    assert page.ends() == "finished"
-    page.app.run()
-    clean(page.app)
-    assert (page.buttons(), page.found(), page.app.get("progress")) == ([], ["3 found"], [])
-    assert page.reading.begun == 1
+def bar(app: AppTest) -> tuple[int, str] | None:
+    """How long the bar is, in percent, and what it says."""
+    bars = app.get("progress")
+    return (bars[0].proto.value, bars[0].proto.text) if bars else None
 
 
-def test_it_waits_for_its_turn(opened: Callable[..., Page]) -> None:
-    first, second = opened(), opened()
-    first.open()
-    second.app.run()
-    second.app.run()
-    assert second.progress() == (0, "Reading the pages: waiting for its turn on this server")
-    assert second.buttons() == ["Stop"]
+def buttons(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
 
 
-def test_it_stops_and_goes_on_where_it_stopped(opened: Callable[..., Page]) -> None:
-    page = opened()
-    page.open()
-    page.reading.let_go(1)
-    page.app.run()
-    page.click("Stop")
-    page.reading.steps.release()
-    assert page.job.wait(SECONDS) == "stopped"
-    for _ in range(2):
-        page.app.run()
-        assert page.progress() == (66, "Stopped after 2,000 of 3,000 pages. What was found stays.")
-        assert (page.buttons(), page.found()) == (["Go on"], ["2 found"])
-    page.click("Go on")
-    assert page.buttons() == ["Stop"]
-    assert page.ends() == "finished"
-    page.app.run()
-    assert (page.found(), page.reading.begun) == (["3 found"], 1)
+WAITING = "Reading the pages: waiting for its turn on this server"
+FAR = "Reading the pages: 2,000 of 3,000 pages"
+STOPPED = "Stopped after 2,000 of 3,000 pages. What was found stays."
 
 
-def test_stopped_before_it_found_anything(opened: Callable[..., Page]) -> None:
-    first, second = opened(), opened()
-    first.open()
-    second.app.run()
-    second.click("Stop")
-    assert second.job.wait(SECONDS) == "stopped"
-    second.app.run()
-    assert (second.progress(), second.buttons()) == ((0, "Stopped."), ["Go on"])
-
-
-def test_it_begins_when_it_is_asked_to(opened: Callable[..., Page]) -> None:
-    page = opened(start="Read them")
-    page.app.run()
-    page.app.run()
-    assert (page.buttons(), page.reading.begun) == (["Read them"], 0)
-    page.click("Read them")
-    assert page.buttons() == ["Stop"]
-    assert page.ends() == "finished"
-
-
-def test_what_nobody_watched_goes_on_when_it_is_looked_at_again(opened: Callable[..., Page]) -> None:
-    page = opened()
-    page.open()
-    page.job._patience = 0
-    page.reading.steps.release()
-    assert page.job.wait(SECONDS) == "left alone"
-    page.job._patience = SECONDS
-    page.app.run()
-    assert page.buttons() == ["Stop"]
-    assert page.ends() == "finished"
-    assert page.reading.begun == 1
-
-
-def test_when_it_has_ended_the_whole_page_is_drawn_once_more(
-    opened: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("state", "latest", "expected", "button"),
+    [
+        ("queued", None, (0, WAITING), "Stop"),
+        ("queued", FOUND, (66, WAITING), "Stop"),
+        ("running", None, (0, "Reading the pages …"), "Stop"),
+        ("running", FOUND, (66, FAR), "Stop"),
+        ("stopped", None, (0, "Stopped."), "Go on"),
+        ("stopped", FOUND, (66, STOPPED), "Go on"),
+        ("finished", FOUND, None, None),
+        ("refused", None, None, "Try again"),
+        ("refused", FOUND, None, "Try again"),
+        ("not begun", None, None, "Read them"),
+    ],
+)
+def test_each_state_has_its_bar_and_its_button(
+    state: State, latest: Progress[str] | None, expected: tuple[int, str] | None, button: str | None
 ) -> None:
-    page = opened()
-    page.open()
-    runs = page.runs
+    job = Held(state, latest)
+    app = shown(job, start="Read them")
+    assert not app.exception
+    assert (bar(app), buttons(app)) == (expected, [button] if button else [])
+    assert [text.value for text in app.text] == (["2 found"] if latest else [])
+    assert [error.value for error in app.error] == (["Shorten \\*it\\*."] if state == "refused" else [])
+    assert job.asked == ["watched"]  # what stands still is left alone
+    if button:
+        app.button[0].click().run()
+        assert job.asked[1] == ("stop" if button == "Stop" else "start")
+
+
+@pytest.mark.parametrize(
+    ("state", "start"), [("not begun", ""), ("left alone", ""), ("left alone", "Read them")]
+)
+def test_it_begins_by_itself_and_goes_on_when_it_is_looked_at_again(state: State, start: str) -> None:
+    job = Held(state)
+    shown(job, start=start)
+    assert job.asked[0] == "start"
+
+
+@pytest.mark.parametrize("state", ["left alone", "stopped", "refused"])
+def test_one_that_cannot_go_on_is_begun_anew_by_the_page_alone(state: State) -> None:
+    job = Held(state, FOUND, resumes=False)
+    app = shown(job)
+    assert (buttons(app), job.asked) == ([], ["watched"])
+    assert [text.value for text in app.text] == ["2 found"]
+
+
+def test_another_visitors_job_is_only_looked_at() -> None:
+    job = Held("running", FOUND)
+    app = shown(job, mine=False)
+    assert (bar(app), buttons(app), job.asked) == ((66, FAR), [], [])
+
+
+def test_a_page_may_stop_it_in_a_way_of_its_own() -> None:
+    asked: list[str] = []
+    job = Held("running")
+    shown(job, stop=lambda: asked.append("leave")).button[0].click().run()
+    assert (asked, set(job.asked)) == (["leave"], {"watched"})
+
+
+def test_when_it_has_ended_the_whole_page_is_drawn_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Held("running", FOUND)
     # It ends after the page has looked whether it runs, and before it is drawn.
-    monkeypatch.setattr(page.job, "watched", page.ends)
-    page.app.run()
-    assert page.runs == runs + 2
-    assert [caption.value for caption in page.app.caption] == ["finished"]
-
-
-@pytest.mark.parametrize("start", ["", "Read them"])
-def test_it_says_why_it_was_refused_and_begins_anew_only_when_asked_to(
-    opened: Callable[..., Page], start: str
-) -> None:
-    page = opened(refused=True, start=start)
-    page.app.run()
-    if start:
-        page.click(start)
-    for attempt in (1, 2):
-        page.app.run()
-        assert page.buttons() == ["Stop"]
-        assert page.ends() == "refused"
-        for _ in range(3):
-            page.app.run()
-            assert [error.value for error in page.app.error] == ["Shorten \\*it\\*."]
-            assert (page.buttons(), page.found()) == (["Try again"], ["3 found"])
-            assert page.reading.begun == attempt
-        page.click("Try again")
-        assert not page.app.error
-        assert not page.found()
+    monkeypatch.setattr(job, "watched", lambda: setattr(job, "_state", "finished"))
+    app = shown(job)
+    clean(app)
+    assert (bar(app), job.pages) == (None, 2)

@@ -9,18 +9,10 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from attnviz.analysis.picture import MASKED, Kind, Levels, thumbnails
 from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets, code
+from tests.browser.widgets import Widgets
 
 LAYERS, HEADS = 3, 5
 
-_POOLED = """
-async ([script, values, shape, kind]) => {
-    const blob = new Blob([script, "export { pooled };"], { type: "text/javascript" });
-    const { pooled } = await import(URL.createObjectURL(blob));
-    const small = pooled({ values: Uint8Array.from(values), shape }, kind);
-    return [[...small.values], small.shape];
-}
-"""
 _DRAWN = """
 () => {
     const canvas = window.mounted.atlas.parentElement.querySelector("canvas");
@@ -98,34 +90,10 @@ def any_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
 @pytest.mark.parametrize("masked", ["nowhere", "after the diagonal", "in places"])
 @pytest.mark.parametrize("kind", ["sequential", "diverging"])
 @pytest.mark.parametrize("size", [(47, 61), (31, 67), (37, 29), (128, 128), (32, 32)])
-def test_pooled_pictures_are_the_thumbnails(
+def test_pictures_are_drawn_as_their_thumbnails_would_be(
     widgets: Widgets, size: tuple[int, int], kind: Kind, masked: str
 ) -> None:
-    levels = any_levels((2, *size), masked)
-    script = code("atlas")[0]
-    small, shape = widgets.page.evaluate(_POOLED, [script, levels.ravel().tolist(), levels.shape, kind])
-    expected = thumbnails(levels, kind)
-    assert shape == list(expected.shape)
-    assert np.array_equal(np.reshape(small, shape), expected)
-
-
-@pytest.mark.parametrize(
-    ("cells", "strongest"),
-    [((127, 128, 126), 128), ((127, 254, 0), 254), ((130, 123, 255), 123), ((255, 127, 255), 127)],
-)
-def test_of_a_change_the_largest_either_way_survives(
-    widgets: Widgets, cells: tuple[int, ...], strongest: int
-) -> None:
-    script = code("atlas")[0]
-    levels = [*cells] * (33 * 32)  # 33 × 96 cells, in blocks of 3 columns
-    small, shape = widgets.page.evaluate(_POOLED, [script, levels, [1, 33, 96], "diverging"])
-    assert shape == [1, 32, 32]
-    assert set(small) == {strongest}
-
-
-@pytest.mark.parametrize("kind", ["sequential", "diverging"])
-def test_pictures_are_drawn_as_their_thumbnails_would_be(widgets: Widgets, kind: Kind) -> None:
-    levels = any_levels((LAYERS * HEADS, 47, 61), "in places")
+    levels = any_levels((LAYERS * HEADS, *size), masked)
     order = np.random.default_rng(2).permutation(LAYERS * HEADS)
     heads = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
     small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])

@@ -4,7 +4,6 @@ import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
@@ -13,10 +12,16 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page
 
 from attnviz.app.components import store
-from attnviz.app.components.component import PARTS, modules, source, styles
+from attnviz.widgets import code
 
 WIDTH = {"head_view": 700}  # of other widgets 500
 
+# The app's script, as Streamlit runs it.
+_CODE = """
+async (script) => {
+    await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+}
+"""
 _START = """
 () => {
     window.mounted = {};
@@ -27,14 +32,12 @@ _START = """
 }
 """
 _MOUNT = """
-async ([place, script, style, width]) => {
+([place, widget, width]) => {
     const host = document.querySelector("main").appendChild(document.createElement("div"));
     host.style.maxWidth = `${width}px`;
     const parentElement = host.attachShadow({ mode: "open" });
-    parentElement.appendChild(document.createElement("style")).textContent = style;
-    const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
     const setTriggerValue = (name, value) => window.said.push([name, value]);
-    window.mounted[place] = { parentElement, setTriggerValue, show: module.default };
+    window.mounted[place] = { parentElement, setTriggerValue, show: window.attnvizCode[widget] };
 }
 """
 _SHOW = """
@@ -56,28 +59,21 @@ _PIXEL = """
 
 
 _ALONE = """
-async ([script, style]) => {
+(widget) => {
     const host = document.body.appendChild(document.createElement("div"));
     const parentElement = host.attachShadow({ mode: "open" });
-    parentElement.appendChild(document.createElement("style")).textContent = style;
-    const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
     window.events = [];
     const setTriggerValue = (name, value) => window.events.push([name, value]);
-    window.show = (data) => module.default({ parentElement, data, setTriggerValue });
+    window.show = (data) => window.attnvizCode[widget]({ parentElement, data, setTriggerValue });
 }
 """
-
-
-def code(widget: str) -> tuple[str, str]:
-    """All the JS and all the CSS that a widget is made of."""
-    import_module(next(name for name in modules() if name.endswith(f".{widget}")))
-    return source("js", *PARTS[widget]), styles(widget)
 
 
 def alone(page: Page, widget: str) -> Page:
     """The page with one widget and nothing else; `window.show` gives it a message."""
     page.set_content("<!doctype html><title>widget</title>")
-    page.evaluate(_ALONE, code(widget))
+    page.evaluate(_CODE, code.bundle("app"))
+    page.evaluate(_ALONE, widget)
     return page
 
 
@@ -109,6 +105,7 @@ class Widgets:
             f"<style>:root {{ {style} }} body {{ background: {colours['background-color']} }}</style>"
             "<main><h1 style='position: absolute; opacity: 0'>Widgets</h1></main>"
         )
+        page.evaluate(_CODE, code.bundle("app"))
         page.evaluate(_START)
         return cls(page, {})
 
@@ -145,7 +142,7 @@ class Widgets:
         return rgb
 
     def _mount(self, place: str, widget: str, width: int | None) -> None:
-        self.page.evaluate(_MOUNT, [place, *code(widget), width or WIDTH.get(widget, 500)])
+        self.page.evaluate(_MOUNT, [place, widget, width or WIDTH.get(widget, 500)])
 
 
 @contextmanager

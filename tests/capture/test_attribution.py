@@ -23,7 +23,7 @@ from attnviz.capture.model import Model
 from attnviz.capture.stack import Expected, Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
 from attnviz.transformer import multi_head
-from attnviz.transformer.attention import AttentionSteps
+from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 from tests.capture.tiny import SENTENCE
 
 Folder = Callable[[str], Path]
@@ -64,7 +64,7 @@ def test_slopes_at_words_are_finite_differences(exact: Stack) -> None:
 
 
 def test_slopes_at_weights_are_finite_differences(exact: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, step, compute = 2, 1e-5, multi_head.scaled_dot_product_attention
+    place, step, compute = 2, 1e-5, scaled_dot_product_attention
     weights = torch.stack([layer[0] for layer in exact.run(exact.words[None]).weights])
     layers, heads, tokens, _ = weights.shape
     nudge = torch.zeros_like(weights)

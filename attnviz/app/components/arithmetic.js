@@ -1,6 +1,12 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
+import { cellUnder, drawing, element } from "../../widgets/dom.js";
+import { moveFocus } from "../../widgets/keyboard.js";
+import { enoughDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../widgets/numbers.js";
+import { View, widget } from "../../widgets/widget.js";
+import styles from "./arithmetic.css";
+
 const SHORT_ROW = 16; // rows up to here are shown whole
 const LARGEST = 12; // of longer rows, this many
 const SHARE_DIGITS = 4; // decimals of an exponential and of their sum, unless the quotient needs more
@@ -15,8 +21,8 @@ function precisePercent(weight) {
   const rest = Math.min(weight, 1 - weight) * 100;
   if (rest >= 0.05 || rest <= 0) return shortPercent(weight);
   if (rest >= 10 ** -MOST_DIGITS) return percentTo(weight, Math.ceil(-Math.log10(rest)) + 1);
-  const edge = (10 ** -MOST_DIGITS).toFixed(MOST_DIGITS);
-  return weight < 0.5 ? `<\u202f${edge}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
+  const edge = 10 ** -MOST_DIGITS;
+  return weight < 0.5 ? `<\u202f${edge.toFixed(MOST_DIGITS)}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
 }
 
 /** A number that is not negative; never 0.0000 for something that is not 0. */
@@ -38,18 +44,26 @@ const fraction = (above, below) =>
 
 // ---------------------------------------------------------------- the widget
 
-class Arithmetic {
-  constructor(parent) {
-    this.parent = parent;
+/**
+ * What arithmetic.py sends, and describes.
+ * @typedef {{ value: number, as: "percent" | "score" | "number" }} LastNumber
+ * @typedef {{
+ *   query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
+ *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number,
+ *   scale: number, bias: number | null, score: number, masked: boolean, position: number,
+ *   row: { label: string, score: number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[],
+ *   row_maximum: number, row_sum: number, weight: number, last_steps: (string | LastNumber)[][], result: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Arithmetic extends View {
+  constructor() {
+    super();
     this.order = "sentence";
     this.showAll = false;
     this.tableOpen = false;
     this.root = element("div", { class: "root arithmetic", role: "group" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
@@ -64,7 +78,7 @@ class Arithmetic {
   /** Draw everything anew, leaving keyboard focus where it was. */
   draw() {
     const { data } = this;
-    const focused = this.parent.activeElement?.dataset.focus;
+    const focused = this.focused?.dataset.focus;
     this.digits = rowDigits(data);
     const title = element(
       "h3",
@@ -85,7 +99,8 @@ class Arithmetic {
       element("ol", {}, ...steps),
     );
     this.pointAt(this.dimension);
-    if (focused) this.parent.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
+    const again = /** @type {HTMLElement} */ (this.root.querySelector(`[data-focus="${focused}"]`));
+    if (focused) again?.focus({ preventScroll: true });
   }
 
   // ------------------------------------------------------------ 1: products
@@ -128,12 +143,11 @@ class Arithmetic {
   }
 
   dimensionUnder(event) {
-    const { left, width } = this.slider.getBoundingClientRect();
-    return clamp(Math.floor(((event.clientX - left) / width) * this.data.products.length), this.data.products.length);
+    return cellUnder(event, this.slider, 1, this.data.products.length).column;
   }
 
   choose(dimension) {
-    this.dimension = clamp(dimension, this.data.products.length);
+    this.dimension = Math.max(0, Math.min(this.data.products.length - 1, dimension));
     this.pointAt(this.dimension);
   }
 
@@ -160,16 +174,15 @@ class Arithmetic {
     this.band.style.left = `${dimension * share}%`;
     this.band.style.width = `${share}%`;
     const [query, key, product] = multiplication(query_vector[dimension], key_vector[dimension], products[dimension]);
-    const bracket = (text) => (text.startsWith("−") ? `(${text})` : text);
     this.readout.replaceChildren(
       element("span", { class: "muted" }, `dimension ${dimension + 1}: `),
       number("dimension-query", query_vector[dimension], query, "query"),
       " × ",
-      number("dimension-key", key_vector[dimension], bracket(key), "key"),
+      number("dimension-key", key_vector[dimension], inBrackets(key), "key"),
       " = ",
       number("dimension-product", products[dimension], product, "product"),
     );
-    this.slider.setAttribute("aria-valuenow", dimension + 1);
+    this.slider.setAttribute("aria-valuenow", String(dimension + 1));
     this.slider.setAttribute("aria-valuetext", this.readout.textContent);
   }
 
@@ -283,7 +296,7 @@ class Arithmetic {
   softmax() {
     const { row, position } = this.data;
     const order = row.map((_, index) => index);
-    const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || row[a].masked - row[b].masked || a - b);
+    const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || Number(row[a].masked) - Number(row[b].masked) || a - b);
     const long = row.length > SHORT_ROW;
     const shown = new Set(long && !this.showAll ? [...byWeight.slice(0, LARGEST), position] : order);
     const sorted = (this.order === "largest" ? byWeight : order).filter((index) => shown.has(index));
@@ -483,8 +496,6 @@ function step(title, explanation, ...content) {
 
 const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
-const clamp = (index, length) => Math.max(0, Math.min(length - 1, index));
-
 const dot = () =>
   element("span", {}, element("b", { class: "query" }, "q"), " · ", element("b", { class: "key" }, "k"));
 
@@ -588,4 +599,4 @@ function lastNumbers(numbers) {
   return texts;
 }
 
-export default widget(Arithmetic);
+export default widget(Arithmetic, styles);

@@ -7,7 +7,7 @@ from typing import Any
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("arithmetic", "numbers")
+_mount = component("arithmetic")
 
 
 def arithmetic(

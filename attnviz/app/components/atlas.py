@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
 from attnviz.app.components.component import component, said
-from attnviz.widgets import code
 
-_mount = component("atlas", *code.ATLAS)
+_mount = component("atlas")
 
 
 class Selection(TypedDict):

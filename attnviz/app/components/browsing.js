@@ -1,9 +1,7 @@
 /* browsing: the Back button and the links do what a visitor is used to, on every page. */
 
-(() => {
-  if (window.attnvizBrowsing) return;
-  window.attnvizBrowsing = true;
-
+/** Call it once: it replaces what the browser does. */
+export function mendBrowsing() {
   // Streamlit makes an entry in the browser's history for each parameter that the server adds to the address or
   // takes out of it. What a visitor does is one entry: Back undoes one thing, and leaves a page at once.
   let acted = false;
@@ -33,4 +31,4 @@
     if (held && event.target.closest?.("a[href]")) event.stopPropagation();
   };
   window.addEventListener("click", elsewhere, { capture: true });
-})();
+}

@@ -1,17 +1,26 @@
 /* candidates: the tokens that a model holds for likely, as a table of bars; candidates.py describes the data. */
 
-class Candidates {
-  constructor(parent) {
-    this.root = element("div", { class: "root candidates" });
-    parent.append(this.root);
-  }
+import { element } from "../../widgets/dom.js";
+import { percent } from "../../widgets/numbers.js";
+import { View, widget } from "../../widgets/widget.js";
+import styles from "./candidates.css";
 
-  close() {
-    this.root.remove();
+/**
+ * What candidates.py sends, and describes.
+ * @typedef {{
+ *   title: string, columns: string[], rows: { label: string, place: number | null, numbers: number[],
+ *   mark: string }[]
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Candidates extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root candidates" });
   }
 
   update({ title, columns, rows }) {
-    themeOf(this.root);
     const heads = [
       element("th", { scope: "col", class: "token" }, "token"),
       ...columns.map((column) => element("th", { scope: "col", class: "share" }, column)),
@@ -46,4 +55,4 @@ class Candidates {
   }
 }
 
-export default widget(Candidates);
+export default widget(Candidates, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component
 
-_mount = component("candidates", "palette", "numbers")
+_mount = component("candidates")
 
 
 class Expected(TypedDict):

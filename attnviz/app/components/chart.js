@@ -1,21 +1,16 @@
 /* chart: axes, a legend, lines and points, drawn as SVG for the screen or for a file. */
 
-/** The roles' colours on light and on dark ground. */
-const ROLES = {
-  query: ["#1d4ed8", "#93c5fd"],
-  key: ["#b91c1c", "#fca5a5"],
-  value: ["#15803d", "#86efac"],
-  weights: ["#6d28d9", "#c4b5fd"],
-  "feed-forward": ["#0e7490", "#67e8f9"],
-};
+import { drawing } from "../../widgets/dom.js";
+import { fitted, hex, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
+
 const DASHES = { solid: null, dash: "7 5", dot: "0.1 5", dashdot: "8 5 0.1 5" };
-const LETTERS = 12; // the size of all text, in pixels
+export const LETTERS = 12; // the size of all text, in pixels
 const ROW = 24; // a row of the legend
-const SAMPLE = 32; // the piece of line in the legend
+export const SAMPLE = 32; // the piece of line in the legend
 const BUTTONS = 92; // room for the buttons beside the legend's first row
 
 /** Where a name may stand beside its point: right, left, above, below, and in between. */
-const DIRECTIONS = [
+export const DIRECTIONS = [
   [1, 0],
   [-1, 0],
   [0, -1],
@@ -27,7 +22,7 @@ const DIRECTIONS = [
 ];
 
 /** An element of the picture; attributes that are null are left out. */
-const shape = (tag, attributes = {}, ...children) =>
+export const shape = (tag, attributes = {}, ...children) =>
   drawing(
     tag,
     Object.fromEntries(Object.entries(attributes).filter(([, value]) => (value ?? null) !== null)),
@@ -41,7 +36,7 @@ function niceStep(least) {
 }
 
 /** A number with a real minus, and commas in ten thousands; -0.001 with two decimals is 0.00. */
-function plainNumber(value, digits) {
+export function plainNumber(value, digits) {
   const size = Math.abs(value).toLocaleString("en-US", {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
@@ -51,7 +46,7 @@ function plainNumber(value, digits) {
 }
 
 /** As few digits as it takes: 0.5, 3, 100. */
-const shortest = (value) => plainNumber(value, Math.min(6, (String(value).split(".")[1] ?? "").length));
+export const shortest = (value) => plainNumber(value, Math.min(6, (String(value).split(".")[1] ?? "").length));
 
 /** From numbers to pixels, with the numbers to mark. */
 class Scale {
@@ -66,9 +61,13 @@ class Scale {
     this.power = log ? (value) => Math.log(value) / Math.log(log) : (value) => value;
     const shown = (log ? values.filter((value) => value > 0) : values).map(this.power);
     let low = shown.reduce((least, value) => Math.min(least, value), zero && !log ? 0 : Infinity);
-    let high = shown.reduce((most, value) => Math.max(most, value), zero && !log ? 0 : -Infinity);
+    let high = shown.reduce((largest, value) => Math.max(largest, value), zero && !log ? 0 : -Infinity);
     if (high - low < 1e-9) [low, high] = [low - 1, high + 1];
-    Object.assign(this, { log, most, whole: whole || log, from, to });
+    this.log = log;
+    this.most = most;
+    this.whole = whole || Boolean(log);
+    this.from = from;
+    this.to = to;
     this.reach(low, high);
     if (!rounded || log) return;
     const { step } = this;
@@ -79,7 +78,9 @@ class Scale {
   /** Lets the scale run from here to there, with marks for which there is room. */
   reach(low, high) {
     const step = niceStep((high - low) / Math.max(1, this.most));
-    Object.assign(this, { low, high, step: this.whole ? Math.ceil(step) : step });
+    this.low = low;
+    this.high = high;
+    this.step = this.whole ? Math.ceil(step) : step;
   }
 
   /** The numbers to mark, each a whole number of steps, and how they are written. */
@@ -113,9 +114,11 @@ function outline(kind, x, y, size) {
 }
 
 /** One drawing, of one width and in one theme: on the screen or in a file. */
-class Drawing {
+export class Drawing {
   constructor(data, width, theme) {
-    Object.assign(this, { data, width, theme });
+    this.data = data;
+    this.width = width;
+    this.theme = theme;
     this.svg = shape("svg", { "font-family": theme.font, "font-size": LETTERS });
     this.legend();
     this.scales();
@@ -141,11 +144,12 @@ class Drawing {
     return textWidth(text, LETTERS, this.theme.font, weight);
   }
 
+  /** @param {{ colour: string, faint?: boolean }} line */
   colour({ colour, faint }) {
     if (colour === "picked") return hex(this.theme.primary);
     if (colour === "text") return hex(this.theme.text);
     if (colour === "muted" || faint) return hex(this.theme.muted);
-    return ROLES[colour][this.theme.dark ? 1 : 0];
+    return hex(this.theme.role(colour));
   }
 
   // The legend: a piece of each line, as it is drawn, and its name -----------------------------------------
@@ -326,8 +330,8 @@ class Drawing {
         beside = outwards.map((part) => (14 * part) / (Math.hypot(...outwards) || 1));
       }
       const place = { x: x + beside[0], y: y[at] + beside[1], half: this.textWidth(text, 600) / 2 };
-      const hides = ({ x, y, half }) =>
-        Math.abs(x - place.x) < half + place.half + 3 && Math.abs(y - place.y) < LETTERS + 1;
+      const hides = (other) =>
+        Math.abs(other.x - place.x) < other.half + place.half + 3 && Math.abs(other.y - place.y) < LETTERS + 1;
       if (!text || taken.some(hides)) return;
       taken.push(place);
       const look = { anchor: "middle", weight: 600, fill: this.theme.text, halo: !this.data.plane };
@@ -337,11 +341,11 @@ class Drawing {
 }
 
 /** A drawing as an SVG file's text, with its title above and its caption below. */
-function chartFile(drawing, { title, alt, caption }) {
-  const { theme, width } = drawing;
+export function chartFile(chart, { title, alt, caption }) {
+  const { theme, width } = chart;
   const margin = 24;
   const lines = wrapped(caption, width, LETTERS, theme.font).filter(Boolean);
-  const [wide, tall] = [width + 2 * margin, drawing.height + 2 * margin + 30 + 17 * lines.length];
+  const [wide, tall] = [width + 2 * margin, chart.height + 2 * margin + 30 + 17 * lines.length];
   const svg = shape("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img" });
   svg.append(shape("title", {}, `${title}. ${alt}`));
   svg.append(shape("rect", { width: wide, height: tall, fill: hex(theme.background) }));
@@ -349,9 +353,7 @@ function chartFile(drawing, { title, alt, caption }) {
   const text = (y, words, look) => all.append(shape("text", { x: margin, y, ...look }, words));
   text(margin + 12, title, { "font-size": 16, "font-weight": 700, fill: hex(theme.text) });
   const inner = all.appendChild(shape("g", { transform: `translate(${margin} ${margin + 26})` }));
-  inner.append(...drawing.svg.childNodes);
-  lines.forEach((words, at) => text(margin + drawing.height + 46 + 17 * at, words, { fill: hex(theme.muted) }));
-  // What XML cannot hold, a token can.
-  const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-  return new XMLSerializer().serializeToString(svg).replace(unwritable, "\ufffd");
+  inner.append(...chart.svg.childNodes);
+  lines.forEach((words, at) => text(margin + chart.height + 46 + 17 * at, words, { fill: hex(theme.muted) }));
+  return writable(new XMLSerializer().serializeToString(svg));
 }

@@ -1,12 +1,25 @@
 /* copy_link: the page's address, which holds the whole view, to the clipboard. */
 
+import { element } from "../../widgets/dom.js";
+import { View, widget } from "../../widgets/widget.js";
+import styles from "./copy_link.css";
+
 const COPIED_FOR = 2000; // milliseconds
 const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
 const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-class CopyLink {
-  constructor(parent) {
+/**
+ * What copy_link.py sends, and describes.
+ * @typedef {{
+ *   query: string, always: string[]
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class CopyLink extends View {
+  constructor() {
+    super();
     this.button = element("button", { type: "button", class: "copy", onclick: () => this.copy() });
     this.status = element("span", { class: "status hidden", "aria-live": "polite" });
     this.field = element("input", {
@@ -20,7 +33,6 @@ class CopyLink {
     this.byHand = element("div", { class: "by-hand" }, this.field, this.hint);
     this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.byHand);
     this.rest();
-    parent.append(this.root);
   }
 
   /** Streamlit can leave the address of the second page that a visitor sees without its choices. */
@@ -37,11 +49,11 @@ class CopyLink {
 
   close() {
     clearTimeout(this.timer);
-    this.root.remove();
+    super.close();
   }
 
   rest() {
-    const inField = this.root.getRootNode().activeElement === this.field;
+    const inField = this.focused === this.field;
     this.button.textContent = "Copy link";
     this.status.textContent = "";
     this.status.classList.add("hidden");
@@ -89,4 +101,4 @@ class CopyLink {
   }
 }
 
-export default widget(CopyLink);
+export default widget(CopyLink, styles);

@@ -1,5 +1,13 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
+import { element } from "../../widgets/dom.js";
+import { Theme } from "../../widgets/palette.js";
+import { hex, saveAs, saveButtons, short } from "../../widgets/pens.js";
+import { View, widget } from "../../widgets/widget.js";
+import { chartFile, DIRECTIONS, Drawing, LETTERS, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
+import chartStyle from "./chart.css";
+import styles from "./curves.css";
+
 const BESIDE = 9; // pixels from a point to its name
 const LED = [BESIDE, 22, 36, 50]; // and to one that has to be there: a line leads to it
 
@@ -71,9 +79,24 @@ class Crowd extends Drawing {
 /** The chart of a message, of one width and in one theme. */
 const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ...look);
 
-class Curves {
-  constructor(parent) {
-    this.host = parent.host ?? parent;
+/**
+ * What curves.py sends, and describes.
+ * @typedef {{
+ *   lines: { label: string, x: number[], y: number[], low: number[] | null, high: number[] | null, band: boolean,
+ *   dash: "solid" | "dash" | "dot" | "dashdot" | null,
+ *   marker: "circle" | "ring" | "square" | "diamond" | "cross" | null,
+ *   colour: "query" | "key" | "value" | "weights" | "feed-forward" | "text" | "muted", faint: boolean,
+ *   points: number[] | null, names: string[] | null, printed: string[] | null }[], title: string,
+ *   across: { label: string, log: number | null, zero: boolean }, up: { label: string, log: number | null,
+ *   zero: boolean }, at: string, digits: number, marked: number | null, faint: string, plane: boolean,
+ *   crowded: boolean, height: number, alt: string, caption: string, filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Curves extends View {
+  constructor() {
+    super();
     this.picture = element("div", { class: "picture" });
     this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
     this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
@@ -81,22 +104,15 @@ class Curves {
     this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     const parts = [this.picture, this.pointed, this.slider, this.tip, this.files];
     this.root = element("div", { class: "root chart" }, ...parts);
-    parent.append(this.root);
     this.slider.onpointermove = (event) => this.pointAt(event);
     this.slider.onpointerdown = (event) => this.pointAt(event);
     this.slider.onpointerleave = () => this.rest();
     this.slider.onkeydown = (event) => this.move(event);
     this.slider.onfocus = () => this.slider.matches(":focus-visible") && this.show();
     this.slider.onblur = () => this.hide();
-    this.observer = new ResizeObserver(() => {
+    this.onResize(() => {
       if (this.data && this.root.clientWidth !== this.drawing?.width) this.draw();
     });
-    this.observer.observe(this.root);
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.root.remove();
   }
 
   update(data) {
@@ -104,7 +120,6 @@ class Curves {
     const same = told === this.told;
     this.told = told;
     this.data = data;
-    this.theme = themeOf(this.root);
     if (!same) this.readable();
     this.draw();
   }
@@ -129,8 +144,7 @@ class Curves {
     this.say();
     if (this.tip.hidden) this.pointed.replaceChildren();
     else this.show();
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
-    this.root.dataset.ms = (performance.now() - started).toFixed(1);
+    this.countDrawing(started);
   }
 
   // Reading ------------------------------------------------------------------------------------------------
@@ -283,4 +297,4 @@ class Curves {
   }
 }
 
-export default widget(Curves);
+export default widget(Curves, chartStyle, styles);

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from attnviz.app.components.component import component
 
-_mount = component("curves", "palette", "pens", "chart")
+_mount = component("curves")
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 Marker = Literal["circle", "ring", "square", "diamond", "cross"]

@@ -1,18 +1,43 @@
 /* head map: a coloured button for each head, and the bar of their scale; head_map.py describes the message. */
 
-/** Where a value lies on the scale, 0 to 1 along its bar. */
+import { element } from "../../widgets/dom.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
+import { css, linear } from "../../widgets/palette.js";
+import { Choice } from "../../widgets/selection.js";
+import { View, widget } from "../../widgets/widget.js";
+import styles from "./head_map.css";
+
+/**
+ * What head_map.py sends, and describes.
+ * @typedef {{
+ *   title: string, heads: number, values: (number | null)[], texts: string[], low: [number, string], high: [number,
+ *   string], kind: "sequential" | "diverging", printed: string[] | null, selected: [number, number] | null
+ * }} Message
+ */
+
+/**
+ * Where a value lies on the scale, 0 to 1 along its bar.
+ * @param {number} value
+ * @param {Message} message
+ */
 const along = (value, { low: [low], high: [high] }) =>
   high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 
-/** The level, 0 to 254, of a place on the bar. A diverging scale has 127 at zero, however long its two sides. */
+/**
+ * The level, 0 to 254, of a place on the bar. A diverging scale has 127 at zero, however long its two sides.
+ * @param {number} place
+ * @param {Message} message
+ */
 function levelAt(place, { kind, low: [low], high: [high] }) {
   if (kind === "sequential") return Math.round(254 * place);
   const furthest = Math.max(Math.abs(low), Math.abs(high)) || 1;
   return Math.round(127 + (127 * (low + place * (high - low))) / furthest);
 }
 
-class HeadMap {
-  constructor(parent) {
+/** @extends {View<Message>} */
+class HeadMap extends View {
+  constructor() {
+    super();
     this.selected = new Choice();
     this.grid = element("div", { class: "grid", role: "grid" });
     this.fact = element("p", { class: "fact" });
@@ -28,17 +53,9 @@ class HeadMap {
       element("div", { class: "scroller" }, this.grid),
       this.fact,
     );
-    parent.append(this.root);
-    this.grid.onclick = ({ target }) => this.pick(this.at(target));
+    this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     this.grid.onkeydown = (event) => moveFocus(event, this.buttons, this.data.heads);
-    this.grid.onpointerover = ({ target }) => this.tell(this.at(target));
-    this.grid.onpointerleave = () => this.tell(-1);
-    this.grid.addEventListener("focusin", ({ target }) => this.tell(this.at(target)));
-    this.grid.addEventListener("focusout", () => this.tell(-1));
-  }
-
-  close() {
-    this.root.remove();
+    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
   }
 
   update(data) {
@@ -65,7 +82,7 @@ class HeadMap {
       label("rowheader", "row-label", `L${layer + 1}`),
       ...this.buttons.slice(layer * heads, (layer + 1) * heads),
     ]);
-    this.root.style.setProperty("--columns", heads);
+    this.root.style.setProperty("--columns", String(heads));
     this.grid.replaceChildren(
       ...[[corner, ...across], ...rows].map((cells) => element("div", { class: "row", role: "row" }, ...cells)),
     );
@@ -73,7 +90,7 @@ class HeadMap {
 
   paint() {
     const { data } = this;
-    const levels = themeOf(this.root).levels(data.kind);
+    const levels = this.theme.levels(data.kind);
     const colour = (place) => levels[levelAt(place, data)];
     const steps = Array.from({ length: 33 }, (_, step) => css(colour(step / 32)));
     this.stripe.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
@@ -82,17 +99,13 @@ class HeadMap {
       const rgb = value === null ? null : colour(along(value, data));
       button.textContent = data.printed?.[at] ?? "";
       button.setAttribute("aria-label", `Head ${this.name(at)}: ${data.texts[at]}`);
-      button.dataset.value = value ?? "";
+      button.dataset.value = String(value ?? "");
       button.classList.toggle("none", rgb === null);
       button.style.background = rgb ? css(rgb) : "";
       if (!rgb) return;
       const [r, g, b] = rgb.map(linear);
       button.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
     });
-  }
-
-  at(target) {
-    return this.buttons.indexOf(target.closest("button"));
   }
 
   name(at) {
@@ -107,8 +120,8 @@ class HeadMap {
 
   mark() {
     const ringed = this.ringed();
-    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", at === ringed));
-    const focused = this.buttons.indexOf(this.grid.getRootNode().activeElement);
+    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", String(at === ringed)));
+    const focused = this.buttons.indexOf(this.focused);
     tabStop(this.buttons, focused >= 0 ? focused : Math.max(0, ringed));
     this.tell(focused);
   }
@@ -133,4 +146,4 @@ class HeadMap {
   }
 }
 
-export default widget(HeadMap);
+export default widget(HeadMap, styles);

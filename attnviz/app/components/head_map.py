@@ -10,7 +10,7 @@ import numpy as np
 from attnviz.app.components.component import component, said
 from attnviz.trace import Floats
 
-_mount = component("head_map", "palette")
+_mount = component("head_map")
 
 End = tuple[float, str]
 """Where a scale ends, and how that is written: (0.71, "71 %")."""

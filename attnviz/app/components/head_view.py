@@ -7,10 +7,9 @@ from typing import Literal
 
 from attnviz.app.components.component import component
 from attnviz.app.state import memory
-from attnviz.widgets import code
 from attnviz.widgets.tokens import ShownToken
 
-_mount = component("head_view", *code.HEAD_VIEW)
+_mount = component("head_view")
 
 
 def head_view(

@@ -3,6 +3,9 @@
    "Along" runs with the words of a sentence, "across" from the first sentence to the second: right and down while the
    sentences lie, down and right while they stand. */
 
+import { drawing } from "../../widgets/dom.js";
+import { percentTo } from "../../widgets/numbers.js";
+
 const FAINTEST_DRAWN = 0.02; // weights below are not drawn
 const FIRST_LABELLED = 0.1; // weights from here on are written beside the line
 
@@ -13,10 +16,11 @@ function roughly(weight) {
   return percentTo(weight, 0);
 }
 
-class Lanes {
+export class Lanes {
   /** @param stage holds both sentences and a picture that covers them. */
   constructor(stage, picture) {
-    [this.stage, this.picture] = [stage, picture];
+    this.stage = stage;
+    this.picture = picture;
   }
 
   /** Looks where the words stand; call it before drawing, whenever they may have moved. */
@@ -128,8 +132,8 @@ class Lanes {
       const corners = [[along - half, base], [along + half, base], [along, point]].map((one) => this.#screen(one));
       bundle.append(drawing("polygon", { points: corners.join(" "), "fill-opacity": (0.25 + 0.75 * most).toFixed(3) }));
       const outwards = fromReader ? -sign : sign;
-      const [beside, from] = fromReader ? start : [along, edge];
-      const [x, y] = this.#screen([beside, from + outwards * (this.standing ? 4 : 8)]).split(",");
+      const [beside, off] = fromReader ? start : [along, edge];
+      const [x, y] = this.#screen([beside, off + outwards * (this.standing ? 4 : 8)]).split(",");
       const anchor = this.standing ? (outwards > 0 ? "start" : "end") : "middle";
       const text = drawing("text", { x, y, "text-anchor": anchor, "dominant-baseline": "central" });
       text.textContent = roughly(most);
@@ -138,7 +142,10 @@ class Lanes {
     this.lines.push(bundle);
   }
 
-  /** (along, across) as "x,y". */
+  /**
+   * (along, across) as "x,y".
+   * @param {number[]} place
+   */
   #screen([along, across]) {
     return (this.standing ? [across, along] : [along, across]).map((value) => value.toFixed(1)).join(",");
   }

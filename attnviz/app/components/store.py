@@ -7,10 +7,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from attnviz.app.components.component import component
-from attnviz.widgets import code
 from attnviz.widgets.arrays import Packed, packed
 
-_mount = component("store", *code.STORE)
+_mount = component("store")
 
 
 def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:

@@ -1,8 +1,22 @@
 /* passage: a typed text and the tokens that a model added to it; passage.py describes the message. */
 
-class Passage {
-  constructor(parent) {
-    this.parent = parent;
+import { element } from "../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../widgets/keyboard.js";
+import { Choice } from "../../widgets/selection.js";
+import { View, widget } from "../../widgets/widget.js";
+import styles from "./passage.css";
+
+/**
+ * What passage.py sends, and describes.
+ * @typedef {{
+ *   typed: string, tokens: string[], written: boolean, chosen: number | null
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Passage extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     const step = (name, text, by) =>
       element("button", { type: "button", class: "step", "aria-label": name, title: name, text, onclick: () => this.step(by) });
@@ -15,15 +29,9 @@ class Passage {
     });
     const steps = element("div", { class: "steps" }, this.back, this.place, this.next);
     this.root = element("div", { class: "root passage" }, steps, this.text);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
-    themeOf(this.root);
     this.choice.tell(data.chosen);
     const texts = JSON.stringify([data.typed, data.tokens, data.written]);
     if (texts !== this.texts) this.build(data);
@@ -62,12 +70,12 @@ class Passage {
   show() {
     const { value } = this.choice;
     const last = this.buttons.length - 1;
-    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === value));
-    if (!this.buttons.includes(this.parent.activeElement)) tabStop(this.buttons, value ?? 0);
+    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === value)));
+    if (!this.buttons.includes(this.focused)) tabStop(this.buttons, value ?? 0);
     this.place.textContent = value === null ? `${last + 1} tokens` : `token ${value + 1} of ${last + 1}`;
-    this.back.setAttribute("aria-disabled", value === 0);
-    this.next.setAttribute("aria-disabled", value === last);
+    this.back.setAttribute("aria-disabled", String(value === 0));
+    this.next.setAttribute("aria-disabled", String(value === last));
   }
 }
 
-export default widget(Passage);
+export default widget(Passage, styles);

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("passage", "palette")
+_mount = component("passage")
 
 
 def passage(

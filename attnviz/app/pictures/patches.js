@@ -1,10 +1,29 @@
 /* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
 
+import { element } from "../../widgets/dom.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
+import { written } from "../../widgets/numbers.js";
+import { css } from "../../widgets/palette.js";
+import { Choice, unanswered } from "../../widgets/selection.js";
+import { allData } from "../../widgets/store.js";
+import { View, widget } from "../../widgets/widget.js";
+import styles from "./patches.css";
+
 const ORIGINAL = 112; // pixels of the longer side of the little picture
 const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
-class Patches {
-  constructor(parent) {
+/**
+ * What patches.py sends, and describes.
+ * @typedef {{
+ *   picture: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head: number,
+ *   heads: number, query: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Patches extends View {
+  constructor() {
+    super();
     this.asked = new Choice("patch");
     this.head = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
@@ -18,20 +37,15 @@ class Patches {
     this.side = element("div", { class: "side" }, this.original, this.beside, this.legend);
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.root = element("div", { class: "root" }, element("div", { class: "frame" }, this.sheet, this.side), this.words);
-    parent.append(this.root);
     this.image = new Image();
     this.image.onload = () => this.draw();
     for (const place of [this.grid, this.beside]) {
-      place.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
-      place.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
-      place.onpointerleave = () => this.tell(-1);
-      place.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
-      place.addEventListener("focusout", () => this.tell(-1));
+      place.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
+      onPointed(place, (button) => this.tell(this.buttons.indexOf(button)));
     }
     this.grid.onkeydown = (event) => moveFocus(event, this.patches, this.data.columns);
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.onResize(() => this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
       "attnviz:heads": ({ detail }) => {
         this.head.choose({ layer: detail.layer, head: detail.heads[0] });
@@ -40,14 +54,8 @@ class Patches {
     });
   }
 
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-  }
-
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.asked.tell({ query: data.query });
     this.head.tell({ layer: data.layer, head: data.head });
     const shape = JSON.stringify([data.rows, data.columns, data.names]);
@@ -106,11 +114,11 @@ class Patches {
     const waiting = !weights || query !== allData().get(this.data.pixels).facts.query;
     this.root.toggleAttribute("data-waiting", waiting);
     this.root.style.setProperty("--shape", `${columns} / ${rows}`);
-    const focused = this.patches.indexOf(this.grid.getRootNode().activeElement);
+    const focused = this.patches.indexOf(this.focused);
     tabStop(this.patches, focused >= 0 ? focused : Math.max(0, query - names.length));
     this.buttons.forEach((button, token) => {
       const looks = token === query;
-      button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", looks);
+      button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", String(looks));
       const weight = waiting ? "" : written(weights[token], "percent");
       if (token < names.length) button.replaceChildren(names[token], element("span", { text: weight }));
       else button.setAttribute("aria-label", `${this.name(token)}${weight && `: ${weight}`}`);
@@ -142,7 +150,7 @@ class Patches {
     }
     this.high.textContent = weights ? written(high, "percent") : "";
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${colour.join(" ")} / ${STRONGEST}))`;
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    this.countDrawing(performance.now());
   }
 
   /** The picture on a canvas of this many pixels in width and so many times that in height: the model's own
@@ -174,4 +182,4 @@ class Patches {
   }
 }
 
-export default widget(Patches);
+export default widget(Patches, styles);

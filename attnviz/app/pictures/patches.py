@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("patches", "palette")
+_mount = component("patches")
 
 
 def patches(

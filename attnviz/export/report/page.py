@@ -23,17 +23,9 @@ View = Literal["lines", "matrix"]
 Part = Literal["atlas", "head"]
 Theme = Literal["light", "dark", "auto"]
 
-_HERE = Path(__file__).parent
-_FOLDERS = (_HERE, code.FOLDER)
-_PARTS = {
-    "atlas": ("shared", *code.ATLAS, "atlas"),
-    "head_view": ("shared", *code.HEAD_VIEW, "head_view"),
-    "report": ("shared", "palette", "report"),
-}
+_STYLE = Path(__file__).with_name("report.css")
 MARK = '<meta name="generator" content="attnviz">'
 """What every page has in its head, and no other file."""
-
-_START = "window.attnvizCode.report();"
 
 
 @dataclass(frozen=True)
@@ -133,10 +125,9 @@ def page(
             "view": opening.view,
             "hide": opening.hide_special,
         },
-        "styles": {name: code.styles(_PARTS[name], _FOLDERS) for name in ("atlas", "head_view")},
     }
-    style = code.source("css", "report", folders=_FOLDERS)
-    script = f"{code.library(_PARTS, _FOLDERS)}\n{_START}"
+    style = _STYLE.read_text("utf-8")
+    script = code.bundle("report")
     policy = "; ".join(
         [
             "default-src 'none'",

@@ -1,11 +1,44 @@
 /* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. */
 
+import { drawing, element } from "../../widgets/dom.js";
+import { written } from "../../widgets/numbers.js";
+import { css, levelsImage, Theme } from "../../widgets/palette.js";
+import atlas from "../../widgets/atlas.js";
+import headView from "../../widgets/head_view.js";
+import { allData } from "../../widgets/store.js";
+
 const LARGEST_TABLE = 20; // columns; above, each token's row is told in words
 const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
 const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
 const STRONG = 0.2; // shares from here on stand out in a table
 const LITTLE = 0.01; // where less of a row is left than this, the picture warns
 const UNTOLD = 1e-6; // a smaller share is told as smaller than this
+
+/**
+ * What page.py and contents.py give the page. Places in `numbers` are counted in bytes.
+ * @typedef {{ left: number, lost: number, count: number, own: number }} Rescaled
+ * @typedef {{
+ *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], rescaled: Rescaled | null,
+ *   facts: string[], explanation: string
+ * }} Way how the tokens are shown: all, or without the special ones
+ * @typedef {"encoder" | "decoder" | "cross"} KindName
+ * @typedef {{
+ *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
+ *   ways: { plain: Way, hidden?: Way }
+ * }} Kind
+ * @typedef {{ name: string, typed: string, written: string }} Text
+ * @typedef {{
+ *   model: string, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], kinds: Kind[]
+ * }} Reading
+ * @typedef {{
+ *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
+ *   view: "lines" | "matrix", hide: boolean
+ * }} State what is chosen; all counted from 1
+ * @typedef {{
+ *   readings: Reading[], one: number, masked: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   views: [string, string][], open: State
+ * }} Facts
+ */
 
 /** The bytes in a base64 text that gzip made smaller. */
 async function unpacked(text) {
@@ -19,13 +52,19 @@ async function unpacked(text) {
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
   /**
-   * @param bytes of all weights: planes of lowest, middle and highest bytes; of a way that rescales, also what
-   *   is left of each row, as float32, and the rows whose own codes stand in planes behind, as uint32
-   * @param kind, way of `report/contents.py`
-   * @param one, masked the codes of the weight 1 and of a masked cell
+   * @param {Uint8Array<ArrayBuffer>} bytes of all weights: planes of lowest, middle and highest bytes; of a way that
+   *   rescales, also what is left of each row, as float32, and the rows whose own codes stand in planes behind, as
+   *   uint32
+   * @param {Kind} kind
+   * @param {Way} way
+   * @param {{ one: number, masked: number }} codes of the weight 1 and of a masked cell
    */
   constructor(bytes, kind, way, { one, masked }) {
-    Object.assign(this, { bytes, kind, way, one, masked });
+    this.bytes = bytes;
+    this.kind = kind;
+    this.way = way;
+    this.one = one;
+    this.masked = masked;
     const { rows, columns, rescaled } = way;
     this.count = kind.layers.length * kind.heads * kind.size[0] * kind.size[1];
     this.cells = rows.length * columns.length;
@@ -47,13 +86,13 @@ class Weights {
         const place = picture * rows.length + i;
         const lost = own?.get(place);
         if (lost !== undefined) {
-          const start = lost * columns.length;
-          columns.forEach((_, j) => tell(to++, this.weight(rescaled.own, rescaled.count * columns.length, start + j)));
+          const begin = lost * columns.length;
+          columns.forEach((_, j) => tell(to++, this.weight(rescaled.own, rescaled.count * columns.length, begin + j)));
           return;
         }
-        const start = (picture * queries + row) * keys;
+        const begin = (picture * queries + row) * keys;
         const divisor = left?.[place] || 1; // a row of which nothing is left stays 0
-        for (const column of columns) tell(to++, this.weight(kind.weights, this.count, start + column) / divisor);
+        for (const column of columns) tell(to++, this.weight(kind.weights, this.count, begin + column) / divisor);
       });
     }
   }
@@ -106,10 +145,13 @@ class Segments {
     this.choose = choose;
     this.name = name;
     this.root = element("fieldset", { class: "segments" });
-    this.root.onchange = ({ target }) => choose(this.values[this.inputs.indexOf(target)]);
+    this.root.onchange = () => choose(this.values[this.inputs.findIndex(({ checked }) => checked)]);
   }
 
-  /** @param choices [value, text] of each */
+  /**
+   * @param {(string | number)[][]} choices value and text of each
+   * @param {string | number} chosen
+   */
   show(choices, chosen) {
     const text = JSON.stringify(choices);
     if (this.text !== text) {
@@ -144,7 +186,7 @@ function leftOver(share) {
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
-const whole = ({ typed, written }) => typed + written;
+const whole = (text) => text.typed + text.written;
 
 /** Says to the style sheet whether the page is dark. */
 function colour(theme) {
@@ -153,6 +195,13 @@ function colour(theme) {
 }
 
 class Report {
+  /** @type {State} */
+  state;
+
+  /**
+   * @param {Facts} facts
+   * @param {Uint8Array<ArrayBuffer>} bytes
+   */
   constructor(facts, bytes) {
     this.facts = facts;
     this.bytes = bytes;
@@ -247,11 +296,8 @@ class Report {
   /** A widget in its own corner of the page, with its own style sheet. */
   mount(name) {
     const host = element("div");
-    const parent = host.attachShadow({ mode: "open" });
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(this.facts.styles[name]);
-    parent.adoptedStyleSheets = [sheet];
-    this.widgets[name] = new window.attnvizCode[name].View(parent);
+    const widget = name === "atlas" ? atlas : headView;
+    this.widgets[name] = widget.mount(host.attachShadow({ mode: "open" }));
     this.widgets[name].trigger = (trigger, value) => this.hear(trigger, value);
     return host;
   }
@@ -262,11 +308,13 @@ class Report {
   follow() {
     if (FRAMED) return;
     const link = new URLSearchParams(location.hash.slice(1));
+    /** @type {{ [name: string]: any }} */
+    const state = this.state;
     for (const [name, text] of link) {
-      if (["text", "layer", "query", "key"].includes(name)) this.state[name] = Number(text) || null;
-      else if (["kind", "view"].includes(name)) this.state[name] = text;
-      else if (name === "head") this.state.heads = text.split(",").map(Number);
-      else if (name === "hide") this.state.hide = text === "1";
+      if (["text", "layer", "query", "key"].includes(name)) state[name] = Number(text) || null;
+      else if (["kind", "view"].includes(name)) state[name] = text;
+      else if (name === "head") state.heads = text.split(",").map(Number);
+      else if (name === "hide") state.hide = text === "1";
     }
   }
 
@@ -331,7 +379,7 @@ class Report {
     const pixels = this.published("pixels", (weights) => weights.pixels());
     if (this.widgets.atlas) {
       this.allHeads.textContent = this.allName;
-      this.widgets.atlas.update({
+      this.widgets.atlas.receive({
         pixels,
         layers: kind.layers.length,
         heads: kind.heads,
@@ -346,11 +394,11 @@ class Report {
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
     const exact = this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
-    const queries = this.warned(way.queries, allData().get(exact));
+    const queries = this.warned(way.queries, allData().get(exact).left);
     const little = `less than ${written(LITTLE, "percent", 0)} of its attention goes to what is shown`;
     const warns = queries.some(({ aside }) => aside);
     const warning = warns ? `; * hardly anything is left of this row: ${little}` : "";
-    this.widgets.head_view.update({
+    this.widgets.head_view.receive({
       pixels,
       exact,
       view: state.view,
@@ -374,7 +422,7 @@ class Report {
   }
 
   /** The rows' tokens, marked where hardly anything is left of the row in one of the open heads. */
-  warned(queries, { left }) {
+  warned(queries, left) {
     if (!left) return queries;
     return queries.map((query, row) => {
       const shares = this.state.heads.map((head) => left[(head - 1) * queries.length + row]);
@@ -412,9 +460,9 @@ class Report {
   describe() {
     const { texts, model, edits, sees } = this.reading;
     const { layers, heads, size } = this.kind;
-    const quoted = ({ typed, written }) => [
+    const quoted = (text) => [
       "“",
-      element("bdi", {}, typed, written && element("span", { class: "written", text: written })),
+      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.written })),
       "”",
     ];
     const long = texts.some((text) => whole(text).length > LONG_TEXT);
@@ -425,7 +473,7 @@ class Report {
     this.texts.replaceChildren(
       ...(long ? [element("details", {}, element("summary", { text: "The whole text" }), ...paragraphs)] : paragraphs),
     );
-    const wrote = texts.some(({ written }) => written) ? ["the underlined words are the model’s own"] : [];
+    const wrote = texts.some((text) => text.written) ? ["the underlined words are the model’s own"] : [];
     const [queries, keys] = size;
     const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
     const seen = sees
@@ -527,8 +575,8 @@ class Report {
 
   /** Every head in small, the open ones framed; nothing where the page does not show them. */
   overview() {
-    const { atlas } = this.widgets;
-    const pictures = atlas?.pictures();
+    const overview = this.widgets.atlas;
+    const pictures = overview?.pictures();
     if (!pictures) return [];
     const { layers, heads } = this.kind;
     const theme = Theme.forFiles();
@@ -544,7 +592,7 @@ class Report {
     };
     for (let head = 0; head < heads; head++) write(head + 1, edge + (head + 0.5) * cell, edge / 2);
     layers.forEach((layer, at) => write(`L${layer}`, edge / 2, edge + (at + 0.5) * cell));
-    const open = new Set(this.state.heads.map((head) => atlas.number(layers.indexOf(this.state.layer) + 1, head)));
+    const open = new Set(this.state.heads.map((head) => overview.number(layers.indexOf(this.state.layer) + 1, head)));
     for (let at = 0; at < count; at++) {
       const values = pictures.values.subarray(at * rows * columns, (at + 1) * rows * columns);
       const image = levelsImage(values, rows, columns, theme.pixels("sequential")).toDataURL("image/png");
@@ -567,7 +615,7 @@ class Report {
   }
 }
 
-export default async function () {
+async function start() {
   if (!("DecompressionStream" in window)) {
     document.getElementById("report").textContent = "This page needs a browser of 2023 or later.";
     return;
@@ -576,5 +624,7 @@ export default async function () {
   colour(facts.theme);
   const bytes = await unpacked(document.getElementById("numbers").textContent);
   new Report(facts, bytes);
-  document.documentElement.dataset.drawn = performance.now();
+  document.documentElement.dataset.drawn = String(performance.now());
 }
+
+start();

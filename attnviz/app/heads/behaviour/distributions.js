@@ -1,20 +1,28 @@
 /* distributions: a table of measures, each with its mean, its spread and its baseline; see distributions.py. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./distributions.css";
+
 const WIDE = 200; // of a row's picture, in its own units
 const TALL = 40;
 
-class Distributions {
-  constructor(parent) {
-    this.root = element("div", { class: "root distributions" });
-    parent.append(this.root);
-  }
+/**
+ * What distributions.py sends, and describes.
+ * @typedef {{
+ *   rows: { name: string, words: string, mean: number, baseline: number, heights: number[], written: string,
+ *   even: string, ends: [string, string], chosen: boolean }[], heading: string, caption: string
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class Distributions extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root distributions" });
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
     this.data = data;
     const head = ["Rule", "Mean", "Even", data.heading].map((text) =>
@@ -29,14 +37,15 @@ class Distributions {
     this.root.replaceChildren(table, element("p", { text: data.caption }));
   }
 
-  row({ name, words, written, even, chosen, ...rest }, next) {
+  row(rule, next) {
+    const { name, words, written, even, chosen } = rule;
     return element(
       "tr",
       { class: chosen ? "chosen" : null },
       element("th", { scope: "row", text: name }, element("small", { text: words })),
       element("td", { class: "mean", text: written }),
       element("td", { class: "even", text: even }),
-      element("td", { class: "spread" }, this.picture(rest, String(rest.ends) !== String(next?.ends))),
+      element("td", { class: "spread" }, this.picture(rule, String(rule.ends) !== String(next?.ends))),
     );
   }
 
@@ -65,4 +74,4 @@ class Distributions {
   }
 }
 
-export default widget(Distributions);
+export default widget(Distributions, styles);

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from attnviz.app.components.component import component
 
-_mount = component("distributions", "palette")
+_mount = component("distributions")
 
 
 @dataclass(frozen=True)

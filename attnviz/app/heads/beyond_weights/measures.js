@@ -1,5 +1,12 @@
 /* measures: rows of coloured cells, one row a measure, one column a token; measures.py describes the data. */
 
+import { element } from "../../../widgets/dom.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
+import { css, linear } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./measures.css";
+
 const half = (rank) => (Number.isInteger(rank) ? String(rank) : rank.toFixed(1));
 
 const STANDINGS = {
@@ -11,8 +18,19 @@ const STANDINGS = {
 
 const MANY = 16; // columns, above which a token has no room to be written across
 
-class Measures {
-  constructor(parent) {
+/**
+ * What measures.py sends, and describes.
+ * @typedef {{
+ *   title: string, agreement: string, columns: { label: string, title: string,
+ *   standing: "counted" | "itself" | "aside" | "unseen", place: number }[], lines: { key: string, label: string,
+ *   agreement: string, values: number[], written: string[], ranks: number[] }[], chosen: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Measures extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     this.table = element("div", { class: "table", role: "grid" });
     this.fact = element("p", { class: "fact", "aria-live": "polite" });
@@ -25,24 +43,16 @@ class Measures {
     );
     const scroller = element("div", { class: "scroller" }, this.table);
     this.root = element("div", { class: "root measures" }, legend, scroller, this.fact);
-    parent.append(this.root);
-    this.table.onclick = ({ target }) => this.pick(target.closest("button"));
-    this.table.onpointerover = ({ target }) => this.point(target.closest("button"));
-    this.table.onpointerleave = () => this.point(null);
-    this.table.addEventListener("focusin", ({ target }) => this.point(target.closest("button")));
-    this.table.addEventListener("focusout", () => this.point(null));
+    this.table.onclick = (event) => this.pick(buttonOf(event));
+    onPointed(this.table, (button) => this.point(button));
     this.table.onkeydown = (event) => {
       moveFocus(event, this.tokens, this.tokens.length);
       moveFocus(event, this.cells, this.tokens.length + 1);
     };
   }
 
-  close() {
-    this.root.remove();
-  }
-
   update(data) {
-    const theme = themeOf(this.root);
+    const { theme } = this;
     this.choice.tell(data.chosen);
     const look = JSON.stringify({ ...data, chosen: "", dark: theme.dark });
     this.data = data;
@@ -57,7 +67,7 @@ class Measures {
     this.table.setAttribute("aria-label", title);
     const colours = [0, 0.25, 0.5, 0.75, 1].map((share) => css(theme.levels("sequential")[Math.round(254 * share)]));
     this.ramp.style.background = `linear-gradient(to right, ${colours.join(", ")})`;
-    this.root.style.setProperty("--columns", columns.length);
+    this.root.style.setProperty("--columns", String(columns.length));
     this.root.classList.toggle("many", columns.length > MANY);
     const counted = columns.filter(({ standing }) => standing === "counted").length;
     const head = element(
@@ -170,4 +180,4 @@ class Measures {
   }
 }
 
-export default widget(Measures);
+export default widget(Measures, styles);

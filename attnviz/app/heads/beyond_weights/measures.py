@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from attnviz.app.components.component import component
 from attnviz.app.state import memory
 
-_mount = component("measures", "palette")
+_mount = component("measures")
 
 Standing = Literal["counted", "itself", "aside", "unseen"]
 """A token is ranked, or it is the chosen one, is shown without a rank, or out of the chosen one’s sight."""

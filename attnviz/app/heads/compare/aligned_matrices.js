@@ -1,5 +1,16 @@
 /* aligned matrices: first, second and difference on one grid of words; aligned_matrices.py has the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { drawLegend, drawMatrix, matrixLayout, Panel } from "../../../widgets/matrix.js";
+import { written } from "../../../widgets/numbers.js";
+import { Theme } from "../../../widgets/palette.js";
+import { CanvasPen, fitted, saveAs, saveButtons, SvgPen, wrapped } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { View, widget } from "../../../widgets/widget.js";
+import matrixStyle from "../../../widgets/matrix.css";
+import styles from "./aligned_matrices.css";
+
 const LEAST_CELL = 5; // pictures stand side by side while their cells are this large; else they change places
 const DIFFERENCE = 2; // which of the three
 const LEAST_FILE = 400; // the width of one picture in a file
@@ -11,8 +22,20 @@ const GAP = 20;
 const SQUARE_ROOT = 2; // the power that leads from a level back to its number
 const FEW = 0.1; // a scale that ends below this has a decimal
 
-class AlignedMatrices {
-  constructor(parent) {
+/**
+ * What aligned_matrices.py sends, and describes.
+ * @typedef {{
+ *   pixels: string, pictures: { title: string, kind: "sequential" | "diverging", high: number }[], sides: [string,
+ *   string], rows: { label: string, name: string, title: string, special: boolean, only: string }[],
+ *   columns: { label: string, name: string, title: string, special: boolean, only: string }[], row: number | null,
+ *   note: string, caption: string, filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class AlignedMatrices extends View {
+  constructor() {
+    super();
     this.at = null;
     this.kept = null; // the cell that was clicked, read while none is pointed at
     this.shown = DIFFERENCE;
@@ -27,19 +50,11 @@ class AlignedMatrices {
     this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: "" });
     this.stage = element("div", { class: "stage" }, this.grid, this.tip);
     this.root = element("div", { class: "root aligned" }, this.switch, this.stage, bar, this.note);
-    parent.append(this.root);
     this.parts = [0, 1, 2].map((number) => this.part(number));
-    this.observer = new ResizeObserver(() => this.data && this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.onResize(() => this.data && this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data?.pixels && this.draw(),
     });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-    this.root.remove();
   }
 
   /** One matrix with its title and its scale; `panel` asks `matrix` for what all three share. */
@@ -69,7 +84,7 @@ class AlignedMatrices {
       get at() {
         return all.at;
       },
-      point: (panel, cell) => all.point(panel, cell, number),
+      point: (at, cell) => all.point(at, cell, number),
     });
     const title = element("div", { class: "caption" });
     const scale = element("canvas", { role: "img" });
@@ -85,7 +100,6 @@ class AlignedMatrices {
 
   update(data) {
     this.data = data;
-    this.theme = themeOf(this.root);
     this.marked.tell(data.row);
     if (this.kept?.i !== this.marked.value || this.kept.j >= data.columns.length) this.kept = null;
     if (this.at && (this.at.i >= data.rows.length || this.at.j >= data.columns.length)) this.at = null;
@@ -111,7 +125,6 @@ class AlignedMatrices {
     const arrays = this.arrays();
     this.root.toggleAttribute("data-waiting", !arrays);
     if (!room || !this.root.isConnected || !arrays) return;
-    const [rows, columns] = [this.data.rows.length, this.data.columns.length];
     const third = Math.floor((room - 2 * GAP) / 3);
     const layout = matrixLayout(third, this.labels("rows"), this.labels("columns"), this.theme.font);
     const beside = room >= 720 && layout.cell >= LEAST_CELL;
@@ -132,7 +145,7 @@ class AlignedMatrices {
       const wide = Math.min(width, 260);
       drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    this.countDrawing(performance.now());
     this.tell();
   }
 
@@ -252,4 +265,4 @@ class AlignedMatrices {
   }
 }
 
-export default widget(AlignedMatrices);
+export default widget(AlignedMatrices, matrixStyle, styles);

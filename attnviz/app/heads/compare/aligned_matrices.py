@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 from attnviz.app.components.component import component, heard
 from attnviz.widgets.tokens import ShownToken
 
-_mount = component("aligned_matrices", "palette", "pens", "matrix")
+_mount = component("aligned_matrices")
 
 
 class Picture(TypedDict):

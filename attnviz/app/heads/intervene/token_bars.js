@@ -1,19 +1,27 @@
 /* token bars: a number for every token, as bars of one scale; token_bars.py describes the message. */
 
-class TokenBars {
-  constructor(parent) {
+import { element } from "../../../widgets/dom.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./token_bars.css";
+
+/**
+ * What token_bars.py sends, and describes.
+ * @typedef {{
+ *   title: string, bars: { number: number, label: string, size: number, written: string, hint: string,
+ *   marked: boolean }[]
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class TokenBars extends View {
+  constructor() {
+    super();
     this.title = element("p", { class: "title" });
     this.list = element("ol");
     this.root = element("div", { class: "root token-bars" }, this.title, this.list);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update({ title, bars }) {
-    themeOf(this.root);
     this.title.textContent = title;
     this.list.setAttribute("aria-label", title);
     this.list.replaceChildren(...bars.map((bar) => this.row(bar)));
@@ -35,4 +43,4 @@ class TokenBars {
   }
 }
 
-export default widget(TokenBars);
+export default widget(TokenBars, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component
 
-_mount = component("token_bars", "palette")
+_mount = component("token_bars")
 
 
 class Bar(TypedDict):

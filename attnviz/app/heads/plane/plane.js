@@ -1,5 +1,17 @@
 /* plane: queries and keys as points, and who looks at whom from the one pointed at; plane.py describes the data. */
 
+import { element } from "../../../widgets/dom.js";
+import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { fixed, percent } from "../../../widgets/numbers.js";
+import { Theme } from "../../../widgets/palette.js";
+import { hex, saveAs, saveButtons, short } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { View, widget } from "../../../widgets/widget.js";
+import { chartFile, DIRECTIONS, Drawing, LETTERS, shape } from "../../components/chart.js";
+import chartStyle from "../../components/chart.css";
+import styles from "./plane.css";
+
 const SIDES = { query: "query (looks)", key: "key (is looked at)" };
 const MARKERS = { query: "circle", key: "diamond" };
 const NEAR = 26; // pixels from the pointer to a point that it means
@@ -148,8 +160,19 @@ class PlaneDrawing extends Drawing {
   }
 }
 
-class Plane {
-  constructor(parent) {
+/**
+ * What plane.py sends, and describes.
+ * @typedef {{
+ *   keeps: "distances" | "dot products", points: { query: number[][], key: number[][] },
+ *   tokens: { query: ShownToken[], key: ShownToken[] }, numbers: string, query: number, axes: [string, string],
+ *   title: string, alt: string, caption: string, filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Plane extends View {
+  constructor() {
+    super();
     this.picture = element("div", { class: "picture" });
     this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
     this.pad = element("div", { class: "pad" });
@@ -163,33 +186,25 @@ class Plane {
     const board = element("div", { class: "board" }, this.picture, this.pointed, this.pad, this.files, this.crowd);
     const rows = element("div", { class: "sides" }, this.sides.query.row, this.sides.key.row);
     this.root = element("div", { class: "root chart plane" }, board, this.reading, rows);
-    parent.append(this.root);
     this.chosen = new Choice();
     this.pad.onpointermove = (event) => this.pointAt(event);
     this.pad.onpointerdown = (event) => this.pointAt(event);
     this.pad.onpointerleave = ({ pointerType }) => pointerType !== "touch" && this.leave();
     this.pad.onclick = () => this.active?.side === "query" && this.pick(this.active.at);
     this.root.addEventListener("keydown", ({ key }) => key === "Escape" && this.activate(null));
-    this.observer = new ResizeObserver(() => {
+    this.onResize(() => {
       if (this.data && this.picture.clientWidth !== this.drawing?.width) this.draw();
     });
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data?.numbers && this.tell(),
     });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-    this.root.remove();
   }
 
   /** The tokens of one side as buttons: all of them within reach of the keyboard. */
   side(side) {
     const list = element("div", { class: "list", role: "group", "aria-label": SIDES[side] });
     const row = element("div", { class: `side ${side}` }, element("p", { class: "hint", text: SIDES[side] }), list);
-    const at = ({ target }) => this.sides[side].buttons.indexOf(target.closest("button"));
+    const at = (event) => this.sides[side].buttons.indexOf(buttonOf(event));
     list.onclick = (event) => at(event) >= 0 && (side === "query" ? this.pick(at(event)) : this.activate({ side, at: at(event) }));
     list.onkeydown = (event) => moveFocus(event, this.sides[side].buttons, this.sides[side].buttons.length);
     list.onpointerover = (event) => at(event) >= 0 && this.activate({ side, at: at(event) });
@@ -204,8 +219,8 @@ class Plane {
     const { points, tokens, axes, keeps, numbers } = data;
     const shown = JSON.stringify({ points, tokens, axes, keeps, numbers });
     const same = shown === this.shown;
-    Object.assign(this, { data, shown });
-    this.theme = themeOf(this.root);
+    this.data = data;
+    this.shown = shown;
     this.chosen.tell(data.query);
     if (!same) {
       for (const [side, { list }] of Object.entries(this.sides)) this.fill(side, list);
@@ -246,8 +261,7 @@ class Plane {
     this.root.classList.toggle("crowded", this.drawing.crowded);
     this.drawing.svg.setAttribute("aria-label", this.data.alt);
     this.tell();
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
-    this.root.dataset.ms = (performance.now() - started).toFixed(1);
+    this.countDrawing(started);
   }
 
   // Choosing -----------------------------------------------------------------------------------------------
@@ -271,7 +285,7 @@ class Plane {
 
   /** When the pointer leaves, a reader with the keyboard keeps the place. */
   leave() {
-    const focused = this.root.getRootNode().activeElement;
+    const focused = this.focused;
     for (const [side, { buttons }] of Object.entries(this.sides)) {
       const at = buttons.indexOf(focused);
       if (at >= 0 && focused.matches(":focus-visible")) return this.activate({ side, at });
@@ -322,7 +336,7 @@ class Plane {
     if (!this.drawing) return;
     const { side, at } = this.active ?? { side: "query", at: this.chosen.value };
     const queries = this.sides.query.buttons;
-    queries.forEach((button, nth) => button.setAttribute("aria-pressed", nth === this.chosen.value));
+    queries.forEach((button, nth) => button.setAttribute("aria-pressed", String(nth === this.chosen.value)));
     this.root.toggleAttribute("data-waiting", !this.numbers);
     if (!this.numbers) return;
     this.name();
@@ -486,4 +500,4 @@ class Plane {
   }
 }
 
-export default widget(Plane);
+export default widget(Plane, chartStyle, styles);

@@ -8,7 +8,7 @@ from attnviz.analysis.plane import Doubles, Plane
 from attnviz.app.components.component import component, heard
 from attnviz.widgets.tokens import ShownToken
 
-_mount = component("plane", "palette", "numbers", "pens", "chart")
+_mount = component("plane")
 
 
 def plane(

@@ -1,6 +1,15 @@
 /* stream: one token's vector on its way through a layer; stream.py describes the message. Every number that is
    printed also stands, unrounded, in a data-value attribute beside it. */
 
+import { cellUnder, element } from "../../../widgets/dom.js";
+import { destination, tabStop } from "../../../widgets/keyboard.js";
+import { enoughDigits, fixed, inBrackets, number, strongest } from "../../../widgets/numbers.js";
+import { levelsImage } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./stream.css";
+
 const CELLS_ACROSS = { narrow: 48, wide: 96 };
 const NARROW = 480; // pixels of the widget
 const CELL_HEIGHT = 1.3; // of its width
@@ -149,16 +158,15 @@ class Strip {
     this.box.onclick = (event) => onPoint(this.#cellAt(event));
   }
 
-  #cellAt({ clientX, clientY }) {
-    const box = this.box.getBoundingClientRect();
-    const along = (at, start, size, count) => Math.min(count - 1, Math.max(0, Math.floor(((at - start) / size) * count)));
-    const row = along(clientY, box.top, box.height, this.rows);
-    const column = along(clientX, box.left, box.width, this.across);
+  #cellAt(event) {
+    const { row, column } = cellUnder(event, this.box, this.rows, this.across);
     return Math.min(this.values.length - 1, row * this.across + column);
   }
 
   draw(values, across, reach, theme) {
-    Object.assign(this, { values, across, rows: Math.ceil(values.length / across) });
+    this.values = values;
+    this.across = across;
+    this.rows = Math.ceil(values.length / across);
     const levels = Uint8Array.from({ length: this.rows * across }, (_, at) => {
       if (at >= values.length) return 255;
       return Math.round(127 + 127 * Math.min(1, Math.max(-1, values[at] / reach)));
@@ -166,7 +174,7 @@ class Strip {
     const image = levelsImage(levels, this.rows, across, theme.pixels("diverging"));
     Object.assign(this.canvas, { width: across, height: this.rows });
     this.canvas.getContext("2d").drawImage(image, 0, 0);
-    this.box.style.aspectRatio = across / this.rows / CELL_HEIGHT;
+    this.box.style.aspectRatio = String(across / this.rows / CELL_HEIGHT);
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const label = `${this.letter}: ${values.length} numbers from ${fixed(low)} to ${fixed(high)}`;
     this.canvas.setAttribute("aria-label", label);
@@ -183,11 +191,23 @@ class Strip {
 
 // ---------------------------------------------------------------- the widget
 
-class Stream {
-  constructor(parent) {
+/**
+ * What stream.py sends, and describes.
+ * @typedef {{
+ *   arrays: string, step: number, tokens: number, layer: number, layers: number,
+ *   facts: { [name: string]: { length: number, mean: number, cosine: number | null } }, longest: number,
+ *   norms: { mean: number, variance: number, epsilon: number }[], firing: number, strongest: [number, number][],
+ *   reach: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Stream extends View {
+  constructor() {
+    super();
     this.chosen = new Choice();
-    this.back = element("button", { type: "button", class: "tool", text: "← Back" });
-    this.next = element("button", { type: "button", class: "tool next" });
+    this.back = element("button", { type: "button", class: "turn", text: "← Back" });
+    this.next = element("button", { type: "button", class: "turn next" });
     this.back.onclick = () => this.walk(this.step - 1);
     this.next.onclick = () => this.forward();
     this.place = element("span", { class: "place", "aria-live": "polite" });
@@ -197,24 +217,15 @@ class Stream {
     this.legend = element("div", { class: "legend" });
     this.root = element("div", { class: "root stream", "data-waiting": "true" }, this.list, this.legend, bar);
     this.root.onkeydown = (event) => this.onKey(event);
-    parent.append(this.root);
-    this.observer = new ResizeObserver(() => this.across !== this.fitting() && this.draw());
-    this.observer.observe(this.root);
-    this.stopListening = listen({
+    this.onResize(() => this.across !== this.fitting() && this.draw());
+    this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data?.arrays && this.draw(),
     });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
-    this.root.remove();
   }
 
   update(data) {
     if (data.arrays !== this.data?.arrays) this.neuron = data.strongest[0][0];
     this.data = data;
-    this.theme = themeOf(this.root);
     this.chosen.tell(data.step);
     this.draw();
   }
@@ -345,7 +356,7 @@ class Stream {
   /** Shows the stations up to the step, and the buttons that lead on. */
   open() {
     const { step, data } = this;
-    const focused = this.root.getRootNode().activeElement;
+    const focused = this.focused;
     this.root.dataset.step = step;
     for (const [at, { item, title, body, aboutElement }] of this.stations.entries()) {
       const seen = at < step;
@@ -375,7 +386,7 @@ class Stream {
       return [element("span", { class: "fact" }, firing, " above 0"), fact("largest", "largest", data.strongest[0][1])];
     }
     const bar = element("span", { class: "length" }, element("span"));
-    bar.firstChild.style.width = `${(100 * length) / data.longest}%`;
+    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${(100 * length) / data.longest}%`;
     const shown = [bar, element("span", { class: "fact" }, "length ", result(`${name}-length`, length)), fact("mean", "mean", mean)];
     return name === "came_in" ? shown : [...shown, fact("cosine to x", "cosine", cosine)];
   }
@@ -415,14 +426,14 @@ class Stream {
     }
     const slider = ofNeurons ? this.neuronSlider : this.dimensionSlider;
     const values = this.arrays[ofNeurons ? "expanded" : "came_in"].values;
-    slider.setAttribute("aria-valuemin", 1);
-    slider.setAttribute("aria-valuemax", values.length);
-    slider.setAttribute("aria-valuenow", at + 1);
+    slider.setAttribute("aria-valuemin", "1");
+    slider.setAttribute("aria-valuemax", String(values.length));
+    slider.setAttribute("aria-valuenow", String(at + 1));
     const open = this.stations.slice(0, this.step).flatMap(({ vectors }) => vectors);
     const said = open.filter((vector) => vector.ofNeurons === ofNeurons).map(({ readout }) => readout.textContent);
     slider.setAttribute("aria-valuetext", `${kind} ${at + 1}; ${said.join("; ")}`);
     for (const chip of this.strongest.querySelectorAll("button")) {
-      chip.setAttribute("aria-pressed", Number(chip.dataset.neuron) === this.neuron);
+      chip.setAttribute("aria-pressed", String(Number(chip.dataset.neuron) === this.neuron));
     }
   }
 
@@ -506,4 +517,4 @@ class Stream {
   }
 }
 
-export default widget(Stream);
+export default widget(Stream, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("stream", "palette", "numbers")
+_mount = component("stream")
 
 
 class Facts(TypedDict):

@@ -1,5 +1,11 @@
 /* arrow: one row of weights as arrows whose heads can be dragged to other words; see arrow.py. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { percent } from "../../../widgets/numbers.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./arrow.css";
+
 const PIN_LEAST = 0.1; // a smaller weight has no handle
 const LINE_LEAST = 0.01; // and one below this is not drawn
 const THICKEST = 11; // pixels, for a weight of 1
@@ -18,23 +24,35 @@ function changedRow(before, { change, source, target }) {
   return row;
 }
 
-class Arrow {
-  constructor(parent) {
+/**
+ * What arrow.py sends, and describes.
+ * @typedef {{
+ *   title: string, words: string[], query: number | null, reader: string, open_to: boolean[], before: number[],
+ *   now: number[], interference: { change: "none" | "move" | "row" | "head", source: number | null,
+ *   target: number | null }, translation: { text: string, differs: boolean }[], translation_before: { text: string,
+ *   differs: boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string,
+ *   others: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Arrow extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     this.arcs = drawing("svg", { "aria-hidden": "true" });
     this.sentence = element("div", { class: "words", onclick: (event) => this.click(event) });
     this.pins = element("div", { class: "pins" });
+    this.pinNodes = new Map();
     this.hint = element("p", { class: "hint", "aria-hidden": "true" });
     this.stage = element("div", { class: "stage" }, this.arcs, this.sentence, this.pins, this.hint);
     this.buttons = element("div", { class: "buttons" });
     this.result = element("div", { class: "result" });
     this.said = element("p", { class: "hidden", "aria-live": "polite" });
     this.root = element("div", { class: "root arrow" }, this.stage, this.buttons, this.result, this.said);
-    parent.append(this.root);
-    this.observer = new ResizeObserver(() => this.data && this.layout());
-    this.observer.observe(this.root);
-    this.arcs.onpointerdown = (event) => this.grab(event, event.target.dataset.key);
-    this.stopListening = listen({
+    this.onResize(() => this.data && this.layout());
+    this.arcs.onpointerdown = (event) => this.grab(event, /** @type {SVGElement} */ (event.target).dataset.key);
+    this.listen({
       pointermove: (event) => this.drag(event),
       pointerup: (event) => this.drop(event),
       pointercancel: () => this.letGo(),
@@ -43,15 +61,12 @@ class Arrow {
 
   close() {
     clearTimeout(this.pause);
-    this.observer.disconnect();
-    this.stopListening();
-    this.root.remove();
+    super.close();
   }
 
   update(data) {
     const told = this.data && JSON.stringify(this.data.translation);
     this.data = data;
-    themeOf(this.root);
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", `${data.reader} in ${data.title}`);
     this.choice.tell(data.interference);
@@ -127,8 +142,8 @@ class Arrow {
       this.places = this.places.map(([, y]) => [right, y]);
       this.from = [right, this.from[1]];
     }
-    this.arcs.setAttribute("width", this.stage.clientWidth);
-    this.arcs.setAttribute("height", this.stage.clientHeight);
+    this.arcs.setAttribute("width", String(this.stage.clientWidth));
+    this.arcs.setAttribute("height", String(this.stage.clientHeight));
     this.draw();
   }
 
@@ -171,7 +186,11 @@ class Arrow {
     else delete this.root.dataset.target;
   }
 
-  /** From the word that looks to a word: a bow above the line, or beside the column. */
+  /**
+   * From the word that looks to a word: a bow above the line, or beside the column.
+   * @param {number[]} place
+   * @param {boolean} [pin] whether it ends at a pin
+   */
   path([x, y], pin = true) {
     const [fromX, fromY] = this.from;
     const stop = pin ? 2 * PIN + 6 : 0;
@@ -208,15 +227,14 @@ class Arrow {
       // The middle of a cubic curve lies at three quarters of its control points.
       const reach = 0.75 * bow + (0.75 / 2 + 0.125) * (2 * PIN + 6) * 0.62;
       const [atX, atY] = this.across ? [(x + fromX) / 2, fromY - reach - 11 - (THICKEST * row[key]) / 2] : [fromX + reach + 12, (y + fromY) / 2];
-      text.setAttribute("x", atX);
-      text.setAttribute("y", atY);
+      text.setAttribute("x", String(atX));
+      text.setAttribute("y", String(atY));
       text.setAttribute("text-anchor", this.across ? "middle" : "start");
       return text;
     });
   }
 
   drawPins(row, keys) {
-    this.pinNodes ??= new Map();
     for (const [key, node] of this.pinNodes) {
       if (keys.includes(key)) continue;
       node.remove();
@@ -245,8 +263,8 @@ class Arrow {
       node.style.left = `${this.across ? x : x + PIN + 6}px`;
       node.style.top = `${this.across ? y - PIN - 6 : y}px`;
       node.setAttribute("aria-label", `Arrow from ${this.data.reader}`);
-      node.setAttribute("aria-valuemax", this.data.words.length);
-      node.setAttribute("aria-valuenow", aimed + 1);
+      node.setAttribute("aria-valuemax", String(this.data.words.length));
+      node.setAttribute("aria-valuenow", String(aimed + 1));
       node.setAttribute("aria-valuetext", `${this.name(aimed)}, ${percent(row[key])}`);
       node.dataset.key = key;
       node.classList.toggle("held", this.held?.key === key);
@@ -355,7 +373,7 @@ class Arrow {
     if (!this.preview) return;
     const { key, target } = this.preview;
     this.preview = this.held = null;
-    const focused = this.pinNodes.get(key) === this.root.getRootNode().activeElement;
+    const focused = this.pinNodes.get(key) === this.focused;
     this.move(key, target);
     if (focused) this.pinNodes.get(target)?.focus();
   }
@@ -383,9 +401,7 @@ class Arrow {
 
   buildButtons() {
     const { change } = this.interference;
-    const focused = this.buttons.contains(this.root.getRootNode().activeElement)
-      ? this.root.getRootNode().activeElement.dataset.change
-      : null;
+    const focused = this.buttons.contains(this.focused) ? this.focused.dataset.change : null;
     const button = (value, pressed, ...content) =>
       element(
         "button",
@@ -416,7 +432,8 @@ class Arrow {
       button("none", false, "Let it go back"),
       ...(this.data.others ? [undo] : []),
     );
-    if (focused) this.buttons.querySelector(`[data-change="${focused}"]`)?.focus();
+    const again = /** @type {HTMLElement} */ (this.buttons.querySelector(`[data-change="${focused}"]`));
+    if (focused) again?.focus();
   }
 
   // What the model writes
@@ -465,4 +482,4 @@ class Arrow {
   }
 }
 
-export default widget(Arrow);
+export default widget(Arrow, styles);

@@ -9,7 +9,7 @@ from attnviz.app.components.component import component
 from attnviz.app.state import memory
 from attnviz.trace import Floats
 
-_mount = component("arrow", "palette", "numbers")
+_mount = component("arrow")
 
 Change = Literal["none", "move", "row", "head"]
 

@@ -1,23 +1,34 @@
 /* effects: two tables of words and heads: what is looked at, and what changes if it is silenced; see effects.py. */
 
-class Effects {
-  constructor(parent) {
+import { element } from "../../../widgets/dom.js";
+import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
+import { written } from "../../../widgets/numbers.js";
+import { css, linear } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./effects.css";
+
+/**
+ * What effects.py sends, and describes.
+ * @typedef {{
+ *   words: string[], heads: string[], looks: number[][], changes: number[][], whole: number[], looks_title: string,
+ *   changes_title: string, head: number | null, word: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Effects extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
-    this.tables = element("div", { class: "tables", onpointerover: (event) => this.point(event.target) });
-    this.tables.onpointerleave = () => this.point(null);
-    this.tables.addEventListener("focusin", ({ target }) => this.point(target));
-    this.tables.addEventListener("focusout", () => this.point(null));
+    this.tables = element("div", { class: "tables" });
+    onPointed(this.tables, (button) => this.point(button));
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.root = element("div", { class: "root effects" }, this.tables, this.words);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
-    const theme = themeOf(this.root);
+    const { theme } = this;
     this.choice.tell({ head: data.head, word: data.word });
     const look = JSON.stringify({ ...data, head: null, word: null, dark: theme.dark });
     this.data = data;
@@ -86,7 +97,7 @@ class Effects {
         element("td", { class: starts[at] ? "starts" : "" }, ...(whole ? [cell(value, {}, "span")] : [])),
       ),
     );
-    this.root.style.setProperty("--columns", heads.length);
+    this.root.style.setProperty("--columns", String(heads.length));
     const body = element("tbody", {}, ...rows, ...(whole ? [last] : []));
     body.onkeydown = (event) => moveFocus(event, this.buttons[which], heads.length);
     const table = element("table", {}, element("caption", { text: title }), element("thead", {}, head), body);
@@ -104,8 +115,7 @@ class Effects {
   }
 
   /** The cell under the pointer and its twin, and both numbers in words. */
-  point(target) {
-    const button = target?.closest?.("button");
+  point(button) {
     const at = button ? this.buttons.map((buttons) => buttons.indexOf(button)).find((each) => each >= 0) : -1;
     for (const buttons of this.buttons) buttons.forEach((each, place) => each.classList.toggle("pointed", place === at));
     if (at < 0 || at === undefined) {
@@ -128,4 +138,4 @@ class Effects {
   }
 }
 
-export default widget(Effects);
+export default widget(Effects, styles);

@@ -8,7 +8,7 @@ from attnviz.app.components.component import component
 from attnviz.app.state import memory
 from attnviz.trace import Floats
 
-_mount = component("effects", "palette", "numbers")
+_mount = component("effects")
 
 
 def effects(

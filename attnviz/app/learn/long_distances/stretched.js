@@ -1,19 +1,31 @@
 /* stretched: a long sentence, what networks keep of it, and what they write; stretched.py describes the message. */
 
+import { element } from "../../../widgets/dom.js";
+import { percent } from "../../../widgets/numbers.js";
+import { levelsImage } from "../../../widgets/palette.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./stretched.css";
+
 const CELL = 2; // height of one number in a picture of what is kept, in pixels
 
-class Stretched {
-  constructor(parent) {
-    this.root = element("div", { class: "root stretched" });
-    parent.append(this.root);
-  }
+/**
+ * What stretched.py sends, and describes.
+ * @typedef {{
+ *   sentences: { title: string, language: string, reads: string, words: { text: string, clause: number,
+ *   weight: number | null, role: "referent" | "pronoun" | "" }[] }[], networks: { name: string, verdict: string,
+ *   exact: boolean, keeps: string, levels: number[], columns: number, words: { text: string,
+ *   mark: "right" | "wrong" | "missing" }[] }[]
+ * }} Message
+ */
 
-  close() {
-    this.root.remove();
+/** @extends {View<Message>} */
+class Stretched extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root stretched" });
   }
 
   update({ sentences, networks }) {
-    this.theme = themeOf(this.root);
     this.root.replaceChildren(
       ...sentences.map((sentence) => this.sentence(sentence)),
       element("div", { class: "networks" }, ...networks.map((network) => this.network(network))),
@@ -81,4 +93,4 @@ function spaced(nodes) {
   });
 }
 
-export default widget(Stretched);
+export default widget(Stretched, styles);

@@ -10,7 +10,7 @@ import numpy as np
 from attnviz.app.components.component import component
 from attnviz.trace import Floats
 
-_mount = component("stretched", "palette", "numbers")
+_mount = component("stretched")
 
 Role = Literal["referent", "pronoun", ""]
 

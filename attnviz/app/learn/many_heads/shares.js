@@ -1,10 +1,14 @@
 /* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
    also stands, unrounded, in a data-value attribute beside it. */
 
+import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
+import { enoughDigits, fixed, number, percentTo } from "../../../widgets/numbers.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./shares.css";
+
 const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
-/** An SVG that is stretched to its place; `box` is its own system of coordinates. */
-const stretched = (name, box, ...children) =>
-  drawing("svg", { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" }, ...children);
 
 /** A row of weights: one stripe a token. Not quite in proportion, or small weights would vanish. */
 function strip(weights) {
@@ -23,7 +27,11 @@ function bars(values, most) {
   return stretched("bars", [0, -most, values.length, 2 * most], ...values.map(one), line);
 }
 
-/** A share as a bar to the right of the line, or to its left if it is negative. */
+/**
+ * A share as a bar to the right of the line, or to its left if it is negative.
+ * @param {number} share
+ * @param {number[]} range from where to where the bars go
+ */
 function bar(share, [low, high]) {
   const positive = share >= 0;
   const rect = drawing("rect", {
@@ -57,22 +65,25 @@ const matrix = () => element("span", { class: "number" }, "W", element("sub", { 
 
 const unseen = (text) => element("span", { class: "hidden", text });
 
-class Shares {
-  constructor(parent) {
-    this.parent = parent;
+/**
+ * What shares.py sends, and describes.
+ * @typedef {{
+ *   query: string, tokens: string[], weights: number[][], pieces: number[][], lengths: number[], cosines: number[],
+ *   shares: number[], bias: [number, number, number], output: number[], output_length: number, selected: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Shares extends View {
+  constructor() {
+    super();
     this.selected = new Choice();
     this.root = element("div", { class: "root shares" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
-    const focused = this.buttons?.indexOf(this.parent.activeElement) ?? -1;
+    const focused = this.buttons?.indexOf(this.focused) ?? -1;
     const shape = (message) => JSON.stringify({ ...message, selected: null });
     const same = this.data && shape(this.data) === shape(data);
     this.data = data;
@@ -91,12 +102,9 @@ class Shares {
     this.most = Math.max(...data.pieces.flat().map(Math.abs)) || 1;
     this.buttons = data.weights.map((_, head) => this.row(head));
     const rows = element("div", { class: "rows", role: "group", "aria-label": "Heads" }, ...this.buttons);
-    rows.onclick = ({ target }) => this.pick(this.buttons.indexOf(target.closest("button")));
+    rows.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     rows.onkeydown = (event) => moveFocus(event, this.buttons, 1);
-    rows.onpointerover = ({ target }) => this.tell(this.buttons.indexOf(target.closest("button")));
-    rows.onpointerleave = () => this.tell(-1);
-    rows.addEventListener("focusin", ({ target }) => this.tell(this.buttons.indexOf(target)));
-    rows.addEventListener("focusout", () => this.tell(-1));
+    onPointed(rows, (button) => this.tell(this.buttons.indexOf(button)));
     this.fact = element("p", { class: "fact" });
     this.root.replaceChildren(this.titles(), rows, this.biasLine(), this.totalLine(), this.fact);
   }
@@ -128,11 +136,7 @@ class Shares {
       );
     name(top);
     const picture = strip(weights[head]);
-    picture.onpointermove = ({ clientX }) => {
-      const { left, width } = picture.getBoundingClientRect();
-      const at = Math.floor(((clientX - left) / width) * tokens.length);
-      name(Math.min(Math.max(at, 0), tokens.length - 1));
-    };
+    picture.onpointermove = (event) => name(cellUnder(event, picture, 1, tokens.length).column);
     picture.onpointerleave = () => name(top);
     return element(
       "button",
@@ -185,8 +189,8 @@ class Shares {
 
   mark() {
     const { head } = this.selected.value;
-    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === head));
-    const focused = this.buttons.indexOf(this.parent.activeElement);
+    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === head)));
+    const focused = this.buttons.indexOf(this.focused);
     tabStop(this.buttons, focused >= 0 ? focused : head);
     this.tell(focused);
   }
@@ -216,4 +220,4 @@ class Shares {
   }
 }
 
-export default widget(Shares);
+export default widget(Shares, styles);

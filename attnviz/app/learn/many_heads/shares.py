@@ -10,7 +10,7 @@ from attnviz.app.components.component import component, heard
 if TYPE_CHECKING:
     from attnviz.app.learn.many_heads.compute import HeadShares
 
-_mount = component("shares", "palette", "numbers")
+_mount = component("shares")
 
 # Enough for every digit that is printed; whole floats would double the message.
 _DIGITS = 6

@@ -1,5 +1,14 @@
 /* mask editor: who may look at whom, cell by cell; drawn here at once, computed by Python. */
 
+import { element } from "../../../widgets/dom.js";
+import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
+import { brief, written } from "../../../widgets/numbers.js";
+import { css, linear } from "../../../widgets/palette.js";
+import { textWidth } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./mask_editor.css";
+
 const CELL_SIZE = { least: 26, most: 44 };
 
 /** The cells of a mask as it is written: "8-c-e" for three tokens; each digit holds four cells of a row. */
@@ -20,8 +29,18 @@ function writtenCells(cells, count) {
   return rows.join("-");
 }
 
-class MaskEditor {
-  constructor(parent) {
+/**
+ * What mask_editor.py sends, and describes.
+ * @typedef {{
+ *   tokens: ShownToken[], mask: string, without: number[], with_mask: number[] | null, shows:
+ *   "without mask" | "with mask" | "change", query: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class MaskEditor extends View {
+  constructor() {
+    super();
     this.drawn = new Choice();
     this.axes = element(
       "p",
@@ -45,7 +64,6 @@ class MaskEditor {
     );
     const scroller = element("div", { class: "scroller" }, this.grid);
     this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
-    parent.append(this.root);
     this.grid.onpointerdown = (event) => this.startStroke(event);
     this.grid.onpointerover = (event) => this.continueStroke(event);
     this.grid.onpointerleave = () => this.tell(null);
@@ -53,21 +71,14 @@ class MaskEditor {
     this.grid.onkeydown = (event) => this.move(event);
     this.grid.addEventListener("focusin", ({ target }) => this.reach(target));
     this.grid.addEventListener("focusout", () => this.tell(null));
-    this.observer = new ResizeObserver(() => this.data && this.layout());
-    this.observer.observe(this.root);
+    this.onResize(() => this.data && this.layout());
     const end = () => this.endStroke();
-    this.stopListening = listen({ pointerup: end, pointercancel: end });
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.stopListening();
+    this.listen({ pointerup: end, pointercancel: end });
   }
 
   update(data) {
     this.data = data;
     this.count = data.tokens.length;
-    this.theme = themeOf(this.root);
     this.drawn.tell({ mask: data.mask });
     const labels = data.tokens.map(({ name }) => name).join("\n");
     if (this.labels !== labels) this.build();
@@ -83,7 +94,7 @@ class MaskEditor {
     const button = (attributes) => element("button", { type: "button", tabindex: -1, ...attributes });
     const corner = button({ class: "corner", text: "all", title: "Open every cell" });
     corner.setAttribute("aria-label", "all: open every cell");
-    this.columns = tokens.map(({ label }) => button({ class: "column" }));
+    this.columns = tokens.map(() => button({ class: "column" }));
     this.columns.forEach((column, at) => column.append(element("span", { text: tokens[at].label })));
     this.rows = tokens.map(({ label }) => button({ class: "row-name", text: label }));
     this.buttons = [corner, ...this.columns];
@@ -151,7 +162,7 @@ class MaskEditor {
       if (this.looks[at] === look) return;
       this.looks[at] = look;
       button.className = `cell ${open ? "open" : "closed"}${blind[query] ? " blind" : ""}`;
-      button.setAttribute("aria-selected", open);
+      button.setAttribute("aria-selected", String(open));
       const number = value === null ? "" : `, ${written(value, unit)}`;
       button.setAttribute(
         "aria-label",
@@ -232,7 +243,7 @@ class MaskEditor {
 
   startStroke(event) {
     this.pointer = event.pointerType;
-    const at = this.cellButtons.indexOf(event.target.closest("button"));
+    const at = this.cellButtons.indexOf(buttonOf(event));
     // A finger must be able to scroll: it taps, and a tap is a click.
     if (at < 0 || event.button !== 0 || event.pointerType === "touch") return;
     this.stroke = { open: !this.cells[at] };
@@ -240,7 +251,7 @@ class MaskEditor {
   }
 
   continueStroke(event) {
-    const at = this.cellButtons.indexOf(event.target.closest("button"));
+    const at = this.cellButtons.indexOf(buttonOf(event));
     if (at < 0) return;
     if (this.stroke && this.cells[at] !== this.stroke.open) this.paint(at, this.stroke.open);
     else if (event.pointerType !== "touch") this.tell(at);
@@ -260,7 +271,7 @@ class MaskEditor {
 
   /** A click that no stroke has drawn already: by the keyboard, by a finger, or on a token. */
   press(event) {
-    const button = event.target.closest("button");
+    const button = buttonOf(event);
     const place = this.buttons.indexOf(button);
     if (place < 0) return;
     const at = this.cellButtons.indexOf(button);
@@ -313,4 +324,4 @@ function luminance(rgb) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-export default widget(MaskEditor);
+export default widget(MaskEditor, styles);

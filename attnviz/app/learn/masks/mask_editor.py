@@ -10,7 +10,7 @@ from attnviz.app.state import memory
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import ShownToken
 
-_mount = component("mask_editor", "palette", "pens")
+_mount = component("mask_editor")
 
 MOST_TOKENS = 40
 """How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""

@@ -1,17 +1,27 @@
 /* moved outputs: each token's output stays the same to the bit, or moves, and how far. */
 
-class MovedOutputs {
-  constructor(parent) {
-    this.root = element("div", { class: "root" });
-    parent.append(this.root);
-  }
+import { element } from "../../../widgets/dom.js";
+import { css } from "../../../widgets/palette.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./moved_outputs.css";
 
-  close() {
-    this.root.remove();
+/**
+ * What moved_outputs.py sends, and describes.
+ * @typedef {{
+ *   rows: { title: string, outputs: { label: string, edited: boolean, unchanged: boolean, distance: number,
+ *   written: string }[] }[]
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class MovedOutputs extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root" });
   }
 
   update({ rows }) {
-    const theme = themeOf(this.root);
+    const { theme } = this;
     this.root.replaceChildren(
       ...rows.map(({ title, outputs }) => {
         const list = element("ol", { "aria-label": title });
@@ -38,4 +48,4 @@ class MovedOutputs {
   }
 }
 
-export default widget(MovedOutputs);
+export default widget(MovedOutputs, styles);

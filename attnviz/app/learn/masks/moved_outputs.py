@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component
 
-_mount = component("moved_outputs", "palette")
+_mount = component("moved_outputs")
 
 
 class Output(TypedDict):

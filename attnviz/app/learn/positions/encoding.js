@@ -1,7 +1,25 @@
 /* encoding: every position's vector as a row of colours, pointed at or walked through with the arrow keys. */
 
-class Encoding {
-  constructor(parent) {
+import { cellUnder, element } from "../../../widgets/dom.js";
+import { destination } from "../../../widgets/keyboard.js";
+import { fixed } from "../../../widgets/numbers.js";
+import { levelsImage, Theme } from "../../../widgets/palette.js";
+import { saveAs, saveButtons, SvgPen } from "../../../widgets/pens.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./encoding.css";
+
+/**
+ * What encoding.py sends, and describes.
+ * @typedef {{
+ *   vectors: number[][], labels: string[], position: number, pair: number | null, limit: number, alt: string,
+ *   filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Encoding extends View {
+  constructor() {
+    super();
     this.canvas = element("canvas", { role: "img" });
     this.row = element("span", { class: "outline" });
     this.pair = element("span", { class: "outline" });
@@ -13,21 +31,16 @@ class Encoding {
     const bar = element("div", { class: "bar" }, this.words, files);
     this.legend = element("p", { class: "legend" });
     this.root = element("div", { class: "root" }, bar, this.cells, this.legend);
-    parent.append(this.root);
     this.slider.onpointermove = (event) => this.pointAt(event);
     this.slider.onpointerdown = (event) => this.pointAt(event);
     this.slider.onpointerleave = () => this.rest();
     this.slider.onkeydown = (event) => this.move(event);
   }
 
-  close() {
-    this.root.remove();
-  }
-
   update(data) {
     this.data = data;
-    [this.rows, this.columns] = [data.vectors.length, data.vectors[0].length];
-    this.theme = themeOf(this.root);
+    this.rows = data.vectors.length;
+    this.columns = data.vectors[0].length;
     this.canvas.setAttribute("aria-label", data.alt);
     const image = levelsImage(this.levels(), this.rows, this.columns, this.theme.pixels("diverging"));
     Object.assign(this.canvas, { width: this.columns, height: this.rows });
@@ -39,8 +52,8 @@ class Encoding {
     const limit = Number(data.limit.toPrecision(2));
     this.legend.textContent = `down: position; across: dimension; blue: −${limit}, orange: ${limit}`;
     this.slider.setAttribute("aria-label", "Read off: every position's vector");
-    this.slider.setAttribute("aria-valuemin", 1);
-    this.slider.setAttribute("aria-valuemax", this.rows * this.columns);
+    this.slider.setAttribute("aria-valuemin", String(1));
+    this.slider.setAttribute("aria-valuemax", String(this.rows * this.columns));
     this.rest();
   }
 
@@ -69,18 +82,15 @@ class Encoding {
     const number = fixed(this.data.vectors[row][column], 3);
     const where = `position ${row}${label === undefined ? "" : ` (${label})`}, dimension ${column + 1}`;
     this.words.replaceChildren(element("bdi", { text: where }), ": ", element("b", { text: number }));
-    this.slider.setAttribute("aria-valuenow", at + 1);
+    this.slider.setAttribute("aria-valuenow", String(at + 1));
     this.slider.setAttribute("aria-valuetext", `${where}: ${number}`);
     this.cell.hidden = !pointed;
     this.place(this.cell, row, column, 1, 1);
   }
 
-  pointAt({ clientX, clientY }) {
-    const box = this.cells.getBoundingClientRect();
-    const along = (at, from, size, count) =>
-      Math.min(count - 1, Math.max(0, Math.floor(((at - from) / size) * count)));
-    const row = along(clientY, box.top, box.height, this.rows);
-    this.goTo(row * this.columns + along(clientX, box.left, box.width, this.columns));
+  pointAt(event) {
+    const { row, column } = cellUnder(event, this.cells, this.rows, this.columns);
+    this.goTo(row * this.columns + column);
   }
 
   move(event) {
@@ -101,4 +111,4 @@ class Encoding {
   }
 }
 
-export default widget(Encoding);
+export default widget(Encoding, styles);

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attnviz.app.components.component import component
 from attnviz.trace import Floats
 
-_mount = component("encoding", "palette", "pens", "numbers")
+_mount = component("encoding")
 
 _DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
 

@@ -1,21 +1,34 @@
 /* shuffle: the same tokens in two orders, and what became of each token's output; see shuffle.py. */
 
-class Shuffle {
-  constructor(parent) {
+import { drawing, element } from "../../../widgets/dom.js";
+import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { levelsImage } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./shuffle.css";
+
+/**
+ * What shuffle.py sends, and describes.
+ * @typedef {{
+ *   tokens: { label: string, special: boolean, place: number, came_from: number, outcomes: { before: number[],
+ *   after: number[], same: boolean, verdict: string, exact: [number, number], title: string }[] }[],
+ *   columns: string[], chosen: number, note: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Shuffle extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     this.root = element("div", { class: "root shuffle" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
     this.data = data;
     this.choice.tell(data.chosen);
-    const focused = this.buttons?.indexOf(this.root.getRootNode().activeElement) ?? -1;
-    this.palette = themeOf(this.root).pixels("diverging");
+    const focused = this.buttons?.indexOf(this.focused) ?? -1;
+    this.palette = this.theme.pixels("diverging");
     this.root.style.setProperty("--columns", data.columns.length);
     this.root.replaceChildren(
       element("div", { class: "stage" }, this.orders(), this.table()),
@@ -118,15 +131,15 @@ class Shuffle {
 
   /** Highlights the chosen token, and the one pointed at. */
   show(pointed) {
-    for (const node of this.root.querySelectorAll("[data-token]")) {
+    for (const node of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll("[data-token]"))) {
       const number = Number(node.dataset.token);
       node.classList.toggle("chosen", number === this.choice.value);
       node.classList.toggle("pointed", number === pointed);
     }
     const chosen = this.data.tokens.findIndex((token) => token.came_from === this.choice.value);
-    this.buttons.forEach((button, row) => button.setAttribute("aria-pressed", row === chosen));
+    this.buttons.forEach((button, row) => button.setAttribute("aria-pressed", String(row === chosen)));
     tabStop(this.buttons, Math.max(chosen, 0));
   }
 }
 
-export default widget(Shuffle);
+export default widget(Shuffle, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("shuffle", "palette")
+_mount = component("shuffle")
 
 
 class Outcome(TypedDict):

@@ -1,6 +1,15 @@
 /* walk: the six steps from a token's vector to a head's output, as one picture that grows; walk.py describes
    the message. Every matrix keeps its place or moves there in sight, and every cell tells what made it. */
 
+import { cellUnder, element } from "../../../widgets/dom.js";
+import { destination } from "../../../widgets/keyboard.js";
+import { fewestDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../../widgets/numbers.js";
+import { oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./walk.css";
+
 const LAST = 6;
 const FIRST = 8; // of a vector, this many numbers are written out
 const LARGEST = 8; // of a long sum, this many products are written out
@@ -34,11 +43,6 @@ const MADE_OF = {
   query: { matrix: "query_matrix", bias: "query_bias", sub: "Q" },
   keys: { matrix: "key_matrix", bias: "key_bias", sub: "K" },
   values: { matrix: "value_matrix", bias: "value_bias", sub: "V" },
-};
-
-const ROLES = {
-  light: { query: [29, 78, 216], key: [185, 28, 28], value: [21, 128, 61], weights: [109, 40, 217] },
-  dark: { query: [147, 197, 253], key: [252, 165, 165], value: [134, 239, 172], weights: [196, 181, 253] },
 };
 
 // Numbers -------------------------------------------------------------------------------------------------
@@ -84,6 +88,7 @@ function reachOf(values) {
 
 const named = (text, role = "") => element("bdi", { class: `token ${role}` }, text);
 
+/** @param {string[]} parts the letter, and what stands below it */
 function symbol([letter, sub], role) {
   const node = element("b", { class: role }, letter);
   if (sub) node.append(element("sub", {}, sub));
@@ -102,13 +107,19 @@ const place = (node, { x, y, width, height }) => {
 /** One matrix: its frame, its colours or numbers, and its name above. */
 class Block {
   constructor(walk, about) {
-    Object.assign(this, about);
+    this.name = about.name;
+    this.role = about.role;
+    this.title = about.title;
+    this.step = about.step;
+    this.row = about.row;
+    this.column = about.column;
     this.walk = walk;
     this.about = about;
     this.head = element("div", { class: "head", "aria-hidden": "true" });
     this.body = element("div", { class: `block ${this.role}`, role: "application" });
     this.body.setAttribute("aria-roledescription", "matrix");
     this.body.dataset.name = this.name;
+    this.canvas = element("canvas", { "aria-hidden": "true" });
     this.body.onpointermove = (event) => event.pointerType !== "touch" && walk.point(this, this.cellAt(event));
     this.body.onpointerleave = () => walk.point(null);
     this.body.onclick = (event) => walk.pin(this, this.cellAt(event));
@@ -129,11 +140,10 @@ class Block {
   /** One canvas pixel a cell: the browser stretches it, also while the matrix moves. */
   paint(theme) {
     const { rows, columns, cells, reach } = this;
-    this.canvas ??= element("canvas", { "aria-hidden": "true" });
     this.canvas.width = columns;
     this.canvas.height = rows;
     const low = oklabFromRgb(theme.background);
-    const high = oklabFromRgb(theme.roles[this.role]);
+    const high = oklabFromRgb(this.role === "plain" ? theme.text : theme.role(this.role));
     const table = Array.from({ length: 256 }, (_, level) =>
       rgbFromOklab(low.map((from, at) => from + (high[at] - from) * (0.03 + (0.97 * level) / 255))),
     );
@@ -170,10 +180,8 @@ class Block {
     return this.cells[row * this.columns + column];
   }
 
-  cellAt({ clientX, clientY }) {
-    const { left, top, width, height } = this.body.getBoundingClientRect();
-    const index = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
-    return { row: index((clientY - top) / height, this.rows), column: index((clientX - left) / width, this.columns) };
+  cellAt(event) {
+    return cellUnder(event, this.body, this.rows, this.columns);
   }
 
   /** The cell that tells most: the strongest; in a matrix with a row for each token, of the token that looks. */
@@ -231,8 +239,20 @@ class Block {
   }
 }
 
-class Walk {
-  constructor(parent) {
+/**
+ * What walk.py sends, and describes.
+ * @typedef {{
+ *   source: string, step: number, steps: { title: string, sentence: (string | { text: string,
+ *   role: string })[] }[], tokens: ShownToken[], query: number | null, across: { token: ShownToken,
+ *   origin: string } | null, forbidden: boolean[], total: number, rest: { count: number, weight: number } | null,
+ *   origin: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Walk extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     this.pinned = null;
     this.blocks = new Map(MATRICES.map((about) => [about.name, new Block(this, about)]));
@@ -259,23 +279,19 @@ class Walk {
     // Only the outcome is read out: nobody wants to hear all the products at every key.
     this.said = element("p", { class: "hidden", "aria-live": "polite" });
     this.root = element("div", { class: "root walk" }, this.bar, this.sentence, this.stage, this.legend, this.detail, this.said);
-    parent.append(this.root);
     this.bar.onkeydown = (event) => this.onArrow(event);
     // Wherever on the page, unless a control or a matrix has the keyboard.
     const onWindowKey = (event) => event.target.matches?.("body, main") && this.onArrow(event);
-    this.stopListening = listen({
+    this.listen({
       keydown: onWindowKey,
       "attnviz:data": ({ detail }) => detail.id === this.data?.source && this.draw(),
     });
-    this.observer = new ResizeObserver(() => this.drawn && this.arrange(false));
-    this.observer.observe(this.root);
+    this.onResize(() => this.drawn && this.arrange(false));
   }
 
   close() {
-    this.observer.disconnect();
-    this.stopListening();
     clearTimeout(this.moving);
-    this.root.remove();
+    super.close();
   }
 
   update(data) {
@@ -284,8 +300,6 @@ class Walk {
     this.data = data;
     this.choice.tell(data.step);
     if (other || before !== this.step) this.pinned = null;
-    this.theme = themeOf(this.root);
-    this.theme.roles = { ...ROLES[this.theme.dark ? "dark" : "light"], plain: this.theme.text };
     this.draw(before !== undefined && before !== this.step);
   }
 
@@ -395,8 +409,8 @@ class Walk {
     }
     this.title.replaceChildren(element("span", { class: "muted" }, `Step ${step} of ${LAST} `), data.steps[step - 1].title);
     this.sentence.replaceChildren(...spoken(data.steps[step - 1].sentence));
-    this.back.setAttribute("aria-disabled", step === 1);
-    this.next.setAttribute("aria-disabled", step === LAST);
+    this.back.setAttribute("aria-disabled", String(step === 1));
+    this.next.setAttribute("aria-disabled", String(step === LAST));
     this.root.dataset.step = step;
     this.showLegend();
     this.tell();
@@ -469,11 +483,13 @@ class Walk {
     const top = narrow ? 108 : 92;
     const start = top + row + (narrow ? 42 : 26);
     const height = this.count * row;
-    const columns = [
+    /** @type {[string, number][]} */
+    const all = [
       ["dot_products", narrow ? 42 : 60],
       ["scores", narrow ? 40 : 58],
       ["weights", narrow ? 46 : 96],
-    ].slice(0, Math.min(step, 5) - 2);
+    ];
+    const columns = all.slice(0, Math.min(step, 5) - 2);
     const numbers = total(columns.map(([, wide]) => wide + gap));
     const matrix = Math.floor((width - left - numbers - gap) / 2);
     boxes.query = { x: left, y: top, width: matrix, height: row, beside: left - 8 };
@@ -522,6 +538,7 @@ class Walk {
     ];
   }
 
+  /** @param {any} layout of a step that has a rest */
   showRest({ rest, row }) {
     place(this.rest, rest);
     this.rest.style.lineHeight = `${row}px`;
@@ -601,7 +618,7 @@ class Walk {
   }
 
   /** Where the vector stands that a cell of step 2 was made from. */
-  owner({ block, row }) {
+  owner({ block, row = null }) {
     if (!block.row) return { name: "vectors", row };
     return this.crosses ? { name: "vector", row: 0 } : { name: "vectors", row: this.data.query };
   }
@@ -795,7 +812,7 @@ class Walk {
    * @param most only so many products are written out, the largest; the others as one number.
    * @param others what comes from elsewhere, not as products.
    */
-  addition({ factors, roles, names, most = Infinity, bias = null, biasName, others = null, othersName = "", result, role, listClass = "" }) {
+  addition({ factors, roles, names, most = Infinity, bias = null, biasName = null, others = null, othersName = "", result, role, listClass = "" }) {
     const products = factors.map(([a, b]) => a * b);
     let order = products.map((_, at) => at);
     if (order.length > most) {
@@ -882,4 +899,4 @@ const heading = (...parts) => element("h3", {}, ...parts);
 
 const formulaLine = (...parts) => element("p", { class: "formula" }, ...parts);
 
-export default widget(Walk);
+export default widget(Walk, styles);

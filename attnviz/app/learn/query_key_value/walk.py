@@ -8,7 +8,7 @@ from typing import TypedDict
 from attnviz.app.components.component import component, heard
 from attnviz.widgets.tokens import ShownToken
 
-_mount = component("walk", "palette", "numbers")
+_mount = component("walk")
 
 
 class Spoken(TypedDict):

@@ -1,17 +1,25 @@
 /* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
 
-class WeightsTable {
-  constructor(parent) {
-    this.root = element("div", { class: "root weights-table" });
-    parent.append(this.root);
-  }
+import { element } from "../../../widgets/dom.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./weights_table.css";
 
-  close() {
-    this.root.remove();
+/**
+ * What weights_table.py sends, and describes.
+ * @typedef {{
+ *   weights: number[][], others: number[] | null, queries: string[], keys: string[], forbidden: boolean[][] | null,
+ *   query: number, columns: boolean, caption: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class WeightsTable extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root weights-table" });
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return;
     this.data = data;
     const { weights, others, queries, query, columns, forbidden } = data;
@@ -66,4 +74,4 @@ const total = (sum) => element("td", { class: "sum", "data-value": sum }, (100 *
 const name = (label, scope, chosen) =>
   element("th", { scope, class: chosen ? "chosen" : null }, element("bdi", { text: label, title: label }));
 
-export default widget(WeightsTable);
+export default widget(WeightsTable, styles);

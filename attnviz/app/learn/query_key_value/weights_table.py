@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attnviz.app.components.component import component
 from attnviz.trace import Floats
 
-_mount = component("weights_table", "palette")
+_mount = component("weights_table")
 
 
 def weights_table(

@@ -1,13 +1,23 @@
 /* softmax_bars: one row of keys under several softmaxes, as a table of bars; softmax_bars.py describes the data. */
 
-class SoftmaxBars {
-  constructor(parent) {
-    this.root = element("div", { class: "root softmax-bars" });
-    parent.append(this.root);
-  }
+import { element } from "../../../widgets/dom.js";
+import { fixed, percent } from "../../../widgets/numbers.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./softmax_bars.css";
 
-  close() {
-    this.root.remove();
+/**
+ * What softmax_bars.py sends, and describes.
+ * @typedef {{
+ *   title: string, columns: string[], keys: { label: string, place: number | null, score: number | null,
+ *   weights: number[] }[], measures: { label: string, values: string[] }[]
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class SoftmaxBars extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root softmax-bars" });
   }
 
   update({ title, columns, keys, measures }) {
@@ -68,4 +78,4 @@ class SoftmaxBars {
   }
 }
 
-export default widget(SoftmaxBars);
+export default widget(SoftmaxBars, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component
 
-_mount = component("softmax_bars", "numbers")
+_mount = component("softmax_bars")
 
 
 class Key(TypedDict):

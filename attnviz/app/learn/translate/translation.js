@@ -1,6 +1,16 @@
 /* translation: a sentence on its way from English to French, one French word at a time; translation.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
+import { drawing, element } from "../../../widgets/dom.js";
+import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { number, percent, strongest } from "../../../widgets/numbers.js";
+import { saveAs, saveButtons } from "../../../widgets/pens.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import { Lanes } from "../../components/lanes.js";
+import { translationFile } from "./translation_file.js";
+import styles from "./translation.css";
+
 const PACE = 1200; // milliseconds a word, when played
 const REST = 250; // milliseconds after which Python is told where the visitor stopped
 const THICKEST_LINE = 11; // pixels of a line that stands for 100 %, where there is room
@@ -21,12 +31,24 @@ const mostOfHeads = (weights, query) => weights[0][query].map((_, key) => Math.m
 
 const role = (name, text) => element("bdi", { class: name, text });
 
-class Translation {
-  constructor(parent) {
+/**
+ * What translation.py sends, and describes.
+ * @typedef {{
+ *   source: { label: string, name: string, special: boolean }[], target: { label: string, name: string,
+ *   special: boolean }[], written: { label: string, name: string, special: boolean }[], row: number,
+ *   encoder: { caption: string, heads: number[], weights: number[][][] }, cross: { caption: string,
+ *   heads: number[], weights: number[][][] }, decoder: { caption: string, heads: number[], weights: number[][][] },
+ *   choices: [string, number][][], pronouns: { row: number, il: number, elle: number }[], titles: string[],
+ *   filename: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Translation extends View {
+  constructor() {
+    super();
     this.choice = new Choice();
     this.root = element("div", { class: "root translation" });
-    this.parent = parent;
-    parent.append(this.root);
     this.picture = drawing("svg", { class: "picture", "aria-hidden": "true" });
     this.english = element("div", { class: "words english", role: "group", "aria-label": "English words" });
     this.french = element("div", { class: "words french", role: "radiogroup", "aria-label": "French word to choose", lang: "fr" });
@@ -48,11 +70,10 @@ class Translation {
     this.watch.disconnect();
     this.pause();
     clearTimeout(this.telling);
-    this.root.remove();
+    super.close();
   }
 
   update(data) {
-    themeOf(this.root);
     const sentences = JSON.stringify([data.source, data.written]);
     const same = sentences === this.sentences;
     this.sentences = sentences;
@@ -86,7 +107,7 @@ class Translation {
 
   build() {
     const { source, target, written } = this.data;
-    const focused = [this.sources, this.targets].map((buttons) => buttons?.indexOf(this.parent.activeElement) ?? -1);
+    const focused = [this.sources, this.targets].map((buttons) => buttons?.indexOf(this.focused) ?? -1);
     this.pause();
     this.pointed = this.pinned = null;
     this.sources = source.map((word, at) =>
@@ -156,11 +177,11 @@ class Translation {
     const { written } = this.data;
     const { row } = this;
     this.targets.forEach((button, at) => {
-      button.setAttribute("aria-checked", at === row);
+      button.setAttribute("aria-checked", String(at === row));
       button.classList.toggle("later", at > row);
     });
-    if (!this.targets.includes(this.parent.activeElement)) tabStop(this.targets, row);
-    this.sources.forEach((button, at) => button.setAttribute("aria-pressed", at === this.pinned));
+    if (!this.targets.includes(this.focused)) tabStop(this.targets, row);
+    this.sources.forEach((button, at) => button.setAttribute("aria-pressed", String(at === this.pinned)));
     this.back.disabled = row === 0;
     this.next.disabled = row === written.length - 1;
     this.play.textContent = this.playing ? "❚❚ Pause" : "▶ Play";
@@ -303,8 +324,10 @@ class Translation {
       const hidden = Boolean(this.playing) && row < at; // it is being written: nobody knows yet
       const both = element("ol", {}, one(["il", il], "il", il > elle, hidden), one(["elle", elle], "elle", elle > il, hidden));
       const where = element("p", { class: "where" }, `at word ${at + 1}, after `, role("key", target[at].label), here ? "" : " ");
-      if (!here && !this.playing)
-        where.append(element("button", { type: "button", class: "go", text: `show ${written[at].label}`, onclick: () => this.choose(at) }));
+      if (!here && !this.playing) {
+        const text = `show ${written[at].label}`;
+        where.append(element("button", { type: "button", class: "go", text, onclick: () => this.choose(at) }));
+      }
       const heading = element("p", { class: "title" }, role("", "il"), " or ", role("", "elle"), "?");
       panels.push(element("div", { class: here ? "panel pronoun here" : "panel pronoun" }, heading, both, where));
     }
@@ -372,4 +395,4 @@ class Translation {
   }
 }
 
-export default widget(Translation);
+export default widget(Translation, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("translation", "palette", "pens", "numbers", "lanes", "translation_file")
+_mount = component("translation")
 
 
 class Word(TypedDict):

@@ -1,20 +1,24 @@
 /* translation_file: the picture of a translation as a file, on white, as it stands on the screen. */
 
+import { drawing } from "../../../widgets/dom.js";
+import { ROLES } from "../../../widgets/palette.js";
+import { hex, wrapped } from "../../../widgets/pens.js";
+
 const MARGIN = 20; // pixels around everything
 const LINE_OF_TEXT = 22; // pixels
 const FILE_FONT = "Helvetica, Arial, sans-serif";
-const INK = "#1a1c24"; // the pens' black, grey and role colours on white
+const INK = "#1a1c24"; // the pens' black and grey on white
 const GREY = "#5b5d6b";
-const FILE_ROLES = { query: "#1d4ed8", key: "#b91c1c", weights: "#6d28d9" };
+const onWhite = (role) => hex(ROLES[role][0]);
 
 /** How a word looks, by its classes; later classes win. */
 const LOOKS = [
   ["special", { colour: GREY }],
   ["later", { colour: GREY, dash: "3 2" }],
-  ["stands", { edge: FILE_ROLES.key }],
+  ["stands", { edge: onWhite("key") }],
   ["is-read", { fill: "#efe7fb", weight: 700 }],
   ["asks", { fill: "#efe7fb", weight: 700 }],
-  ["chosen", { fill: "#dfe8fb", edge: FILE_ROLES.query, weight: 700 }],
+  ["chosen", { fill: "#dfe8fb", edge: onWhite("query"), weight: 700 }],
 ];
 
 /**
@@ -24,7 +28,7 @@ const LOOKS = [
  * @param words the elements of all words.
  * @param headings, captions what stands above the picture.
  */
-function translationFile(stage, picture, words, headings, captions) {
+export function translationFile(stage, picture, words, headings, captions) {
   const origin = stage.getBoundingClientRect();
   const zoom = origin.width / stage.offsetWidth || 1;
   const broken = (text, size, weight, fill) =>
@@ -44,9 +48,9 @@ function translationFile(stage, picture, words, headings, captions) {
     return wordBox(word, { ...place, width: box.width / zoom, height: box.height / zoom });
   });
   const drawn = picture.cloneNode(true);
-  for (const node of drawn.querySelectorAll("path")) node.setAttribute("stroke", FILE_ROLES.weights);
+  for (const node of drawn.querySelectorAll("path")) node.setAttribute("stroke", onWhite("weights"));
   for (const node of drawn.querySelectorAll("path")) node.setAttribute("fill", "none");
-  for (const node of drawn.querySelectorAll("polygon, text")) node.setAttribute("fill", FILE_ROLES.weights);
+  for (const node of drawn.querySelectorAll("polygon, text")) node.setAttribute("fill", onWhite("weights"));
   for (const node of drawn.querySelectorAll("text")) node.setAttribute("font-size", 12);
   const body = drawing("g", { transform: `translate(${MARGIN} ${top})` }, ...drawn.childNodes, ...boxes);
   const ground = drawing("rect", { width, height, fill: "#ffffff" });

@@ -1,16 +1,18 @@
 /* average: a weighted average as a sum of vectors; average.py describes the message. */
 
+import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
+import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
+import { fixed, inBrackets, number, percent } from "../../../widgets/numbers.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./average.css";
+
 const FAINTEST = 0.12; // of a vector of which next to nothing is taken
 
 /** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
 class Strip {
   constructor(length) {
-    this.svg = drawing("svg", {
-      class: "strip",
-      viewBox: `0 0 ${length} 2`,
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-    });
+    this.svg = stretched("strip", [0, 0, length, 2]);
     this.pointed = drawing("rect", { class: "pointed", y: 0, width: 1, height: 2 });
     this.bars = Array.from({ length }, (_, at) => drawing("rect", { x: at + 0.12, width: 0.76 }));
     this.gifts = Array.from({ length }, (_, at) => drawing("rect", { x: at + 0.3, width: 0.4, class: "gift" }));
@@ -40,9 +42,18 @@ class Strip {
   }
 }
 
-class Average {
-  constructor(parent) {
-    this.parent = parent;
+/**
+ * What average.py sends, and describes.
+ * @typedef {{
+ *   words: { label: string, name: string }[], query: number, parts: { label: string, name: string, single: boolean,
+ *   weight: number, vector: number[] }[], mixed: number[], d_model: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Average extends View {
+  constructor() {
+    super();
     this.chosen = new Choice();
     this.row = -1; // the part pointed at
     this.focusedRow = -1;
@@ -51,7 +62,7 @@ class Average {
       class: "sentence",
       role: "group",
       "aria-label": "Which token looks",
-      onclick: ({ target }) => this.pick(target.closest("button")),
+      onclick: (event) => this.pick(buttonOf(event)),
       onkeydown: (event) => moveFocus(event, this.wordButtons, this.wordButtons.length),
     });
     this.body = element("tbody", { onkeydown: (event) => this.onRowKey(event) });
@@ -71,8 +82,8 @@ class Average {
       this.body,
       this.foot,
     );
-    this.table.addEventListener("focusin", ({ target }) => {
-      this.focusedRow = this.buttons.indexOf(target);
+    this.table.addEventListener("focusin", (event) => {
+      this.focusedRow = this.buttons.indexOf(buttonOf(event));
       this.pointAtRow(this.focusedRow);
     });
     this.table.addEventListener("focusout", () => {
@@ -81,16 +92,10 @@ class Average {
     });
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.root = element("div", { class: "root average" }, this.sentence, this.table, this.readout);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
     this.chosen.tell(data.query);
-    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     const before = this.data;
     this.data = data;
@@ -117,8 +122,8 @@ class Average {
 
   mark() {
     const chosen = this.chosen.value;
-    this.wordButtons.forEach((button, at) => button.setAttribute("aria-pressed", at === chosen));
-    const focused = this.wordButtons.indexOf(this.parent.activeElement);
+    this.wordButtons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === chosen)));
+    const focused = this.wordButtons.indexOf(this.focused);
     tabStop(this.wordButtons, focused >= 0 ? focused : chosen);
   }
 
@@ -169,10 +174,7 @@ class Average {
       element("tr", { class: "note" }, element("td", { colspan: 2 }), this.zoom, element("td", { class: "product" })),
     );
     for (const strip of [...this.strips, this.total]) {
-      strip.svg.onpointermove = ({ clientX }) => {
-        const { left, width } = strip.svg.getBoundingClientRect();
-        this.pointAtNumber(Math.floor(((clientX - left) / width) * mixed.length));
-      };
+      strip.svg.onpointermove = (event) => this.pointAtNumber(cellUnder(event, strip.svg, 1, mixed.length).column);
     }
     tabStop(this.buttons, 0);
   }
@@ -191,7 +193,7 @@ class Average {
       this.shares[at].replaceChildren(number("weight", weight, percent(weight)));
       this.buttons[at].setAttribute("aria-label", `${name}: ${percent(weight)}`);
       this.strips[at].show(vector, this.most);
-      this.strips[at].svg.style.opacity = FAINTEST + (1 - FAINTEST) * Math.min(1, weight / largest);
+      this.strips[at].svg.style.opacity = String(FAINTEST + (1 - FAINTEST) * Math.min(1, weight / largest));
     });
     this.total.show(mixed, this.mostMixed);
     this.name.replaceChildren("mixed ", element("bdi", { class: "query", text: words[query].label }));
@@ -264,4 +266,4 @@ class Average {
   }
 }
 
-export default widget(Average);
+export default widget(Average, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component, heard
 
-_mount = component("average", "palette", "numbers")
+_mount = component("average")
 
 
 class Word(TypedDict):

@@ -1,17 +1,25 @@
 /* nearness: two similarities for each token, before and after; nearness.py describes the message. */
 
-class Nearness {
-  constructor(parent) {
-    this.root = element("div", { class: "root nearness" });
-    parent.append(this.root);
-  }
+import { element } from "../../../widgets/dom.js";
+import { fixed } from "../../../widgets/numbers.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./nearness.css";
 
-  close() {
-    this.root.remove();
+/**
+ * What nearness.py sends, and describes.
+ * @typedef {{
+ *   lines: { label: string, name: string, before: number, after: number }[], before: string, after: string
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Nearness extends View {
+  constructor() {
+    super();
+    this.root = element("div", { class: "root nearness" });
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     this.data = data;
     const { lines, before, after } = data;
@@ -59,4 +67,4 @@ function mark(value, place) {
   return node;
 }
 
-export default widget(Nearness);
+export default widget(Nearness, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component
 
-_mount = component("nearness", "palette", "numbers")
+_mount = component("nearness")
 
 
 class Near(TypedDict):

@@ -1,29 +1,34 @@
 /* pieces: a text and the tokens it was cut into; pieces.py describes the message. */
 
-class Pieces {
-  constructor(parent) {
+import { element } from "../../../widgets/dom.js";
+import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
+import { View, widget } from "../../../widgets/widget.js";
+import styles from "./pieces.css";
+
+/**
+ * What pieces.py sends, and describes.
+ * @typedef {{
+ *   text: string, cuts: { label: string, id: number, start: number, end: number }[], more: number
+ * }} Message
+ */
+
+/** @extends {View<Message>} */
+class Pieces extends View {
+  constructor() {
+    super();
     this.typed = element("p", { class: "typed" });
     this.list = element("div", {
       class: "list",
       role: "group",
       "aria-label": "Tokens",
       onkeydown: (event) => moveFocus(event, this.buttons, this.buttons.length),
-      onpointerover: ({ target }) => this.show(target.closest("button")),
-      onpointerleave: () => this.show(null),
     });
-    this.list.addEventListener("focusin", ({ target }) => this.show(target));
-    this.list.addEventListener("focusout", () => this.show(null));
+    onPointed(this.list, (button) => this.show(button));
     this.more = element("p", { class: "more" });
     this.root = element("div", { class: "root pieces" }, this.typed, this.list, this.more);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   update(data) {
-    themeOf(this.root);
     if (this.data === data) return; // only the theme changed
     this.data = data;
     this.buttons = data.cuts.map((cut, at) => {
@@ -59,4 +64,4 @@ class Pieces {
   }
 }
 
-export default widget(Pieces);
+export default widget(Pieces, styles);

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from attnviz.app.components.component import component
 
-_mount = component("pieces", "palette")
+_mount = component("pieces")
 
 
 class Cut(TypedDict):

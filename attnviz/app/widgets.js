@@ -1,0 +1,33 @@
+/* widgets: every widget of the app, under the name by which Python mounts it. */
+
+export { default as aligned_matrices } from "./heads/compare/aligned_matrices.js";
+export { default as arithmetic } from "./components/arithmetic.js";
+export { default as arrow } from "./learn/cause/arrow.js";
+export { default as atlas } from "../widgets/atlas.js";
+export { default as average } from "./learn/weighted_average/average.js";
+export { default as candidates } from "./components/candidates.js";
+export { default as copy_link } from "./components/copy_link.js";
+export { default as curves } from "./components/curves.js";
+export { default as distributions } from "./heads/behaviour/distributions.js";
+export { default as effects } from "./learn/cause/effects.js";
+export { default as encoding } from "./learn/positions/encoding.js";
+export { default as head_map } from "./components/head_map.js";
+export { default as head_view } from "../widgets/head_view.js";
+export { default as mask_editor } from "./learn/masks/mask_editor.js";
+export { default as measures } from "./heads/beyond_weights/measures.js";
+export { default as moved_outputs } from "./learn/masks/moved_outputs.js";
+export { default as nearness } from "./learn/weighted_average/nearness.js";
+export { default as passage } from "./explore/passage.js";
+export { default as patches } from "./pictures/patches.js";
+export { default as pieces } from "./learn/weighted_average/pieces.js";
+export { default as plane } from "./heads/plane/plane.js";
+export { default as shares } from "./learn/many_heads/shares.js";
+export { default as shuffle } from "./learn/positions/shuffle.js";
+export { default as softmax_bars } from "./learn/scale/softmax_bars.js";
+export { default as store } from "../widgets/store.js";
+export { default as stream } from "./learn/block/stream.js";
+export { default as stretched } from "./learn/long_distances/stretched.js";
+export { default as token_bars } from "./heads/intervene/token_bars.js";
+export { default as translation } from "./learn/translate/translation.js";
+export { default as walk } from "./learn/query_key_value/walk.js";
+export { default as weights_table } from "./learn/query_key_value/weights_table.js";

@@ -1,0 +1,117 @@
+/* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
+
+import { themeOf } from "./palette.js";
+import shared from "./shared.css";
+
+/**
+ * What draws a widget in one place on the page.
+ * @template Data what Python sends: the module beside the widget's own describes it
+ */
+export class View {
+  /** @type {HTMLElement} what is put on the page */
+  root;
+  /** @type {Data} the latest message */
+  data;
+  /** @type {import("./palette.js").Theme} the colours around it */
+  theme;
+  /** @type {(name: string, value: unknown) => void} tells Python what the visitor did */
+  trigger = () => {};
+  #closing = new AbortController();
+
+  /**
+   * Takes a message from Python: another one, or the same in another theme.
+   * @param {Data} data
+   */
+  receive(data) {
+    this.theme = themeOf(this.root);
+    this.update(data);
+  }
+
+  /**
+   * Draws what a message says; `data` is still the one before.
+   * @param {Data} data
+   */
+  update(data) {
+    this.data = data;
+  }
+
+  /** The element that has the keyboard's focus, if it is one of ours. */
+  get focused() {
+    const page = /** @type {ShadowRoot} */ (this.root.getRootNode());
+    return /** @type {any} */ (page.activeElement);
+  }
+
+  /**
+   * Listens to events of the window until the widget goes from the page.
+   * @param {{ [name: string]: (event: any) => void }} handlers
+   */
+  listen(handlers) {
+    const { signal } = this.#closing;
+    for (const [name, handler] of Object.entries(handlers)) window.addEventListener(name, handler, { signal });
+  }
+
+  /**
+   * Calls back whenever the widget has another size.
+   * @param {() => void} callback
+   */
+  onResize(callback) {
+    const observer = new ResizeObserver(callback);
+    observer.observe(this.root);
+    this.#closing.signal.addEventListener("abort", () => observer.disconnect());
+  }
+
+  /**
+   * Counters for tests and benchmarks: how often it was drawn, and how long the last drawing took.
+   * @param {number} started
+   */
+  countDrawing(started) {
+    const { dataset } = this.root;
+    dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);
+    dataset.ms = (performance.now() - started).toFixed(1);
+  }
+
+  /** Goes from the page. */
+  close() {
+    this.#closing.abort();
+    this.root.remove();
+  }
+}
+
+/**
+ * What Streamlit calls when a widget appears, and again at each change of data or theme: one view for each place on
+ * the page. A page without Streamlit makes its views with `mount`, and updates them itself.
+ * @template {View<any>} Kind
+ * @param {new () => Kind} Widget
+ * @param {...string} styles the widget's style sheets
+ */
+export function widget(Widget, ...styles) {
+  /** @type {WeakMap<ShadowRoot, Kind>} */
+  const views = new WeakMap();
+
+  /** @param {ShadowRoot} parentElement */
+  const mount = (parentElement) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync([shared, ...styles].join("\n"));
+    parentElement.adoptedStyleSheets = [sheet];
+    const view = new Widget();
+    parentElement.append(view.root);
+    return view;
+  };
+
+  /** @param {{ parentElement: ShadowRoot, data: any, setTriggerValue: (name: string, value: unknown) => void }} message */
+  const show = ({ parentElement, data, setTriggerValue }) => {
+    let view = views.get(parentElement);
+    if (!view?.root.isConnected) {
+      view?.close();
+      view = mount(parentElement);
+      views.set(parentElement, view);
+    }
+    view.trigger = setTriggerValue;
+    view.receive(data);
+    return () => {
+      view.close();
+      views.delete(parentElement);
+    };
+  };
+  return Object.assign(show, { mount });
+}

@@ -1,0 +1,44 @@
+/* build: bundles what the browser gets; --check only says whether the committed bundles are current. */
+
+import { readFile, writeFile } from "node:fs/promises";
+import console from "node:console";
+import process from "node:process";
+import { build, transform } from "esbuild";
+
+const BUNDLES = [
+  { entry: "attnviz/app/app.js", to: "attnviz/widgets/bundle/app.js", format: "esm" },
+  { entry: "attnviz/export/report/report.js", to: "attnviz/widgets/bundle/report.js", format: "iife" },
+];
+
+/** An imported style sheet is its text: a widget puts it into its own shadow root. */
+const styles = {
+  name: "styles",
+  /** @param {import("esbuild").PluginBuild} building */
+  setup(building) {
+    building.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code, loader: "text" };
+    });
+  },
+};
+
+const check = process.argv.includes("--check");
+for (const { entry, to, format } of BUNDLES) {
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: /** @type {import("esbuild").Format} */ (format),
+    charset: "utf8",
+    // Streamlit takes a script of one line for a path.
+    banner: { js: `/* Made from ${entry} by "npm run build". */\n` },
+    plugins: [styles],
+  });
+  const made = outputFiles[0].text;
+  if (!check) await writeFile(to, made);
+  else if (made !== (await readFile(to, "utf8"))) {
+    console.error(`${to} is not what its sources make: npm run build`);
+    process.exitCode = 1;
+  }
+}
