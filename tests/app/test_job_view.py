@@ -37,14 +37,11 @@ def _page(job: "Held", how: "dict[str, Any]") -> None:
 
     from attnviz.app.job_view import counted, show_job
 
+    def draw(latest: "Progress[str]") -> None:
+        st.text(latest.found)
+
     job.pages += 1
-    show_job(
-        job,
-        counted("Reading the pages", "pages"),
-        lambda latest: st.text(latest.found),
-        key="reading",
-        **how,
-    )
+    show_job(job, counted("Reading the pages", "pages"), draw, key="reading", **how)
 
 
 def shown(job: Held, **how: object) -> AppTest:
