@@ -138,7 +138,7 @@ _changed = threading.Condition()
 
 
 def cached(
-    model: str | Callable[..., str | tuple[str, ...]] = (), spinner: str = ""
+    model: str | tuple[()] | Callable[..., str | tuple[str, ...]] = (), spinner: str = ""
 ) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
     """Keep what the decorated function returns, for every visitor, as this module says.
 

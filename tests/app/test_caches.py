@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.capture.tiny import tiny
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[cachetools.LRUCache[object, object]]:
+def memory(monkeypatch: pytest.MonkeyPatch) -> cachetools.LRUCache[object, object]:
     """A memory of 10 KB in place of the server's."""
     memory: cachetools.LRUCache[object, object] = cachetools.LRUCache(10_000, size_of)
     monkeypatch.setattr(caches, "_memory", memory)

@@ -137,10 +137,10 @@ def test_the_pages_lead_through_all_ideas_and_the_sentence_goes_along(page: Page
         expect(page.get_by_role("heading", level=1)).to_contain_text(lesson.question)
         wait_idle(page)
         assert page.url.split("?")[0].endswith(f"/{lesson.name}")
-        if lesson.sentence != "probe":
-            label = "Sentence" if lesson.sentence == "text" else "English sentence"
+        if lesson.sentence.name != "probe":
+            label = "Sentence" if lesson.sentence.name == "text" else "English sentence"
             box = page.get_by_role("textbox", name=label, exact=True)
-            expect(box).to_have_value(sentence if lesson.sentence == "text" else OPENING)
+            expect(box).to_have_value(sentence if lesson.sentence.name == "text" else OPENING)
     expect(page.get_by_role("link", name="Next:")).to_have_count(0)
     page.get_by_role("link", name="Explore:").press("Enter")
     wait_idle(page)

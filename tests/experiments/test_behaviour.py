@@ -154,7 +154,7 @@ def test_a_few_broken_lines_are_skipped_and_named() -> None:
 
 
 def test_a_model_that_sees_pictures_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeing = replace(resolve.entry("minilm"), sees=True)
+    seeing = replace(resolve.entry("minilm"), grid=(3, 5))
     monkeypatch.setattr(resolve, "entry", lambda _name: seeing)
     with pytest.raises(ModelNotSupported, match="looks at pictures"):
         next(measure_corpus(Corpus.from_text("A dog."), "vit"))

@@ -62,7 +62,7 @@ def press(app: AppTest, label: str) -> None:
 def start(app: AppTest) -> Job[Learned]:
     """Press the button, and wait until the training has told all that it will."""
     press(app, "Start training")
-    job = train_it_live.JOBS.running("live training")
+    job = JOBS.running("live training")
     assert job
     end = time.monotonic() + 10
     while job.latest is None or job.latest.done < 50:
