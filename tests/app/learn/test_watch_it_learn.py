@@ -59,10 +59,10 @@ def press(app: AppTest, label: str) -> None:
     button.click().run()
 
 
-def start(app: AppTest) -> Job[Learned]:
+def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
     """Press the button, and wait until the training has told all that it will."""
     press(app, "Start training")
-    job = JOBS.running("live training")
+    job = jobs.running("live training")
     assert job
     end = time.monotonic() + 10
     while job.latest is None or job.latest.done < 50:
@@ -135,9 +135,9 @@ def test_missing_steps_are_named_with_the_command_that_makes_them(
 
 
 @pytest.mark.usefixtures("play")
-def test_a_training_is_started_watched_and_stopped(visit_lesson: VisitLesson) -> None:
+def test_a_training_is_started_watched_and_stopped(visit_lesson: VisitLesson, jobs: Jobs) -> None:
     app = visit_lesson(PAGE, live_told=VARIANTS["candidates"].title, live_seed="7", live_steps="100")
-    job = start(app)
+    job = start(app, jobs)
     assert job.latest is not None
     assert job.latest.found.training == Training("candidates", 7, 100)
     app.run()
@@ -157,8 +157,8 @@ def test_a_training_is_started_watched_and_stopped(visit_lesson: VisitLesson) ->
 
 
 @pytest.mark.usefixtures("play")
-def test_another_visitor_watches_and_waits(visit_lesson: VisitLesson) -> None:
-    job = start(visit_lesson(PAGE))
+def test_another_visitor_watches_and_waits(visit_lesson: VisitLesson, jobs: Jobs) -> None:
+    job = start(visit_lesson(PAGE), jobs)
     other = visit_lesson(PAGE)
     clean(other)
     assert "Another visitor is training" in other.info[0].value
