@@ -95,11 +95,13 @@ class Number(Choice[int]):
 
     Attributes:
         least, most, default: where they are always the same; else `draw` is told.
+        capped: whether a number that is too large becomes the largest that there is, and not the default.
     """
 
     least: int = 1
     most: int = 1
     default: int = 1
+    capped: bool = False
 
     def parse(self, values: Sequence[str]) -> int:  # noqa: D102 - as above
         return int(values[-1])
@@ -118,8 +120,8 @@ class Number(Choice[int]):
         Args:
             label: what it is called.
             most: the largest number; None: that of the table.
-            default: what it begins with, and becomes when it is left empty or is larger than there is; None:
-                that of the table.
+            default: what it begins with, and becomes when it is left empty or, unless it is capped, is larger
+                than there is; None: that of the table.
             left_out: whether a link leaves the default out, as it does for all else.
             look: for `st.number_input`.
         """
@@ -127,6 +129,8 @@ class Number(Choice[int]):
         default = min(self.default if default is None else default, most)
         if not left_out and not self.stands:
             self.set(default)
+        if self.capped and (self.get(default) or default) > most:
+            self.set(most)
         self.mend(default, lambda value: self.least <= value <= most)
         first = default if left_out else None
         drawn = st.number_input(label, self.least, most, first, key=self.name, bind="query-params", **look)
