@@ -22,6 +22,9 @@ ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 STOP_SECONDS = 10
 
+# Python's own opener remembers for good which proxy the first one to use it was told to ask.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
 
 @dataclass(frozen=True)
 class Server:
@@ -104,7 +107,7 @@ def _wait_until_healthy(server: Server) -> None:
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and server.process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=1):
+            with _DIRECT.open(f"{server.url}/_stcore/health", timeout=1):
                 return
         except OSError:
             time.sleep(0.05)

@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import add
 
@@ -21,6 +21,7 @@ from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
+from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
 from attnviz.experiments import behaviour
@@ -178,8 +179,13 @@ def test_one_readable_line_of_many_is_told_as_one(visit_page: VisitPage) -> None
 
 
 def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = []
-    monkeypatch.setattr(sections, "counted", lambda _, unit: counted.append(unit))
+    units = []
+
+    def listen(doing: str, unit: str) -> Callable[..., str]:
+        units.append(unit)
+        return counted(doing, unit)
+
+    monkeypatch.setattr(sections, "counted", listen)
     for text in ("One line.", "Two lines.\nOf which this is one."):
         app = visit_page("behaviour", on="Many sentences", source="Upload")
         app.session_state["the text that the visitor uploaded"] = Corpus.from_text(text, "my.txt")
@@ -187,7 +193,7 @@ def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pyt
         clean(app)
         lines = len(text.splitlines())
         assert f"Still here: `my.txt`, {lines} {'line' if lines == 1 else 'lines'}." in words(app)
-    assert counted == ["line", "lines"]
+    assert units == ["line", "lines"]
 
 
 def test_one_head_reaches_and_several_reach(visit_page: VisitPage) -> None:

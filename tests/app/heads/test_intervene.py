@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.shown import Group
-from attnviz.app.heads.intervene import no_words, ranking
+from attnviz.app import caches
+from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.mending import Sides, followed_word
 from attnviz.app.heads.intervene.together import harmless, in_words
 from attnviz.app.heads.intervene.without_effect import REPLACED, SILENT, exceptions, replaces, without_effect
@@ -422,7 +423,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does(visit_page: VisitPag
 def test_a_server_without_the_translator_does_not_offer_it(
     visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(no_words, "usable", lambda: (resolve.entry("minilm"),))
+    monkeypatch.setattr(caches, "usable", lambda: (resolve.entry("minilm"),))
     app = visit_page("intervene", text=TIRED, edits="encoder 4-2")
     assert "No word changes here" in words(app)
     assert "see words change" not in [button.key for button in app.button]
