@@ -61,7 +61,7 @@ class Extent(NamedTuple):
 
 
 WHOLE = Extent()
-SMOKE = Extent(rounds=2, part=10, every=5, sizes=(10, 20), workers=(1,))
+SMOKE = Extent(rounds=2, part=10, every=5, sizes=(20,), workers=(1,))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -21,5 +22,5 @@ def _with_empty_page(pages: Sequence[StreamlitPage], **options: Any) -> Streamli
 
 if __name__ == "__main__":
     # The server runs the app's scripts in this process, so they get this function.
-    st.navigation = _with_empty_page  # type: ignore[assignment, misc]
-    main()
+    with patch.object(st, "navigation", _with_empty_page):
+        main()
