@@ -67,7 +67,7 @@ def test_the_temperature_melts_a_hard_lookup(page: Page, server: Server) -> None
     slider.press("Home")
     wait_idle(page)
     eventually(lambda: assert_weights(page, np.eye(13)[IT]))
-    assert parse_qs(urlsplit(page.url).query)["temperature"] == ["0"]
+    assert parse_qs(urlsplit(page.url).query)["softmax_temperature"] == ["0"]
 
 
 def test_every_number_of_the_mix_can_be_checked(page: Page, server: Server) -> None:
