@@ -13,7 +13,7 @@ from tests.browser.explore import eventually
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import visit, wait_idle
 
-STORED = ROOT / "attnviz" / "translation" / "weights" / "taught-steps.npz"
+STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
 
 WAIT_MS = 120_000  # a training imports torch and makes its sentences before it begins
 

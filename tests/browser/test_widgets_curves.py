@@ -211,18 +211,9 @@ def test_pointing_reads_the_nearest_place_and_the_faint_line_beside_the_pointer(
     expect(page.locator(".tip")).to_be_visible()
 
 
-def test_it_is_drawn_at_once_and_described(widgets: Widgets) -> None:
-    many = np.linspace(-20, 20, 500)
-    lines = [Line(f"line {at}", many, many * at, faint=at > 0) for at in range(8)]
-    widgets.mount("curves", message(*lines, faint="others", across=Axis("x"), up=Axis("y")))
+def test_it_is_described(widgets: Widgets) -> None:
+    widgets.mount("curves", message(THEORY))
     expect(widgets.page.get_by_role("img", name="It grows from 1.50 to 40.00.")).to_be_visible()
-    drawing = [
-        widgets.page.evaluate("Number(window.mounted.curves.parentElement.querySelector('.root').dataset.ms)")
-    ]
-    for _ in range(4):
-        widgets.show("curves", message(*lines, faint="others", across=Axis("x"), up=Axis("y")))
-        drawing.append(float(str(widgets.page.locator(".root").get_attribute("data-ms"))))
-    assert min(drawing) <= 10
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])

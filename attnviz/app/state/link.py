@@ -171,7 +171,9 @@ def _take_carried() -> None:
         # that is hidden, their defaults. In the next one they have what was set just now.
         st.rerun()
     here = of_page(page())
-    st.query_params.update({choice.name: value for choice, value in hidden.items() if choice.name in here})
+    taken = {choice.name: value for choice, value in hidden.items() if choice.name in here}
+    if taken:  # an update with nothing would take out of the address what the browser alone has written there
+        st.query_params.update(taken)
 
 
 def _delete(name: str) -> None:
