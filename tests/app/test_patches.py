@@ -1,7 +1,11 @@
-"""What Streamlit does with a link's numbers that are none."""
+"""The corrections of Streamlit."""
 
 import pytest
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.testing.v1 import AppTest
+
+from attnviz.app import patches
 
 
 def page() -> None:
@@ -24,3 +28,14 @@ def test_a_number_that_is_not_finite_gives_the_default(name: str, number: str) -
     assert not app.exception
     assert [text.value for text in app.text] == ["4", "1.0", "3"]
     assert name not in app.query_params
+
+
+def test_the_values_of_a_visit_are_what_streamlit_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
+    patches.apply()
+    visit = SafeSessionState(SessionState(), lambda: None)
+    visit["a"], visit["b"] = 1, None
+    assert dict(visit.filtered_state) == visit._state.filtered_state == {"a": 1, "b": None}
+    assert len(visit.filtered_state) == 2
+    assert "a" in visit.filtered_state
+    assert "c" not in visit.filtered_state
