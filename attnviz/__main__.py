@@ -18,11 +18,8 @@ from attnviz.cli import app
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
-# In the order of the help. Each file in `cli` adds its command to `app`, and imports torch only to run it.
-COMMANDS = (
-    *("trace", "report", "models", "heads", "pronouns", "relations"),
-    *("corpus", "train", "measure", "live", "learning", "distances"),
-)
+# In the order of the help. Each file in `cli` adds its commands to `app`, and imports torch only to run one.
+MODULES = ("trace", "report", "models", "heads", "pronouns", "relations", "translators")
 
 BROKEN_OFF = 130
 """What a shell says of a command that Ctrl-C ended."""
@@ -63,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 2 if what was asked for does not exist, or cannot be read or written; 130 after Ctrl-C.
     """
-    for name in COMMANDS:
+    for name in MODULES:
         importlib.import_module(f"attnviz.cli.{name}")
     os.environ.pop(allowed.SETTING, None)  # that list binds the visitors of a server, not its owner
     streams: tuple[TextIO, TextIO] = (sys.stdout, sys.stderr)

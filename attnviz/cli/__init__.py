@@ -1,4 +1,4 @@
-"""The `attnviz` command, one subcommand a file; `attnviz/__main__.py` lists them."""
+"""The `attnviz` command, each file one or a few of one kind; `attnviz/__main__.py` lists the files."""
 
 import typer
 

@@ -19,7 +19,7 @@ from PIL import Image
 
 import attnviz
 from attnviz import __main__ as command_line
-from attnviz.cli import measure as measuring
+from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
 from attnviz.trained.translator import contest, distance, measures, training
@@ -52,7 +52,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where figures are written instead."""
-    monkeypatch.setattr(measuring, "FIGURES", tmp_path / "figures.json")
+    monkeypatch.setattr(commands, "FIGURES", tmp_path / "figures.json")
     return tmp_path / "figures.json"
 
 

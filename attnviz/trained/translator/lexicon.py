@@ -6,7 +6,7 @@ Every English word has one French translation, so that each sentence has exactly
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Gender = Literal["m", "f"]
 Tense = Literal["past", "present"]
@@ -139,6 +139,24 @@ def _nouns(kind: str, masculine: str, feminine: str) -> tuple[Noun, ...]:
     listed: tuple[tuple[Gender, str], ...] = (("m", masculine), ("f", feminine))
     entries = ((entry.split("/"), gender) for gender, words in listed for entry in words.split())
     return tuple(Noun(english, french, gender, kind) for (english, french), gender in entries)
+
+
+def _verb(
+    english: str,
+    french: str,
+    kinds: frozenset[str],
+    because: Reasons | None = None,
+    because_not: Reasons | None = None,
+    **others: Any,
+) -> Verb:
+    """A verb by its forms: "enter entered enters", and "entre entré", or "craint" without a participle."""
+    present, _, participle = french.partition(" ")
+    more = {"because": because, "because_not": because_not, **others}
+    return Verb(*english.split(), present, participle or None, kinds, **more)
+
+
+def _reasons(of_subject: str, of_object: str) -> Reasons:
+    return Reasons(tuple(of_subject.split()), tuple(of_object.split()))
 
 
 PEOPLE = frozenset({"person"})
@@ -300,97 +318,69 @@ CONTRARIES = (
 )
 """What is not said of the same thing twice, or both at once: "the small dog was too big"."""
 
+_LAND = frozenset({"land", "building"})
+
 VERBS = (
-    Verb("cross", "crossed", "crosses", "traverse", "traversé", PLACES - {"building"}),
-    Verb("reach", "reached", "reaches", "atteint", "atteint", PLACES),
-    Verb("explore", "explored", "explores", "explore", "exploré", PLACES),
-    Verb(
-        "enter",
-        "entered",
-        "enters",
-        "entre",
-        "entré",
-        frozenset({"land", "building"}),
-        auxiliary="est",
-        french_preposition="dans",
-    ),
-    Verb("avoid", "avoided", "avoids", "évite", "évité", PLACES, toward=False),
-    Verb("visit", "visited", "visits", "visite", "visité", frozenset({"land", "building"})),
-    Verb(
-        "fit",
-        "fitted",
-        "fits",
+    _verb("cross crossed crosses", "traverse traversé", PLACES - {"building"}),
+    _verb("reach reached reaches", "atteint atteint", PLACES),
+    _verb("explore explored explores", "explore exploré", PLACES),
+    _verb("enter entered enters", "entre entré", _LAND, auxiliary="est", french_preposition="dans"),
+    _verb("avoid avoided avoids", "évite évité", PLACES, toward=False),
+    _verb("visit visited visits", "visite visité", _LAND),
+    _verb(
+        "fit fitted fits",
         "rentre",
-        None,
         frozenset({"container"}),
+        _reasons("small tiny", "big huge empty"),
+        _reasons("big huge bulky", "small tiny full"),
         imperfect="rentrait",
         english_preposition="in",
         french_preposition="dans",
-        because=Reasons(("small", "tiny"), ("big", "huge", "empty")),
-        because_not=Reasons(("big", "huge", "bulky"), ("small", "tiny", "full")),
     ),
-    Verb(
-        "fear",
-        "feared",
-        "fears",
+    _verb(
+        "fear feared fears",
         "craint",
-        None,
         LIVING,
+        _reasons("shy weak young", "fierce strong huge selfish"),
+        _reasons("brave calm curious", "gentle small slow kind"),
         imperfect="craignait",
         toward=False,
-        because=Reasons(("shy", "weak", "young"), ("fierce", "strong", "huge", "selfish")),
-        because_not=Reasons(("brave", "calm", "curious"), ("gentle", "small", "slow", "kind")),
     ),
-    Verb(
-        "chase",
-        "chased",
-        "chases",
-        "poursuit",
-        "poursuivi",
+    _verb(
+        "chase chased chases",
+        "poursuit poursuivi",
         LIVING,
-        because=Reasons(("hungry", "eat", "play"), ("small", "slow", "weak")),
-        because_not=Reasons(("tired", "lazy", "sleep"), ("fast", "fierce", "strong")),
+        _reasons("hungry eat play", "small slow weak"),
+        _reasons("tired lazy sleep", "fast fierce strong"),
     ),
-    Verb(
-        "help",
-        "helped",
-        "helps",
-        "aide",
-        "aidé",
+    _verb(
+        "help helped helps",
+        "aide aidé",
         LIVING,
-        because=Reasons(("kind", "strong", "loyal"), ("injured", "weak", "sick")),
-        because_not=Reasons(("lazy", "selfish", "wait"), ("fierce", "strong", "calm")),
+        _reasons("kind strong loyal", "injured weak sick"),
+        _reasons("lazy selfish wait", "fierce strong calm"),
     ),
-    Verb(
-        "follow",
-        "followed",
-        "follows",
-        "suit",
-        "suivi",
+    _verb(
+        "follow followed follows",
+        "suit suivi",
         LIVING,
-        because=Reasons(("curious", "loyal", "thirsty", "drink"), ("gentle", "calm", "brave")),
-        because_not=Reasons(("tired", "sick", "injured"), ("fast", "fierce", "selfish", "lazy")),
+        _reasons("curious loyal thirsty drink", "gentle calm brave"),
+        _reasons("tired sick injured", "fast fierce selfish lazy"),
     ),
-    Verb(
-        "frighten",
-        "frightened",
-        "frightens",
-        "effraie",
-        "effrayé",
+    _verb(
+        "frighten frightened frightens",
+        "effraie effrayé",
         LIVING,
+        _reasons("dark deep dangerous noisy wide steep", "shy young weak"),
+        _reasons("quiet safe clean sunny", "brave calm strong"),
         toward=False,
-        because=Reasons(("dark", "deep", "dangerous", "noisy", "wide", "steep"), ("shy", "young", "weak")),
-        because_not=Reasons(("quiet", "safe", "clean", "sunny"), ("brave", "calm", "strong")),
     ),
-    Verb(
-        "attract",
-        "attracted",
-        "attracts",
-        "attire",
-        "attiré",
+    _verb(
+        "attract attracted attracts",
+        "attire attiré",
         LIVING,
-        because=Reasons(("quiet", "clean", "sunny", "warm", "safe"), ("curious", "thirsty", "drink", "play")),
-        because_not=Reasons(("dirty", "noisy", "cold", "muddy"), ("sick", "careful", "lazy", "sleep")),
+        _reasons("quiet clean sunny warm safe", "curious thirsty drink play"),
+        _reasons("dirty noisy cold muddy", "sick careful lazy sleep"),
     ),
 )
 

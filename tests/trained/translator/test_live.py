@@ -14,9 +14,9 @@ from tests.trained.translator.steps import same, snapshot
 
 STARTED = """
 import time
-from attnviz.cli import live
-live.tell = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), {})
-live.run("taught", 7, 60)
+from attnviz.cli import translators as commands
+commands.tell = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), {})
+commands.live("taught", 7, 60)
 """
 
 

@@ -1,0 +1,217 @@
+"""How our own translators are made: `corpus`, `train`, `measure`, `live`, `learning` and `distances`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attnviz.atomic_file import atomic_file
+from attnviz.cli import app
+from attnviz.cli.progress import progress
+from attnviz.trained.translator import distance, splits
+from attnviz.trained.translator.live import tell
+from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+
+FIGURES = WEIGHTS / "figures.json"
+
+_NICENESS = 10  # a server answers its other visitors first
+
+
+def _known(variant: str) -> str:
+    if variant not in VARIANTS:
+        raise typer.BadParameter(f"'{variant}' is none of {', '.join(VARIANTS)}.")
+    return variant
+
+
+Variant = Annotated[
+    str,
+    typer.Option(callback=_known, help=f"What the translator is told where to look: {', '.join(VARIANTS)}."),
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The file to write; else the one that attnviz ships.")
+]
+Threads = Annotated[int, typer.Option(help="How many cores to use.")]
+
+
+@app.command()
+def corpus(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write.")],
+    sentences: Annotated[int, typer.Option(help="How many sentences to learn from.")] = 60_000,
+    seed: Annotated[int, typer.Option(help="Chooses the sentences.")] = 0,
+) -> None:
+    """Write the sentences to learn from, and those to test with."""
+    for file in splits.write(out, sentences, seed):
+        sys.stdout.write(f"{file}\n")
+
+
+@app.command()
+def train(
+    variant: Variant = "taught",
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of everything that is random; without it, that of the shipped weights."),
+    ] = None,
+    out: Out = None,
+    threads: Threads = 1,
+) -> None:
+    """Train a translator; Ctrl-C breaks off, and it goes on later."""
+    import torch
+
+    from attnviz.trained.translator import training
+
+    torch.set_num_threads(threads)
+    settings = training.Settings.of(variant, seed)
+    out = out or VARIANTS[variant].file
+    out.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint = out.with_suffix(".checkpoint")
+    with (
+        progress(log=True) as told,
+        _asked_to_stop() as stop,
+        contextlib.closing(training.train(settings, checkpoint)) as steps,
+    ):
+        for now in steps:
+            said = f"{now.step} of {settings.steps} steps, loss {now.loss:.3f}, {now.seconds:.0f} s"
+            told(said, now.step / settings.steps)
+            if stop.is_set():
+                break
+    if now.step < settings.steps:
+        sys.stdout.write(f"Broken off. The same command goes on from {checkpoint}.\n")
+        return
+    now.translator().save(out)
+    checkpoint.unlink(missing_ok=True)
+    sys.stdout.write(f"Written: {out}\n")
+
+
+@contextlib.contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, which then does not tear a step in two."""
+    stop = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@app.command()
+def measure(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Files of weights; else those that attnviz ships."),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the figures down in figures.json.")] = False,
+) -> None:
+    """Measure trained translators on what they never saw."""
+    from attnviz.trained.translator import measures
+    from attnviz.trained.translator.translator import Translator
+
+    files = files or [variant.file for variant in VARIANTS.values()]
+    translators = {file: Translator.load(file) for file in files}
+    found = {file: measures.measure(translator) for file, translator in translators.items()}
+    sys.stdout.write(measures.table({file.stem: figures for file, figures in found.items()}))
+    for file, figures in found.items():
+        for name, value in measures.missed(translators[file].about["variant"], figures).items():
+            sys.stdout.write(f"{file.stem} misses a target: {name} is {value:.4g}\n")
+    if write:
+        shipped = {file: file.resolve().parent == WEIGHTS for file in files}
+        _write_figures(
+            [
+                {**translators[file].about, "shipped": shipped[file], **asdict(figures)}
+                for file, figures in found.items()
+            ]
+        )
+
+
+def _write_figures(runs: Sequence[Mapping[str, object]]) -> None:
+    """Write down what was measured; other trainings' figures stay."""
+    known = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else []
+    by_training = {(run["variant"], int(run["seed"])): run for run in (*known, *runs)}
+    variants = list(VARIANTS)
+    order = sorted(by_training, key=lambda training: (variants.index(training[0]), training[1]))
+    figures = json.dumps([by_training[training] for training in order], indent=1) + "\n"
+    with atomic_file(FIGURES) as opened:
+        opened.write(figures.encode())
+
+
+@app.command()
+def live(
+    variant: Variant,
+    seed: Annotated[int, typer.Option(help="Of everything that is random.")],
+    steps: Annotated[int, typer.Option(help="How many training steps.")],
+) -> None:
+    """Train, and tell how far it is until the input is closed.
+
+    It prints one JSON object a line: the step, or from time to time a whole snapshot. Its input is closed as
+    soon as the server that started it is gone, however that ended.
+    """
+    threading.Thread(target=_end_with_the_input, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    tell(variant, seed, steps)
+
+
+def _end_with_the_input() -> None:
+    # Not sys.stdin: Python waits at its own end for whoever is still reading that.
+    while os.read(0, 1024):
+        pass
+    os._exit(0)
+
+
+@app.command()
+def learning(variant: Variant = "taught", out: Out = None, threads: Threads = 1) -> None:
+    """Train a shipped translator again, and store its steps."""
+    import torch
+
+    from attnviz.trained.translator import learning, recording
+    from attnviz.trained.translator.training import Settings
+
+    torch.set_num_threads(threads)
+    settings = Settings.of(variant)
+    examination = recording.Examination.of(learning.SENTENCES, learning.PROBES)
+    snapshots = []
+    for news in recording.watch(settings, examination, learning.stored_steps(settings.steps)):
+        if isinstance(news, learning.Snapshot):
+            snapshots.append(news)
+            sys.stdout.write(f"{news.step} of {settings.steps} steps: {news.measures}\n")
+            sys.stdout.flush()
+    about = recording.about(settings, examination)
+    found = learning.Learning(about, learning.PROBES, tuple(snapshots))
+    learning.write(found, out or learning.file_of(variant))
+
+
+@app.command()
+def distances(
+    only_measure: Annotated[
+        bool, typer.Option("--only-measure", help="Measure the weights that are there.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The folder to write; else the one of attnviz.")
+    ] = None,
+    threads: Threads = 2,
+) -> None:
+    """Compare a network without attention with a transformer.
+
+    Both are trained, and measured on longer and longer sentences.
+    """
+    import torch
+
+    from attnviz.trained.translator import contest
+
+    torch.set_num_threads(threads)
+    folder = out or WEIGHTS
+    for name in () if only_measure else distance.NAMES:
+        steps = contest.SETTINGS[name].steps
+        with progress(log=True) as told:
+            for step, loss in contest.train(name, distance.weights_of(name, folder)):
+                told(f"{name}: step {step} of {steps}, loss {loss:.3f}", step / steps)
+    distance.write(contest.measure(folder), folder)
