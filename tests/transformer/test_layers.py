@@ -1,8 +1,6 @@
 """The encoder's and the decoder's layers against PyTorch's, and the laws that they must obey."""
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import pytest
 import torch
@@ -11,11 +9,13 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from attnviz.errors import InvalidMask
 from attnviz.transformer.feed_forward import Activation
 from attnviz.transformer.layers import Decoder, DecoderLayer, Encoder, EncoderLayer
-from attnviz.transformer.masks import causal_mask, no_mask, padding_mask, window_mask
-from attnviz.transformer.multi_head import MultiHeadAttention
+from attnviz.transformer.masks import causal_mask, padding_mask, window_mask
+from tests.transformer.theirs import copy_attention
+
+torch.manual_seed(1)
+TWO_LAYERS = Encoder(EncoderLayer(35, 5, 13) for _ in range(2)).eval()
 
 TheirLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
@@ -36,14 +36,6 @@ def their_decoder_layer(activation: Activation = relu, epsilon: float = 1e-5) ->
     layer = nn.TransformerDecoderLayer(35, 5, 13, 0.0, activation, epsilon, batch_first=True)
     random_weights(layer)
     return layer
-
-
-def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
-    with torch.no_grad():
-        for index, linear in enumerate((ours.to_query, ours.to_key, ours.to_value)):
-            linear.weight.copy_(theirs.in_proj_weight.chunk(3)[index])
-            linear.bias.copy_(theirs.in_proj_bias.chunk(3)[index])
-    ours.to_output.load_state_dict(theirs.out_proj.state_dict())
 
 
 def copy_rest(theirs: TheirLayer, ours: EncoderLayer | DecoderLayer) -> None:
@@ -125,90 +117,29 @@ def test_the_steps_add_up() -> None:
     assert torch.equal(encoded.feed_forward_add_norm.sum, attended + encoded.feed_forward.output)
 
 
-def two_layers(dropout: float = 0.0) -> Encoder:
-    torch.manual_seed(1)
-    return Encoder(EncoderLayer(35, 5, 13, dropout=dropout) for _ in range(2)).eval()
-
-
-def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
-    encoded = two_layers()(torch.randn(11, 35))
-    check_shapes(encoded)
-    assert [state.shape for state in encoded.hidden_states] == [(11, 35)] * 3
-    decoded = Decoder([DecoderLayer(35, 5, 13)])(torch.randn(7, 35), torch.randn(11, 35))
-    check_shapes(decoded)
-    assert decoded.layers[0].attention.attention.weights.shape == (5, 7, 7)
-    assert decoded.layers[0].cross_attention.attention.weights.shape == (5, 7, 11)
-
-
 @given(order=st.permutations(range(11)))
 @torch.no_grad()
 def test_without_positions_shuffled_tokens_give_shuffled_outputs(order: list[int]) -> None:
-    encoder = two_layers()
     tokens = torch.randn(11, 35)
     torch.testing.assert_close(
-        encoder(tokens[order]).output, encoder(tokens).output[order], atol=1e-5, rtol=0
+        TWO_LAYERS(tokens[order]).output, TWO_LAYERS(tokens).output[order], atol=1e-5, rtol=0
     )
 
 
 @given(changed=st.integers(0, 12), tokens=st.just(13), size=st.sampled_from([1e-3, 1.0, 1e3]))
 @torch.no_grad()
 def test_causal_a_change_reaches_nothing_before_it(changed: int, tokens: int, size: float) -> None:
-    encoder = two_layers()
     before = torch.randn(tokens, 35)
     after = before.clone()
     after[changed] += size * torch.randn(35)
-    outputs = [encoder(text, causal_mask(tokens)).output for text in (before, after)]
+    outputs = [TWO_LAYERS(text, causal_mask(tokens)).output for text in (before, after)]
     assert torch.equal(outputs[0][:changed], outputs[1][:changed])
     assert not torch.equal(outputs[0][changed], outputs[1][changed])
 
 
 @torch.no_grad()
 def test_without_a_mask_a_change_reaches_everything() -> None:
-    encoder = two_layers()
     before = torch.randn(13, 35)
     after = before.clone()
     after[-1] += 1.0
-    assert ((encoder(before).output != encoder(after).output).any(dim=-1)).all()
-
-
-@torch.no_grad()
-def test_several_texts_at_once_are_each_text_alone() -> None:
-    encoder = two_layers()
-    texts = torch.randn(3, 11, 35)
-    together = encoder(texts, causal_mask(11)).output
-    for index in range(3):
-        alone = encoder(texts[index], causal_mask(11)).output
-        torch.testing.assert_close(together[index], alone, atol=1e-6, rtol=0)
-
-
-@torch.no_grad()
-def test_dropout_is_for_training_only() -> None:
-    tokens = torch.randn(11, 35)
-    plain, dropping = two_layers(), two_layers(dropout=0.5)
-    assert torch.equal(plain(tokens).output, dropping(tokens).output)
-    assert not torch.equal(plain(tokens).output, dropping.train()(tokens).output)
-
-
-@given(changed=st.integers(0, 6))
-@torch.no_grad()
-def test_in_the_decoder_a_change_reaches_nothing_before_it(changed: int) -> None:
-    torch.manual_seed(1)
-    decoder = Decoder(DecoderLayer(35, 5, 13) for _ in range(2))
-    source, before = torch.randn(11, 35), torch.randn(7, 35)
-    after = before.clone()
-    after[changed] += 1.0
-    outputs = [decoder(target, source).output for target in (before, after)]
-    assert torch.equal(outputs[0][:changed], outputs[1][:changed])
-    assert not torch.equal(outputs[0][changed], outputs[1][changed])
-
-
-@torch.no_grad()
-def test_looking_ahead_can_be_allowed() -> None:
-    steps = DecoderLayer(35, 5, 13)(torch.randn(7, 35), torch.randn(11, 35), mask=no_mask(7, 7))
-    assert (steps.attention.attention.weights > 0).all()
-
-
-def test_a_cross_mask_without_anything_to_see_is_refused() -> None:
-    nothing = torch.zeros(7, 11, dtype=torch.bool)
-    with pytest.raises(InvalidMask, match="look nowhere"):
-        DecoderLayer(35, 5, 13)(torch.randn(7, 35), torch.randn(11, 35), cross_mask=nothing)
+    assert ((TWO_LAYERS(before).output != TWO_LAYERS(after).output).any(dim=-1)).all()

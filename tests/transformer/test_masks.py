@@ -21,16 +21,24 @@ def drawn(mask: Tensor) -> list[str]:
     return ["".join("#" if cell else "·" for cell in row) for row in mask.tolist()]
 
 
-def test_no_mask() -> None:
-    assert drawn(no_mask(queries=2, keys=3)) == ["###", "###"]
+PADDING = padding_mask(torch.tensor([True, True, False]), queries=3)
 
 
-def test_causal() -> None:
-    assert drawn(causal_mask(3)) == ["#··", "##·", "###"]
-
-
-def test_padding() -> None:
-    assert drawn(padding_mask(torch.tensor([True, True, False]), queries=2)) == ["##·", "##·"]
+@pytest.mark.parametrize(
+    ("mask", "rows"),
+    [
+        (no_mask(queries=2, keys=3), ["###", "###"]),
+        (causal_mask(3), ["#··", "##·", "###"]),
+        (PADDING, ["##·", "##·", "##·"]),
+        (causal_mask(3) & PADDING, ["#··", "##·", "##·"]),
+        (prefix_mask(5, prefix=3), ["###··", "###··", "###··", "####·", "#####"]),
+        (window_mask(5, before=2, after=1), ["##···", "###··", "####·", "·####", "··###"]),
+        (explicit_mask([[True, False, True], [False, True, False]]), ["#·#", "·#·"]),
+    ],
+    ids=["none", "causal", "padding", "two combined", "prefix", "window", "drawn by hand"],
+)
+def test_every_mask_drawn(mask: Tensor, rows: list[str]) -> None:
+    assert drawn(mask) == rows
 
 
 def test_padding_of_several_sentences_at_once() -> None:
@@ -40,17 +48,9 @@ def test_padding_of_several_sentences_at_once() -> None:
     assert drawn(masks[1]) == ["#··", "#··"]
 
 
-def test_prefix() -> None:
-    assert drawn(prefix_mask(5, prefix=3)) == ["###··", "###··", "###··", "####·", "#####"]
-
-
 def test_a_prefix_of_nothing_is_causal_and_a_prefix_of_all_is_no_mask() -> None:
     assert torch.equal(prefix_mask(5, prefix=0), causal_mask(5))
     assert torch.equal(prefix_mask(5, prefix=5), no_mask(5, 5))
-
-
-def test_window() -> None:
-    assert drawn(window_mask(5, before=2, after=1)) == ["##···", "###··", "####·", "·####", "··###"]
 
 
 @given(tokens=st.integers(1, 17), before=st.integers(0, 19), after=st.integers(0, 19))
@@ -59,28 +59,14 @@ def test_a_window_is_every_pair_that_is_near_enough(tokens: int, before: int, af
     assert window_mask(tokens, before, after).tolist() == near
 
 
-@given(tokens=st.integers(1, 17))
-def test_a_window_that_never_looks_ahead_is_causal(tokens: int) -> None:
-    assert torch.equal(window_mask(tokens, before=tokens, after=0), causal_mask(tokens))
-
-
 def test_a_window_beside_the_sentence_is_refused() -> None:
     with pytest.raises(InvalidMask, match="token 3 look nowhere"):
         window_mask(3, before=-1, after=1)
 
 
-def test_masks_can_be_combined() -> None:
-    padding = padding_mask(torch.tensor([True, True, False]), queries=3)
-    assert drawn(causal_mask(3) & padding) == ["#··", "##·", "##·"]
-
-
 def test_padding_alone_is_refused() -> None:
     with pytest.raises(InvalidMask, match="look nowhere"):
         padding_mask(torch.tensor([[True, False], [False, False]]), queries=2)
-
-
-def test_a_mask_drawn_by_hand() -> None:
-    assert drawn(explicit_mask([[True, False, True], [False, True, False]])) == ["#·#", "·#·"]
 
 
 def test_a_drawn_mask_is_a_copy() -> None:

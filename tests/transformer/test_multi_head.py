@@ -1,17 +1,14 @@
 """Multi-head attention against hand-worked numbers, PyTorch, and the laws it must obey."""
 
-from collections.abc import Callable
 from math import log
-from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.multi_head import MultiHeadAttention, join_heads, split_heads
+from tests.transformer.theirs import copy_attention
 
 
 def test_two_heads_worked_by_hand() -> None:
@@ -35,55 +32,20 @@ def test_two_heads_worked_by_hand() -> None:
     torch.testing.assert_close(steps.output, torch.tensor([[7.0, 2], [4, 3]]))
 
 
-def copy_of(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
-    """Our module with their weights."""
-    ours = MultiHeadAttention(theirs.embed_dim, theirs.num_heads)
-    with torch.no_grad():
-        for index, linear in enumerate((ours.to_query, ours.to_key, ours.to_value)):
-            linear.weight.copy_(theirs.in_proj_weight.chunk(3)[index])
-            linear.bias.copy_(theirs.in_proj_bias.chunk(3)[index])
-        ours.to_output.load_state_dict(theirs.out_proj.state_dict())
-    return ours
-
-
-def random_pytorch_attention() -> nn.MultiheadAttention:
-    attention = nn.MultiheadAttention(embed_dim=5 * 7, num_heads=5, batch_first=True)
+@pytest.mark.parametrize(("queries", "mask"), [(11, None), (11, causal_mask(11)), (3, None)])
+@torch.no_grad()
+def test_self_and_cross_attention_equal_pytorch(queries: int, mask: Tensor | None) -> None:
+    theirs = nn.MultiheadAttention(embed_dim=5 * 7, num_heads=5, batch_first=True)
     # PyTorch starts with biases of 0, which would hide a bias that is left out.
-    for bias in (attention.in_proj_bias, attention.out_proj.bias):
+    for bias in (theirs.in_proj_bias, theirs.out_proj.bias):
         nn.init.normal_(bias)
-    return attention
-
-
-@pytest.mark.parametrize("masked", [False, True])
-@torch.no_grad()
-def test_self_attention_equals_pytorch(masked: bool) -> None:
-    theirs = random_pytorch_attention()
-    tokens = torch.randn(11, 35)
-    mask = causal_mask(11) if masked else None
+    source = torch.randn(11, 35)
+    target = source if queries == 11 else torch.randn(queries, 35)
     forbidden = None if mask is None else ~mask
-    output, weights = theirs(tokens, tokens, tokens, attn_mask=forbidden, average_attn_weights=False)
-    steps = copy_of(theirs)(tokens, tokens, mask)
+    output, weights = theirs(target, source, source, attn_mask=forbidden, average_attn_weights=False)
+    steps = copy_attention(theirs, MultiHeadAttention(35, 5))(target, source, mask)
     torch.testing.assert_close(steps.output, output, atol=1e-6, rtol=0)
     torch.testing.assert_close(steps.attention.weights, weights, atol=1e-6, rtol=0)
-
-
-@torch.no_grad()
-def test_cross_attention_equals_pytorch() -> None:
-    theirs = random_pytorch_attention()
-    target, source = torch.randn(3, 35), torch.randn(11, 35)
-    output, weights = theirs(target, source, source, average_attn_weights=False)
-    steps = copy_of(theirs)(target, source)
-    torch.testing.assert_close(steps.output, output, atol=1e-6, rtol=0)
-    torch.testing.assert_close(steps.attention.weights, weights, atol=1e-6, rtol=0)
-
-
-def test_shapes_are_the_annotated_ones(check_shapes: Callable[[NamedTuple], None]) -> None:
-    steps = MultiHeadAttention(35, 5)(torch.randn(3, 35), torch.randn(11, 35))
-    check_shapes(steps)
-    assert steps.query.shape == (5, 3, 7)
-    assert steps.key.shape == steps.value.shape == (5, 11, 7)
-    assert steps.attention.weights.shape == (5, 3, 11)
-    assert steps.concatenated.shape == steps.output.shape == (3, 35)
 
 
 @torch.no_grad()
@@ -103,19 +65,6 @@ def test_heads_are_cut_in_order_and_joined_again() -> None:
     assert heads.tolist() == [[[0, 1], [6, 7]], [[2, 3], [8, 9]], [[4, 5], [10, 11]]]
     assert torch.equal(join_heads(heads), tokens)
     assert heads.is_contiguous()
-
-
-@given(order=st.permutations(range(11)))
-@torch.no_grad()
-def test_shuffled_tokens_give_shuffled_outputs(order: list[int]) -> None:
-    torch.manual_seed(1)
-    attention = MultiHeadAttention(35, 5)
-    tokens = torch.randn(11, 35)
-    there = attention(tokens, tokens)
-    shuffled = attention(tokens[order], tokens[order])
-    torch.testing.assert_close(shuffled.output, there.output[order], atol=1e-5, rtol=0)
-    weights = there.attention.weights[:, order][:, :, order]
-    torch.testing.assert_close(shuffled.attention.weights, weights, atol=1e-6, rtol=0)
 
 
 @torch.no_grad()

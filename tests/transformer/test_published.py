@@ -1,6 +1,7 @@
 """Published files: every spelling that is read, and every one that is refused by name."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.published import published_name
 
@@ -61,17 +62,12 @@ def expected(model: transformers.BertModel) -> Tensor:
     return state
 
 
-@pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_both_activations_are_read(tmp_path: Path, activation: str) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"hidden_act": "gelu"}, {"hidden_act": "relu"}, {"layer_norm_eps": 0.5}]
+)
+def test_activations_and_the_epsilon_of_the_norms_are_read(tmp_path: Path, settings: dict[str, Any]) -> None:
     # Large weights, so that the two activations differ by more than the tolerance.
-    config = small_config(hidden_act=activation, initializer_range=0.5)
-    model = transformers.BertModel(config)
-    model.save_pretrained(tmp_path)
-    torch.testing.assert_close(last_state(tmp_path), expected(model), atol=1e-5, rtol=0)
-
-
-def test_the_epsilon_of_the_norms_is_read(tmp_path: Path) -> None:
-    model = transformers.BertModel(small_config(layer_norm_eps=0.5))
+    model = transformers.BertModel(small_config(initializer_range=0.5, **settings))
     model.save_pretrained(tmp_path)
     torch.testing.assert_close(last_state(tmp_path), expected(model), atol=1e-5, rtol=0)
 
@@ -144,103 +140,86 @@ def test_our_names_are_the_published_ones_each_once(folder: Path) -> None:
     assert sorted(ours) == sorted(theirs)
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("model_type", "roberta"),
-        ("model_type", None),
-        ("position_embedding_type", "relative_key"),
-        ("hidden_act", "silu"),
-        ("is_decoder", True),
-        ("add_cross_attention", True),
-        ("quantization_config", {"bits": 8}),
-    ],
-)
-def test_another_kind_of_model_is_refused_by_name(folder: Path, setting: str, value: object) -> None:
-    change_config(folder, **{setting: value})
-    with pytest.raises(ModelNotSupported, match=setting):
-        Bert.from_folder(folder)
+Damage = Callable[[Path], object]
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("vocab_size", None),
-        ("hidden_size", "15"),
-        ("num_hidden_layers", 0),
-        ("intermediate_size", -13),
-        ("max_position_embeddings", 11.5),
-        ("layer_norm_eps", 0.0),
-    ],
-)
-def test_a_size_that_makes_no_sense_is_refused_by_name(folder: Path, setting: str, value: object) -> None:
-    change_config(folder, **{setting: value})
-    with pytest.raises(ModelFilesDamaged, match=setting):
-        Bert.from_folder(folder)
+def configured(**settings: object) -> Damage:
+    return lambda folder: change_config(folder, **settings)
 
 
-def test_heads_that_cannot_share_equally_are_refused(folder: Path) -> None:
-    change_config(folder, num_attention_heads=7)
-    with pytest.raises(ModelFilesDamaged, match="7 heads, which cannot share vectors of 15"):
-        Bert.from_folder(folder)
+def stored(change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Damage:
+    return lambda folder: change_tensors(folder, change)
 
 
-@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
-def test_a_missing_file_is_refused_by_name(folder: Path, file: str) -> None:
-    (folder / file).unlink()
-    with pytest.raises(ModelFilesDamaged, match=file):
-        Bert.from_folder(folder)
+def cut(file: str, kept: int) -> Damage:
+    return lambda folder: (folder / file).write_bytes((folder / file).read_bytes()[:kept])
 
 
-@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
-@pytest.mark.parametrize("kept", [0, 100])
-def test_a_file_that_was_cut_off_is_refused_by_name(folder: Path, file: str, kept: int) -> None:
-    (folder / file).write_bytes((folder / file).read_bytes()[:kept])
-    with pytest.raises(ModelFilesDamaged, match=file):
-        Bert.from_folder(folder)
-
-
-@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe"])
-def test_a_config_that_is_no_table_is_refused(folder: Path, content: bytes) -> None:
-    (folder / "config.json").write_bytes(content)
-    with pytest.raises(ModelFilesDamaged, match=r"config\.json"):
-        Bert.from_folder(folder)
-
-
-def test_pickled_weights_are_not_read(folder: Path) -> None:
+def pickled(folder: Path) -> None:
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelFilesDamaged, match=r"model\.safetensors"):
-        Bert.from_folder(folder)
 
 
-def test_a_missing_tensor_is_refused_by_name(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: {n: t for n, t in tensors.items() if n != QUERY})
-    with pytest.raises(ModelFilesDamaged, match=QUERY):
-        Bert.from_folder(folder)
+FILES = ("config.json", "model.safetensors")
+OTHER_KINDS = {
+    "model_type": ("roberta", None),
+    "position_embedding_type": ("relative_key",),
+    "hidden_act": ("silu",),
+    "is_decoder": (True,),
+    "add_cross_attention": (True,),
+    "quantization_config": ({"bits": 8},),
+}
+NO_SIZES = {
+    "vocab_size": None,
+    "hidden_size": "15",
+    "num_hidden_layers": 0,
+    "intermediate_size": -13,
+    "max_position_embeddings": 11.5,
+    "layer_norm_eps": 0.0,
+}
+RELATIVE = "encoder.layer.0.attention.self.distance_embedding.weight"
 
 
-def test_a_tensor_of_the_wrong_shape_is_refused_by_name(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors | {QUERY: torch.zeros(15, 14)})
-    with pytest.raises(ModelFilesDamaged, match=rf"{QUERY} has shape \(15, 14\).*\(15, 15\)"):
-        Bert.from_folder(folder)
-
-
-def test_a_tensor_that_has_no_place_is_refused_by_name(folder: Path) -> None:
-    relative = "encoder.layer.0.attention.self.distance_embedding.weight"
-    change_tensors(folder, lambda tensors: tensors | {relative: torch.zeros(21, 3)})
-    with pytest.raises(ModelNotSupported, match=relative):
-        Bert.from_folder(folder)
-
-
-@pytest.mark.parametrize("layers", [1, 3, 10**12])
-def test_another_number_of_layers_is_refused(folder: Path, layers: int) -> None:
-    change_config(folder, num_hidden_layers=layers)
-    with pytest.raises(ModelFilesDamaged, match=f"holds 2 layers; config.json speaks of {layers}"):
-        Bert.from_folder(folder)
-
-
-def test_quantized_numbers_are_refused(folder: Path) -> None:
-    change_tensors(folder, lambda tensors: tensors | {QUERY: torch.zeros(15, 15, dtype=torch.int8)})
-    with pytest.raises(ModelNotSupported, match="int8"):
+@pytest.mark.parametrize(
+    ("damage", "error", "said"),
+    [
+        *(
+            (configured(**{name: value}), ModelNotSupported, name)
+            for name, values in OTHER_KINDS.items()
+            for value in values
+        ),
+        *((configured(**{name: value}), ModelFilesDamaged, name) for name, value in NO_SIZES.items()),
+        (configured(num_attention_heads=7), ModelFilesDamaged, "7 heads, which cannot share vectors of 15"),
+        *(
+            (
+                configured(num_hidden_layers=layers),
+                ModelFilesDamaged,
+                f"2 layers; config.json speaks of {layers}",
+            )
+            for layers in (1, 3, 10**12)
+        ),
+        *((cut(file, kept), ModelFilesDamaged, file) for file in FILES for kept in (0, 100)),
+        *((lambda folder, file=file: (folder / file).unlink(), ModelFilesDamaged, file) for file in FILES),
+        (lambda folder: (folder / FILES[0]).write_bytes(b"[]"), ModelFilesDamaged, "config.json"),
+        (lambda folder: (folder / FILES[0]).write_bytes(b"\xff\xfe"), ModelFilesDamaged, "config.json"),
+        (pickled, ModelFilesDamaged, "model.safetensors"),
+        (stored(lambda held: {n: t for n, t in held.items() if n != QUERY}), ModelFilesDamaged, QUERY),
+        (
+            stored(lambda held: held | {QUERY: torch.zeros(15, 14)}),
+            ModelFilesDamaged,
+            f"{QUERY} has shape (15, 14); config.json asks for (15, 15)",
+        ),
+        (stored(lambda held: held | {RELATIVE: torch.zeros(21, 3)}), ModelNotSupported, RELATIVE),
+        (
+            stored(lambda held: held | {QUERY: torch.zeros(15, 15, dtype=torch.int8)}),
+            ModelNotSupported,
+            "int8",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(
+    folder: Path, damage: Damage, error: type[AttnvizError], said: str
+) -> None:
+    damage(folder)
+    with pytest.raises(error, match=re.escape(said)):
         Bert.from_folder(folder)

@@ -27,11 +27,6 @@ def test_a_turn_worked_by_hand() -> None:
     assert turned[0].tolist() == pytest.approx([cos(3), sin(3), -2 * sin(0.03), 2 * cos(0.03)])
 
 
-def test_nothing_turns_at_position_0() -> None:
-    vectors = torch.randn(3, 1, D_HEAD)
-    assert torch.equal(rotate(vectors, torch.tensor([0])), vectors)
-
-
 def test_an_odd_number_has_no_partner() -> None:
     with pytest.raises(ValueError, match="no partner"):
         rotate(torch.randn(PRIME, 5), torch.arange(PRIME))

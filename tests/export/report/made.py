@@ -6,18 +6,20 @@ from attnviz.trace import Block, Kind, Mask, Token, Trace
 from tests.formula import attending
 
 LAYERS, HEADS, D_HEAD = 2, 3, 5
-TEXT = "the dog saw the cat"  # with [CLS] and [SEP] seven tokens
+TEXT = "The dog saw the cat"  # with [CLS] and [SEP] seven tokens
 TARGET = "le chien vit"  # with [START] four tokens
 
 
-def tokens(text: str, *, before: str | None = None, after: str | None = None) -> tuple[Token, ...]:
-    """One token for each word, and special ones around them."""
-    found = [Token(before, 1, 0, 0, None, True)] if before else []
+def tokens(
+    text: str, *, before: str | None = None, after: str | None = None, sentence: int = 0
+) -> tuple[Token, ...]:
+    """One token for each word, in small letters, and special ones around them."""
+    found = [Token(before, 1, 0, 0, None, True, sentence)] if before else []
     start = 0
     for number, word in enumerate(text.split(" ")):
-        found.append(Token(word, 10 + number, start, start + len(word), number, False))
+        found.append(Token(word.lower(), 10 + number, start, start + len(word), number, False, sentence))
         start += len(word) + 1
-    return (*found, *([Token(after, 2, 0, 0, None, True)] if after else []))
+    return (*found, *([Token(after, 2, 0, 0, None, True, sentence)] if after else []))
 
 
 def block(

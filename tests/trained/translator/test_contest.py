@@ -1,13 +1,12 @@
 """Two networks, compared: nothing is learned that is asked, and what is written down is what they do."""
 
-from collections import defaultdict
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import contest, distance, recurrent, splits
@@ -98,43 +97,22 @@ def test_the_heads_are_those_that_look_most() -> None:
     model = contest.build("transformer")
     assert isinstance(model, EncoderDecoder)
     transformer = Translator(model, contest.SETTINGS["transformer"].sizes, {})
-    by_length = [to_measure(4, inserted) for inserted in range(3)]
-    back: dict[str, dict[tuple[int, int], list[list[float]]]] = {
-        gender: defaultdict(list) for gender in GENDERS
-    }
-    across: dict[tuple[int, int], list[list[float]]] = defaultdict(list)
-    for sentences in by_length:
-        all_steps = [transformer.steps(sentence.pair.source, sentence.pair.target) for sentence in sentences]
-        for layer, head in product(range(2), range(4)):
-            decoders = [steps.decoder.layers[layer] for steps in all_steps]
-            pairs = list(zip(decoders, sentences, strict=True))
-            for gender in GENDERS:
-                back[gender][layer, head].append(
-                    [
-                        float(
-                            decoder.attention.attention.weights[
-                                head, it.it.target, it.named[0] + 1 : it.named[-1] + 2
-                            ].sum()
-                        )
-                        for decoder, it in pairs
-                        if it.pair.target[it.it.target] == gender
-                    ]
-                )
-            across[layer, head].append(
-                [
-                    sum(decoder.cross_attention.attention.weights[head, it.it.target, -2:].tolist())
-                    for decoder, it in pairs
-                ]
-            )
-    found_back, found_across = contest.looking_heads(transformer, by_length)
-    for found, weights in (
-        *((found_back[gender], back[gender]) for gender in GENDERS),
-        (found_across, across),
-    ):
-        means = {place: [np.mean(some) for some in lengths] for place, lengths in weights.items()}
-        best = max(means, key=lambda place: np.sum(means[place]))
-        assert (found.layer, found.head) == best
-        assert found.weights == pytest.approx(means[best], abs=1e-6)
+    looks: dict[str, list[list[NDArray[np.float32]]]] = {name: [] for name in (*GENDERS, "across")}
+    for inserted in range(3):
+        for of_length in looks.values():
+            of_length.append([])
+        for it in to_measure(4, inserted):
+            layers = transformer.steps(it.pair.source, it.pair.target).decoder.layers
+            row, noun = it.it.target, slice(it.named[0] + 1, it.named[-1] + 2)
+            back = [each.attention.attention.weights[:, row, noun].sum(-1).numpy() for each in layers]
+            across = [each.cross_attention.attention.weights[:, row, -2:].sum(-1).numpy() for each in layers]
+            looks[it.pair.target[row]][-1].append(np.stack(back))
+            looks["across"][-1].append(np.stack(across))
+    back_heads, across_head = contest.looking_heads(transformer, [to_measure(4, n) for n in range(3)])
+    for name, found in {**back_heads, "across": across_head}.items():
+        means = np.array([np.mean(of_length, axis=0) for of_length in looks[name]])  # [length, layer, head]
+        assert (found.layer, found.head) == np.unravel_index(means.sum(axis=0).argmax(), means.shape[1:])
+        assert found.weights == pytest.approx(means[:, found.layer, found.head], abs=1e-6)
 
 
 def test_a_measure_counts_what_is_right() -> None:
