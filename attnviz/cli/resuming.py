@@ -45,9 +45,6 @@ def resumable(
     on from there. The file is deleted when the block, which writes or prints the findings, has ended well.
 
     Args:
-        corpus: the text.
-        entry: the model.
-        engine: who does the work.
         keep: the file of unfinished work; None: a file in this folder, named after text and model.
         out: the file that the block writes, if it writes one.
 

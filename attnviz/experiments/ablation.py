@@ -84,8 +84,6 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
     """Silence every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
 
     Args:
-        model: its name.
-        given: what it reads.
         place: one of `Model.prediction_positions`, for which it is asked; None: it is not asked.
 
     Yields:
@@ -108,8 +106,6 @@ def ablate_together(
     """Silence the first head of an order, then the first two together, then the first three, to all.
 
     Args:
-        model: its name.
-        given: what it reads.
         orders: the heads, as the edits that silence them, in one or more orders; one is tried after another.
         place: as in `ablate`.
         at_once: how many of these sets are tried between two steps.
@@ -128,8 +124,6 @@ def words_left_out(model: str, text: str, place: int) -> LeftOut:
     """One token's output without each of the words in turn: a scale for what silencing a head does to it.
 
     Args:
-        model: its name.
-        text: what it, or its encoder, reads.
         place: the token whose output is looked at, from 0.
 
     Raises:
@@ -145,12 +139,7 @@ def words_left_out(model: str, text: str, place: int) -> LeftOut:
 
 
 def moved(before: Outcomes, after: Outcomes) -> Moved:
-    """How far outcomes are from the unchanged model's.
-
-    Args:
-        before: of one variant.
-        after: of any number of them.
-    """
+    """How far outcomes, of any number of variants, are from the unchanged model's."""
     likely = before.probabilities
     if likely is None or after.probabilities is None:
         expectation: dict[str, Numbers] = {}

@@ -120,7 +120,6 @@ def rows(found: Found, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
     """The yardstick, and every other measure that is there, the one that agrees best with it first.
 
     Args:
-        found: what was measured.
         layer, head: from 0.
         counted: [token], those that are ranked.
     """
@@ -153,8 +152,6 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     """Every measure of one token, the quick ones first.
 
     Args:
-        name: the model's.
-        text: what it reads.
         kind: which self-attention: "encoder", or "decoder" of a model without an encoder.
         place: the token, from 0.
 

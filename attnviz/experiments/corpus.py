@@ -62,8 +62,6 @@ class Corpus:
         """The bytes of an uploaded file.
 
         Args:
-            content: the file's.
-            name: the file's, for messages.
             most: how many lines it may have; None: any number.
 
         Raises:

@@ -66,7 +66,6 @@ def write(file: Path, key: RunKey, found: Found) -> None:
 
     Args:
         file: a path, taken as it is.
-        key: what was computed.
         found: as far as it came. Sums of further measures are not written.
 
     Raises:

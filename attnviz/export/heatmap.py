@@ -52,8 +52,7 @@ def heatmap(
 
     Args:
         values: [query, key], as shown; −inf or NaN stays blank.
-        query_labels: what the rows are.
-        key_labels: what the columns are.
+        query_labels, key_labels: what the rows and the columns are.
         kind: "sequential" (from 0) or "diverging" (around 0).
         unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
         high: the end of the colour scale (of both ends, if diverging); None for the largest value.
@@ -118,9 +117,7 @@ def heatmap_alt(
 
     Args:
         values: [query, key], as shown.
-        query_labels: what the rows are.
-        key_labels: what the columns are.
-        unit: what the numbers are, as for `heatmap`.
+        query_labels, key_labels, unit: as for `heatmap`.
     """
     size = np.where(np.isfinite(values), np.abs(values), -1)
     query, key = divmod(int(size.argmax()), len(key_labels))

@@ -70,10 +70,8 @@ def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFra
     """One head's weights: a row for each query, a column for each key.
 
     Args:
-        trace: where they come from.
         kind: "encoder", "decoder" or "cross".
-        layer: from 0.
-        head: from 0.
+        layer, head: from 0.
 
     Raises:
         InvalidTrace: the model has no such attention, layer or head.
@@ -98,7 +96,6 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     `links.query("layer == 4 and head == 2")` is head 4-2.
 
     Args:
-        trace: where they come from.
         kind: "encoder", "decoder" or "cross"; None: all that there are.
 
     Returns:

@@ -172,7 +172,6 @@ def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: bytearray) -
         codes: [layer, head, shown query, shown key], of the model's weights.
         left: [layer, head, shown query], how much of each row is left.
         weights: [layer, head, shown query, shown key], what must be printed.
-        numbers: where the bytes go.
     """
     lost = fixed_point.lost(codes, left, weights)
     own = fixed_point.codes(weights[lost], codes[lost] != fixed_point.MASKED)

@@ -58,7 +58,6 @@ def report(trace: Trace | Sequence[Trace], opening: Opening | None = None) -> st
 
     Args:
         trace: what to show; of several, the reader chooses one on the page.
-        opening: what is shown first.
 
     Raises:
         AttnvizError: the texts are too long for one file.
@@ -102,8 +101,6 @@ def page(
     """The page around some contents.
 
     Args:
-        held: what it shows.
-        opening: what it shows first.
         show: "atlas", "head" or both.
         choose_view: whether lines can be changed for a matrix, and back.
         theme: light, dark, or as the reader's machine is set up; paper is always light.

@@ -61,7 +61,6 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
 
     Args:
         count: of the sentences that are tried; those that cannot be longer are left out.
-        seed: chooses them.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     sentences = filter(None, map(Elastic.of, splits.training(count, seed)))
@@ -94,10 +93,6 @@ def build(name: Name, dropout: float = 0.0) -> Network:
 
 def train(name: Name, file: Path) -> Iterator[tuple[int, float]]:
     """Learn, and write the weights in the end; both networks learn alike.
-
-    Args:
-        name: of the network.
-        file: for the weights.
 
     Yields:
         Each step, from 1, and how wrong the network was about its sentences, in nats a word.
@@ -154,9 +149,7 @@ def measured(trained: Trained, untrained: Network, pairs: Sequence[Pair]) -> Poi
     """How one network does on sentences of one length.
 
     Args:
-        trained: the network.
         untrained: the same one before it learned anything.
-        pairs: the sentences.
     """
     translations = [
         words
@@ -219,7 +212,6 @@ def looking_heads(
     """The heads that look back at the noun, one for each gender, and the one that looks across at the reason.
 
     Args:
-        transformer: the network.
         stretched: sentences, for 0, 1, 2 … inserted clauses; the heads are chosen at lengths learned from.
             Every length has sentences of both genders.
     """

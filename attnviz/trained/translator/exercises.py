@@ -65,7 +65,6 @@ class Corpus:
     """All sentences to learn from, as numbers, sorted by length once and for all.
 
     Args:
-        pairs: the sentences.
         batch: how many of them are learned from at once, at most.
     """
 

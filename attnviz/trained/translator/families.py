@@ -73,8 +73,6 @@ def reasons(
     """What can be the reason why somebody does something.
 
     Args:
-        verb: what is done.
-        negated: whether it is not done.
         role: whose fault it is, the subject's or the object's.
         kind: what sort of noun that is.
         unlike: other sorts of nouns in the sentence, of which it must not be said as well; where the verb has

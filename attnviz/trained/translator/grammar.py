@@ -191,9 +191,6 @@ class _Because:
         """Says "as it was too tired", the reason for what is done or is not done.
 
         Args:
-            teller: makes the choices.
-            plan: what is done.
-            connectives: the ones to choose from.
             named: "it", or "the dog".
             adjective: what has been said of the noun already.
         """
@@ -250,8 +247,6 @@ def _deed(teller: Teller, plan: _Plan, because: _Because | None) -> tuple[list[P
     """Says who does what to whom, and perhaps beside what; returns the nouns, and the French words.
 
     Args:
-        teller: makes the choices.
-        plan: what is done.
         because: what has been said of one of them already, and is not said again.
     """
     avoided = [plan.sizes, plan.sizes]
@@ -333,9 +328,7 @@ def _pair(
 
     Args:
         teller: has said the English words.
-        family: what sort of sentence it is.
         words: the French ones, before elision.
-        phrases: its nouns.
         described: what is said of which.
         pronoun: the places of "it", of what it means and of what else it could mean.
     """

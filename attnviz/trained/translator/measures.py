@@ -119,10 +119,8 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
     """All figures of a translator.
 
     Args:
-        translator: the trained model.
         sentences: how many of each split.
         pairs: how many minimal pairs, of two sentences each.
-        seed: chooses them.
     """
     held_out = {split: splits.held_out(split, sentences, seed) for split in splits.SPLITS}
     both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
@@ -154,7 +152,6 @@ def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Ed
     """Whether "il" is more probable than "elle", after all that is right before it.
 
     Args:
-        translator: the trained model.
         pairs: sentences with a pronoun.
         edits: one for each sentence, or none at all.
     """
@@ -210,7 +207,6 @@ def finder(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pa
 
     Args:
         weights: as from `weights_from_it`.
-        pairs: the sentences.
     """
     readings = {
         (layer, head): reading(weights[:, layer, head], pairs)
@@ -226,7 +222,6 @@ def intervention(
     """What becomes of the translations if the model's attention is edited.
 
     Args:
-        translator: the trained model.
         pairs: sentences with a pronoun.
         edit: what is changed in a sentence with this pronoun.
     """

@@ -42,7 +42,6 @@ class Examination:
 
         Args:
             size: a multiple of the number of splits and of 2.
-            probes: sentences whose weights are written down.
         """
         each = size // len(splits.SPLITS)
         held_out = [pair for split in splits.SPLITS for pair in splits.held_out(split, each, seed=0)]
@@ -89,8 +88,6 @@ def watch(settings: Settings, examination: Examination, at: Collection[int]) -> 
     """Train, and look at the model now and then.
 
     Args:
-        settings: what the training follows from.
-        examination: what the model is asked each time.
         at: after which steps; 0 is before the first.
 
     Yields:
@@ -114,13 +111,7 @@ def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> Glance:
-    """What the model makes of a sentence: all weights, and how probable il and elle are.
-
-    Args:
-        translator: the model.
-        probe: the sentence.
-        said: how the model translates it.
-    """
+    """What the model makes of a sentence: all weights, and how probable il and elle are."""
     steps = translator.steps(probe.source, probe.target)
     il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))]).tolist()
     weights: dict[Kind, list[Tensor]] = {

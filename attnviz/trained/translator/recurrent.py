@@ -136,7 +136,6 @@ def build(seed: int, dropout: float = 0.0) -> RecurrentEncoderDecoder:
 
     Args:
         seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
-        dropout: what is left out at random in training.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

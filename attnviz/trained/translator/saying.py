@@ -74,7 +74,6 @@ def phrase(
     """Says "the road" or "a narrow road".
 
     Args:
-        teller: makes the choices.
         kind: the sort of the noun.
         gender: of the noun; None for any.
         avoided: adjectives that do not fit here.
@@ -109,9 +108,6 @@ def reason(
     """Says "was too tired" of something, because of which something is done or is not done.
 
     Args:
-        teller: makes the choices.
-        tense: when it was so.
-        options: what can be said.
         denied: whether it was not so.
         hinders: whether it keeps somebody from doing something: then it is "too" much so, and else "enough".
     """

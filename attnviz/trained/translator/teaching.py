@@ -17,8 +17,6 @@ def translation_loss(
     """The cross entropy of the right words: all that a translator is told which is told nothing else.
 
     Args:
-        steps: what the model did with the exercises.
-        exercises: what is right.
         label_smoothing: ε_ls, the share of certainty spread over all words (Vaswani et al. 2017, §5.4).
     """
     return cross_entropy(
@@ -33,7 +31,6 @@ def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Va
     """How far the taught heads look from where the variant was told that they should: 0 if right there.
 
     Args:
-        steps: what the model did with the exercises.
         exercises: where the words stand; sentences without "it" do not count.
         variant: what it is told, and how much that counts.
     """

@@ -119,7 +119,6 @@ def train(settings: Settings, checkpoint: Path | None = None) -> Generator[Progr
     """Learn, one step each time the next progress is asked for.
 
     Args:
-        settings: what the training follows from.
         checkpoint: where to write down how far the training is, now and then and when it is broken off
             (`close()`); where this file exists, the training goes on from there. None: nowhere.
 
@@ -147,11 +146,6 @@ class Training:
 
     Every step draws its random numbers from the seed and its own number alone. So nothing else that this
     process draws changes a training, and a checkpoint needs no state of a generator.
-
-    Args:
-        settings: what the training follows from.
-        model: the network that learns.
-        corpus: what it learns from.
     """
 
     def __init__(self, settings: Settings, model: Network, corpus: Corpus) -> None:

@@ -45,9 +45,7 @@ def build(sizes: Sizes, seed: int, dropout: float = 0.0) -> EncoderDecoder:
     """A network that has learned nothing yet, between the two vocabularies.
 
     Args:
-        sizes: how large it is.
         seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
-        dropout: what is left out at random in training.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -107,7 +105,6 @@ class Translator:
 
     Args:
         model: is copied, so that it may be trained further.
-        sizes: its sizes.
         about: how it was made: variant, seed, steps, command.
     """
 
