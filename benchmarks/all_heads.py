@@ -39,9 +39,8 @@ from attnviz.app.components import atlas, store
 from attnviz.capture import loading
 from attnviz.trace import Floats
 from attnviz.widgets import code
-from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
-from benchmarks.report import Report
+from benchmarks.report import Report, parser
 from benchmarks.texts import text_of
 
 LENGTHS = (16, 64, 128)

@@ -25,7 +25,7 @@ from attnviz.capture.inspection import inspected
 from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Token
-from benchmarks.arguments import parser
+from benchmarks.report import parser
 
 TARGET = 1.15
 

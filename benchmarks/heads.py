@@ -33,7 +33,7 @@ from attnviz.experiments.on_ray import on_ray
 from attnviz.models import catalogue
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import written
-from benchmarks.arguments import parser
+from benchmarks.report import parser
 
 SENTENCES = 10_000
 MODEL = "minilm"

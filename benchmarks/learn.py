@@ -14,10 +14,9 @@ from functools import partial
 from playwright.sync_api import Browser, Page
 
 from attnviz.app.learn.contents import LESSONS
-from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
 from benchmarks.page import Visit, fresh_server, milliseconds
-from benchmarks.report import Report
+from benchmarks.report import Report, parser
 from tests.browser.visit import visit, wait_idle
 
 ROUNDS = 9

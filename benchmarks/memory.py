@@ -20,7 +20,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.sync.client import ClientConnection
 
-from benchmarks.arguments import parser
+from benchmarks.report import parser
 from tests.browser.server import Server, running
 
 RERUNS = 3_000

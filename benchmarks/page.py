@@ -24,9 +24,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page
 
 from attnviz.app.examples import OPENING
-from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
-from benchmarks.report import Report
+from benchmarks.report import Report, parser
 from benchmarks.texts import text_of
 from tests.browser.server import running
 from tests.browser.visit import visit, wait_idle

@@ -30,10 +30,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection
 
-from benchmarks.arguments import parser
 from benchmarks.browser import launched, visitor
 from benchmarks.page import load_the_model
-from benchmarks.report import Report
+from benchmarks.report import Report, parser
 from tests.browser.explore import Explore
 from tests.browser.server import Server, running
 

@@ -1,10 +1,22 @@
-"""What the benchmarks print: the machine, and a table of figures, targets and verdicts."""
+"""What all benchmarks have in common: their command line, and how they print the machine and figures."""
 
 from __future__ import annotations
 
 import os
 import platform
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import dataclass, field
+
+
+def parser(description: str | None) -> ArgumentParser:
+    """A parser that prints this description as its help, and knows `--smoke`."""
+    made = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
+    made.add_argument(
+        "--smoke",
+        action="store_true",
+        help="only show that it runs: fewest repetitions, figures mean nothing",
+    )
+    return made
 
 
 @dataclass

@@ -16,8 +16,7 @@ from attnviz.analysis.table import Cells
 from attnviz.analysis.tally import RULES, Figures, Rule, Tally, rows
 from attnviz.capture import loading
 from attnviz.cli import app
-from attnviz.cli.output import Force, begins_with, check_out, readable, write_table, written
-from attnviz.cli.progress import progress
+from attnviz.cli.output import Force, begins_with, check_out, progress, readable, write_table, written
 from attnviz.cli.reading import STDIN, Model
 from attnviz.cli.resuming import resumable, run_key
 from attnviz.errors import AttnvizError, quoted

@@ -1,9 +1,10 @@
-"""What a command writes: a table in the terminal, and a file that replaces only one of its own kind."""
+"""What a command writes: tables, how far it is, and a file that replaces only one of its own kind."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 from attnviz import text
 from attnviz.analysis.table import Cells, csv_text
 from attnviz.atomic_file import atomic_file
+from attnviz.capture.loading import Tell
 from attnviz.errors import AttnvizError
 
 TableFile = Annotated[
@@ -126,3 +128,33 @@ def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = st
         for row in rows
     )
     return "".join(f"{line}\n" for line in lines)
+
+
+@contextmanager
+def progress(*, log: bool = False) -> Iterator[Tell]:
+    """Gives a function that is told what is being done, and how much of it is done, 0 to 1.
+
+    It shows that on standard error. In a terminal it draws a bar, which is wiped away in the end. Elsewhere
+    it says nothing or, with `log`, writes a line for every tenth.
+    """
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        columns = (BarColumn(), TextColumn("{task.description}", markup=False))
+        console = Console(stderr=True)
+        with Progress(
+            *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+        ) as drawing:
+            bar = drawing.add_task("", total=1.0)
+            yield lambda doing, done: drawing.update(bar, description=doing, completed=done)
+        return
+    tenths = 0
+
+    def write_line(doing: str, done: float) -> None:
+        nonlocal tenths
+        if log and int(10 * done + 1e-9) > tenths:
+            tenths = int(10 * done + 1e-9)
+            sys.stderr.write(f"{doing}\n")
+
+    yield write_line

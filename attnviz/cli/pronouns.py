@@ -12,8 +12,7 @@ import typer
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.analysis.shown import visible_text
 from attnviz.cli import app
-from attnviz.cli.output import Force, TableFile, aligned, begins_with, check_out, give
-from attnviz.cli.progress import progress
+from attnviz.cli.output import Force, TableFile, aligned, begins_with, check_out, give, progress
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns

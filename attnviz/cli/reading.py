@@ -13,7 +13,7 @@ import typer
 
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
-from attnviz.cli.progress import progress
+from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.experiments.sentences import reader, self_attention
 from attnviz.trace import Kind, Trace

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attnviz.cli.progress import progress
+from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
 from attnviz.experiments.behaviour import Engine, Found, measure_corpus

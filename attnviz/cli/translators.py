@@ -17,7 +17,7 @@ import typer
 
 from attnviz.atomic_file import atomic_file
 from attnviz.cli import app
-from attnviz.cli.progress import progress
+from attnviz.cli.output import progress
 from attnviz.trained.translator import distance, splits
 from attnviz.trained.translator.live import tell
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS

@@ -55,60 +55,35 @@ class Probe:
         return next(place for place, word in enumerate(self.target) if word in {"il", "elle"})
 
 
-def _probe(source: str, target: str, referent: str, other: str) -> Probe:
-    return Probe(tuple(source.split()), tuple(target.split()), referent, other)
+# What "it" means stands in [ ], what it could mean and does not in ( ); below, the right translation.
+_WRITTEN = """
+the [dog] did not cross the (road) as it was too tired
+le chien n' a pas traversé la route car il était trop fatigué
+the (dog) did not cross the [road] as it was too narrow
+le chien n' a pas traversé la route car elle était trop étroite
+the [trophy] does not fit in the (suitcase) as it is too big
+le trophée ne rentre pas dans la valise car il est trop grand
+the (trophy) does not fit in the [suitcase] as it is too small
+le trophée ne rentre pas dans la valise car elle est trop petite
+the [goat] did not enter the (garden) because it was too tired
+la chèvre n' est pas entrée dans le jardin parce qu' elle était trop fatiguée
+the (goat) did not enter the [garden] because it was too muddy
+la chèvre n' est pas entrée dans le jardin parce qu' il était trop boueux
+the (cat) did not chase the [mouse] since it was too fast
+le chat n' a pas poursuivi la souris puisqu' elle était trop rapide
+as it was too tired the [dog] did not cross the (road)
+comme il était trop fatigué le chien n' a pas traversé la route
+"""
 
 
-PROBES = (
-    _probe(
-        "the dog did not cross the road as it was too tired",
-        "le chien n' a pas traversé la route car il était trop fatigué",
-        referent="dog",
-        other="road",
-    ),
-    _probe(
-        "the dog did not cross the road as it was too narrow",
-        "le chien n' a pas traversé la route car elle était trop étroite",
-        referent="road",
-        other="dog",
-    ),
-    _probe(
-        "the trophy does not fit in the suitcase as it is too big",
-        "le trophée ne rentre pas dans la valise car il est trop grand",
-        referent="trophy",
-        other="suitcase",
-    ),
-    _probe(
-        "the trophy does not fit in the suitcase as it is too small",
-        "le trophée ne rentre pas dans la valise car elle est trop petite",
-        referent="suitcase",
-        other="trophy",
-    ),
-    _probe(
-        "the goat did not enter the garden because it was too tired",
-        "la chèvre n' est pas entrée dans le jardin parce qu' elle était trop fatiguée",
-        referent="goat",
-        other="garden",
-    ),
-    _probe(
-        "the goat did not enter the garden because it was too muddy",
-        "la chèvre n' est pas entrée dans le jardin parce qu' il était trop boueux",
-        referent="garden",
-        other="goat",
-    ),
-    _probe(
-        "the cat did not chase the mouse since it was too fast",
-        "le chat n' a pas poursuivi la souris puisqu' elle était trop rapide",
-        referent="mouse",
-        other="cat",
-    ),
-    _probe(
-        "as it was too tired the dog did not cross the road",
-        "comme il était trop fatigué le chien n' a pas traversé la route",
-        referent="dog",
-        other="road",
-    ),
-)
+def _probe(source: str, target: str) -> Probe:
+    words = source.split()
+    referent, other = (next(word for word in words if word[0] == sign)[1:-1] for sign in "[(")
+    return Probe(tuple(word.strip("[]()") for word in words), tuple(target.split()), referent, other)
+
+
+_LINES = _WRITTEN.strip().splitlines()
+PROBES = tuple(map(_probe, _LINES[::2], _LINES[1::2]))
 """Both readings of three sentences, a chase, and one whose "it" comes before its noun."""
 
 

@@ -15,8 +15,14 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trained.translator.translator import longest_translation, padded, source_of, target_of
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START
+from attnviz.trained.translator.translator import (
+    longest_translation,
+    padded,
+    source_of,
+    target_of,
+    until_end,
+)
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH, PAD, START
 
 Words = Sequence[str]
 
@@ -192,7 +198,7 @@ class RecurrentTranslator:
                 word = logits.argmax(dim=-1)
                 written.append(word)
         rows = torch.cat(written, dim=1).tolist()
-        return [_until_end(row[:limit]) for row, limit in zip(rows, limits, strict=True)]
+        return [until_end([*map(FRENCH.word, row[:limit])]) for row, limit in zip(rows, limits, strict=True)]
 
     def save(self, file: Path) -> None:
         """Write the numbers in float16."""
@@ -211,8 +217,3 @@ class RecurrentTranslator:
         except (OSError, SafetensorError, RuntimeError) as error:
             raise ModelFilesDamaged(f"The model file {file} is missing or damaged.") from error
         return cls(model)
-
-
-def _until_end(ids: Sequence[int]) -> tuple[str, ...]:
-    words = [FRENCH.word(number) for number in ids]
-    return tuple(words[: words.index(END)] if END in words else words)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Option = TypeVar("Option")
 Result = TypeVar("Result")
@@ -15,44 +16,19 @@ class OtherWordsError(Exception):
     """The choices made so far do not lead to the given sentence."""
 
 
-class Teller(Protocol):
+class Teller(ABC):
     """Makes the grammar's choices, and says its words.
 
     Attributes:
         words: what has been said so far.
     """
 
-    words: list[str]
-
-    def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """One of some options; `shares` says how often each, relative to the others."""
-
-    def choose_word(
-        self, options: Sequence[Option], forms: Forms[Option], shares: Sequence[float] | None = None
-    ) -> Option:
-        """One of some options, of which one form will be said, now or later."""
-
-    def say(self, *phrases: str) -> int:
-        """Says some words; returns the place of the last one."""
-
-
-def perhaps(teller: Teller, share: float) -> bool:
-    """Yes in this share of all cases."""
-    return teller.choose((True, False), (share, 1 - share))
-
-
-class Dice:
-    """Leaves every choice to chance."""
-
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self) -> None:
         self.words: list[str] = []
-        self._random = source
 
+    @abstractmethod
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
         """One of some options; `shares` says how often each, relative to the others."""
-        if shares is None:
-            return options[int(self._random.random() * len(options))]
-        return self._random.choices(options, shares)[0]
 
     def choose_word(
         self,
@@ -70,7 +46,26 @@ class Dice:
         return len(self.words) - 1
 
 
-class Retelling:
+def perhaps(teller: Teller, share: float) -> bool:
+    """Yes in this share of all cases."""
+    return teller.choose((True, False), (share, 1 - share))
+
+
+class Dice(Teller):
+    """Leaves every choice to chance."""
+
+    def __init__(self, source: random.Random) -> None:
+        super().__init__()
+        self._random = source
+
+    def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
+        """By chance, each as often as its share says."""
+        if shares is None:
+            return options[int(self._random.random() * len(options))]
+        return self._random.choices(options, shares)[0]
+
+
+class Retelling(Teller):
     """Retells a sentence: makes the choices it is given, then always the first, and notes the other ones.
 
     Args:
@@ -78,12 +73,11 @@ class Retelling:
         given: the choices, as places among the options.
 
     Attributes:
-        words: what has been said so far.
         untried: the lists of choices that this retelling has passed by.
     """
 
     def __init__(self, sentence: Sequence[str], given: list[int]) -> None:
-        self.words: list[str] = []
+        super().__init__()
         self.untried: list[list[int]] = []
         self._sentence = list(sentence)
         self._choices = given
@@ -123,11 +117,10 @@ class Retelling:
         Raises:
             OtherWordsError: the sentence goes on with others.
         """
-        for phrase in phrases:
-            self.words += phrase.split()
+        place = super().say(*phrases)
         if self.words != self._sentence[: len(self.words)]:
             raise OtherWordsError
-        return len(self.words) - 1
+        return place
 
 
 def retellings(tell: Callable[[Teller], Result], words: Sequence[str]) -> Iterator[Result]:

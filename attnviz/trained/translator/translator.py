@@ -182,7 +182,7 @@ class Translator:
             refuse_misfits(of_sentence, len(source) + 1, limit + 1)
         model = edited(self.model, edits) if edits else self.model
         said = _greedy(model, sources)
-        found = [_until_end(words[:limit]) for words, limit in zip(said, limits, strict=True)]
+        found = [until_end(words[:limit]) for words, limit in zip(said, limits, strict=True)]
         for source, words, of_sentence in zip(sources, found, edits, strict=bool(edits)):
             refuse_misfits(of_sentence, len(source) + 1, len(words) + 1)
         return found
@@ -247,7 +247,8 @@ def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
     return said
 
 
-def _until_end(words: Words) -> tuple[str, ...]:
+def until_end(words: Words) -> tuple[str, ...]:
+    """What was said before [END]."""
     return tuple(words[: words.index(END)] if END in words else words)
 
 
