@@ -5,21 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import attnviz
 from attnviz.analysis.flow import flow
-from attnviz.analysis.norms import handed_over, head_norms, layer_norms
+from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation
 from attnviz.analysis.rollout import mixed, rollout
 from attnviz.capture import loading
+from attnviz.capture.attribution import gradients, occlusion
 from attnviz.capture.stack import stack_of
-from attnviz.capture.translator import TranslatorModel
+from attnviz.capture.surroundings import surroundings
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import MEASURES, Found, agreements, measured, rows
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Floats, Kind
-from attnviz.transformer.layers import EncoderLayer
 from tests.capture.tiny import SENTENCE, tiny
 
 ENGLISH = "The dog did not cross the road as it was too tired."
@@ -50,52 +49,14 @@ def test_one_measure_after_the_other_comes_in(steps: list[Progress[Found]]) -> N
     assert beyond_weights.OCCLUSION not in steps[1].found.values
 
 
-def asked_of_the_network(place: int, layer: int) -> dict[str, Floats]:
-    """One run without each word, one backward pass for each number, and a layer norm's parts by hand."""
-    model = loading.load("translator")
-    assert isinstance(model, TranslatorModel)
-    network, stack = model.translator.model, stack_of(model, ENGLISH)
-    embedded = network.source_embedding(torch.tensor([token.id for token in stack.tokens]))
-    words = embedded.words.detach().requires_grad_()
-    ran = network.encoder(words + embedded.positions)
-    weights = [its.attention.attention.weights for its in ran.layers]
-
-    turned = []
-    for left_out in range(len(words)):
-        without = words.detach().clone()
-        without[left_out] = stack.stand_in
-        output = network.encoder(without + embedded.positions).output[place]
-        turned.append(1 - torch.cosine_similarity(output, ran.output[place], dim=0))
-
-    passes = [
-        torch.autograd.grad(number, [words, *weights], retain_graph=True) for number in ran.output[place]
-    ]
-    at_words = torch.stack([slopes[0] for slopes in passes])  # [number, token, d_model]
-    at_weights = torch.stack([torch.stack(slopes[1:]) for slopes in passes]) * torch.stack(weights)
-
-    encoder_layer = network.encoder.layers[layer]
-    assert isinstance(encoder_layer, EncoderLayer)
-    norm = encoder_layer.attention_add_norm.norm
-    variance = ran.layers[layer].attention_add_norm.sum[place].var(correction=0)
-    block = attnviz.trace(ENGLISH, model="translator").block("encoder", layer)
-    parts = torch.tensor(handed_over(block, place)).sum(dim=0)
-    parts[place] += ran.hidden_states[layer][place]
-    parts = (parts - parts.mean(dim=1, keepdim=True)) / (variance + norm.eps).sqrt() * norm.weight
-
-    found = {
-        beyond_weights.OCCLUSION: torch.stack(turned),
-        beyond_weights.NORMS_AROUND: parts.norm(dim=1),
-        beyond_weights.GRADIENT: at_words.norm(dim=(0, 2)),
-        beyond_weights.GRADIENT_INPUT: (at_words * words).sum(dim=2).norm(dim=0),
-        beyond_weights.GRADIENT_ATTENTION: at_weights.norm(dim=0).sum(dim=(0, 1, 2)),
-    }
-    return {measure: values.detach().numpy() for measure, values in found.items()}
-
-
 def test_each_measure_is_the_chosen_token_s(steps: list[Progress[Found]]) -> None:
     found = steps[-1].found
-    trace = attnviz.trace(ENGLISH, model="translator")
+    trace, model = attnviz.trace(ENGLISH, model="translator"), loading.load("translator")
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)
+    layers, around = stack_of(model, ENGLISH), surroundings(model, ENGLISH)[1]
+    [*_, left_out], [*_, (_, _, slopes)] = occlusion(layers, 8, None), gradients(layers, 8, None)
+    assert around.deviation is not None
+    deviation = float(around.deviation[8])
     expected = {
         beyond_weights.HEAD_WEIGHTS: stack[1, 2, 8],
         beyond_weights.LAYER_WEIGHTS: stack[1, :, 8].mean(axis=0),
@@ -103,7 +64,11 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[Found]]) -> Non
         beyond_weights.LAYER_NORMS: layer_norms(block, 8),
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
         beyond_weights.FLOW: [flow(mixed(stack), 8, source) for source in range(stack.shape[-1])],
-        **asked_of_the_network(8, 1),
+        beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, around.residual[8], around.gain, deviation),
+        beyond_weights.OCCLUSION: left_out.turned,
+        beyond_weights.GRADIENT: slopes.words,
+        beyond_weights.GRADIENT_INPUT: slopes.words_times,
+        beyond_weights.GRADIENT_ATTENTION: slopes.weights_times,
     }
     assert set(expected) == set(MEASURES)
     for measure, values in expected.items():

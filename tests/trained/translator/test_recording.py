@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnviz.trained.translator import learning, splits
+from attnviz.trained.translator import learning, measures, splits
 from attnviz.trained.translator.learning import PROBES, Learning, Snapshot
 from attnviz.trained.translator.recording import Examination, about, glance, watch
 from attnviz.trained.translator.training import Settings, train
@@ -66,34 +66,28 @@ def test_before_the_first_step_nothing_is_learned(watched: Watched, examination:
     assert seen.measures.exact == 0
 
 
-def test_the_measures_are_those_of_one_sentence_after_the_other(examination: Examination) -> None:
+def test_a_snapshot_has_the_measures_and_the_translations(examination: Examination) -> None:
     translator = rounded(Translator(build(TINY, 3), TINY, {}))
     snapshot = examination.snapshot(translator, 0)
-    measures = snapshot.measures
-    surprises, right = [], []
+    surprises = []
     for pair in examination.held_out:
         probabilities = translator.steps(pair.source, pair.target).probabilities
         following = FRENCH.ids([*pair.target, END])
         surprises += [-float(row[word].log()) for row, word in zip(probabilities, following, strict=True)]
-        right.append(translator.translate(pair.source) == pair.target)
-    assert measures.loss == pytest.approx(np.mean(surprises), abs=1e-5)
-    assert measures.exact == np.mean(right)
-    pronouns, referents, others = [], [], []
-    for pair in examination.minimal_pairs:
-        assert pair.pronoun
-        steps = translator.steps(pair.source, pair.target)
-        il, elle = steps.logits[pair.pronoun.target, FRENCH.ids(["il", "elle"])].tolist()
-        pronouns.append((il > elle) == (pair.target[pair.pronoun.target] == "il"))
-        row = steps.encoder.layers[1].attention.attention.weights[0, pair.pronoun.source]
-        referents.append(float(row[pair.pronoun.referent]))
-        assert pair.pronoun.other is not None
-        others.append(float(row[pair.pronoun.other]))
-    assert measures.pronoun == np.mean(pronouns)
-    assert [seen.said for seen in snapshot.glances] == [
-        translator.translate(probe.source) for probe in examination.probes
-    ]
-    assert measures.referent == pytest.approx(np.mean(referents), abs=1e-6)
-    assert measures.other == pytest.approx(np.mean(others), abs=1e-6)
+    weights = measures.weights_from_it(translator, examination.minimal_pairs)[:, 1, 0]
+    looks = measures.reading(weights, examination.minimal_pairs)
+    assert snapshot.measures == pytest.approx(
+        (
+            np.mean(surprises),
+            measures.exact_match(translator, examination.held_out),
+            measures.pronoun_accuracy(translator, examination.minimal_pairs),
+            looks.referent,
+            looks.other,
+        ),
+        abs=1e-5,
+    )
+    said = [translator.translate(probe.source) for probe in examination.probes]
+    assert [seen.said for seen in snapshot.glances] == said
 
 
 def test_a_glance_holds_the_weights_to_the_thousandth() -> None:
