@@ -197,8 +197,8 @@ def test_the_baselines_are_counted() -> None:
 
 @pytest.fixture(scope="module")
 def few() -> tuple[Pair, ...]:
-    """Every thirteenth of the pairs that come with attnviz, with a famous one and words of several pieces."""
-    return (*pairs.bundled()[::13], pairs.parse(LINES.replace("elephant", "axolotl"))[0])
+    """Every thirtieth of the pairs that come with attnviz, with a famous one and words of several pieces."""
+    return (*pairs.bundled()[::30], pairs.parse(LINES.replace("elephant", "axolotl"))[0])
 
 
 def test_the_bundled_berts_weights_are_those_of_transformers(few: tuple[Pair, ...]) -> None:

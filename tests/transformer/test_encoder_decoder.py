@@ -116,21 +116,7 @@ def test_a_target_that_may_look_ahead_sees_later_words() -> None:
         assert (layer.attention.attention.weights > 0).all()
 
 
-def test_it_learns_to_copy() -> None:
-    # Says back what it reads, one word later: only cross-attention can know the next word.
-    torch.manual_seed(1)
-    model = EncoderDecoder(11, 11, 32, 2, 32, encoder_layers=1, decoder_layers=1, dropout=0.0)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for _ in range(300):
-        source = torch.randint(1, 11, (32, 5))
-        target = torch.cat([torch.zeros(32, 1, dtype=torch.long), source[:, :-1]], dim=1)
-        loss = nn.functional.cross_entropy(model(source, target).logits.flatten(0, 1), source.flatten())
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        assert all(parameter.grad is not None for parameter in model.parameters())
-        optimizer.step()
-    unseen = torch.randint(1, 11, (101, 5))
-    target = torch.cat([torch.zeros(101, 1, dtype=torch.long), unseen[:, :-1]], dim=1)
-    with torch.no_grad():
-        said = model(unseen, target).logits.argmax(dim=-1)
-    assert (said == unseen).float().mean() > 0.95
+def test_every_parameter_learns() -> None:
+    model = small_model()
+    nn.functional.cross_entropy(model(SOURCE, TARGET).logits, TARGET).backward()  # type: ignore[no-untyped-call]
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import relu
@@ -117,6 +117,7 @@ def test_the_steps_add_up() -> None:
     assert torch.equal(encoded.feed_forward_add_norm.sum, attended + encoded.feed_forward.output)
 
 
+@settings(max_examples=20)
 @given(order=st.permutations(range(11)))
 @torch.no_grad()
 def test_without_positions_shuffled_tokens_give_shuffled_outputs(order: list[int]) -> None:
@@ -126,6 +127,7 @@ def test_without_positions_shuffled_tokens_give_shuffled_outputs(order: list[int
     )
 
 
+@settings(max_examples=30)
 @given(changed=st.integers(0, 12), tokens=st.just(13), size=st.sampled_from([1e-3, 1.0, 1e3]))
 @torch.no_grad()
 def test_causal_a_change_reaches_nothing_before_it(changed: int, tokens: int, size: float) -> None:

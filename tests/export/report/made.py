@@ -6,7 +6,7 @@ from attnviz.trace import Block, Kind, Mask, Token, Trace
 from tests.formula import attending
 
 LAYERS, HEADS, D_HEAD = 2, 3, 5
-TEXT = "The dog saw the cat"  # with [CLS] and [SEP] seven tokens
+TEXT = "the dog saw the cat"  # with [CLS] and [SEP] seven tokens
 TARGET = "le chien vit"  # with [START] four tokens
 
 

@@ -108,7 +108,7 @@ def test_sentences_that_the_grammar_does_not_make() -> None:
 
 
 def test_what_is_made_is_understood_and_has_one_translation(pairs: list[Pair]) -> None:
-    assert all(next(understood(pair.source)).target == pair.target for pair in pairs[:1500])
+    assert all(next(understood(pair.source)).target == pair.target for pair in pairs[:400])
     for pair in pairs[:60]:
         found = list(understood(pair.source))
         assert pair in found

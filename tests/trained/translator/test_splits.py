@@ -14,7 +14,7 @@ from attnviz.trained.translator.grammar import Pair, written
 from attnviz.trained.translator.lexicon import ADJECTIVES, NOUN, NOUNS, PREDICATE
 from attnviz.trained.translator.splits import SPLITS, is_held_out
 
-SIZE = 20_000
+SIZE = 10_000
 BETWEEN = {"was", "is", "wanted", "wants", "want", "did", "does", "to", "not", "too", "very", "so", "really"}
 
 
@@ -93,17 +93,17 @@ def test_every_noun_is_learned_with_every_sort_of_word(training: list[Pair]) -> 
     said = {each for pair in training for each in descriptions(pair)}
     for noun in NOUNS:
         word = noun.english
-        assert seen[word] >= 60, word
+        assert seen[word] >= 30, word
         if noun.kind not in {"person", "landmark"}:
-            assert meant[word] >= 40, word
-            assert other[word] >= 40, word
+            assert meant[word] >= 20, word
+            assert other[word] >= 20, word
         possible = [each.english for each in ADJECTIVES if noun.kind in each.kinds]
         assert sum((word, each) in said for each in possible) >= 0.6 * len(possible), word
 
 
 def test_every_adjective_and_wish_is_learned(training: list[Pair]) -> None:
     said = Counter(predicate for pair in training for _, predicate in descriptions(pair))
-    assert min(said[predicate] for predicate in PREDICATE) >= 50
+    assert min(said[predicate] for predicate in PREDICATE) >= 25
 
 
 def test_the_opening_sentences_are_held_out() -> None:
