@@ -73,16 +73,15 @@ class Corpus:
         return cls._looked_at(content, name, most)
 
     @classmethod
-    def from_file(cls, file: Path, most: int | None = None) -> Corpus:
+    def from_file(cls, file: Path) -> Corpus:
         """A file, which is read as often as it is iterated, and never held.
 
-        Arguments and errors as for `from_bytes`.
-
         Raises:
+            UnreadableText, EmptyText: as for `from_bytes`.
             OSError: it cannot be read.
         """
         refuse_other_files(file, file.name)
-        return cls._looked_at(file, file.name, most)
+        return cls._looked_at(file, file.name, None)
 
     @classmethod
     def _looked_at(cls, source: Source, name: str, most: int | None) -> Corpus:

@@ -56,11 +56,6 @@ class Reading:
         )
         return int(near <= far)
 
-    @property
-    def decided_before(self) -> bool:
-        """Whether what decides stands before the pronoun, where a model that looks only back can see it."""
-        return self.deciding.end <= self.pronoun.start
-
     def word(self, span: Span) -> str:
         """What stands there."""
         return self.text[span.start : span.end]

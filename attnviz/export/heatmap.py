@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Floats
 
 Kind = Literal["sequential", "diverging"]
 Unit = Literal["percent", "signed percent", "score"]
@@ -42,7 +42,6 @@ def heatmap(
     kind: Kind = "sequential",
     unit: Unit = "percent",
     high: float | None = None,
-    mask: Mask | None = None,
     caption: str = "",
 ) -> go.Figure:
     """A Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which gives it the page's own colours.
@@ -56,12 +55,10 @@ def heatmap(
         kind: "sequential" (from 0) or "diverging" (around 0).
         unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
         high: the end of the colour scale (of both ends, if diverging); None for the largest value.
-        mask: [query, key], False where the cell stays blank; None for nowhere.
         caption: what the picture says of itself, also where it is saved as a file.
     """
     factor = np.float32(1 if unit == "score" else 100)
-    cells = np.where(np.isfinite(values) if mask is None else np.isfinite(values) & mask, values, np.nan)
-    cells = (cells * factor).astype(np.float32)
+    cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
     top = float(np.nanmax(np.abs(cells), initial=0.0)) if high is None else high * float(factor)
     colours = {"zmin": -top, "zmid": 0, "colorscale": DIVERGING} if kind == "diverging" else {"zmin": 0}
     gap = 1 if max(values.shape) <= MOST_GAPS else 0

@@ -97,9 +97,8 @@ def test_scores_are_plain_numbers() -> None:
 
 
 def test_masked_cells_stay_blank() -> None:
-    mask = np.array([[True, False], [True, True]])
-    values = np.array([[0.5, 0.9], [-np.inf, 0.25]], dtype=np.float32)
-    trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], mask=mask))
+    values = np.array([[0.5, np.nan], [-np.inf, 0.25]], dtype=np.float32)
+    trace = drawn(heatmap(values, ["a", "b"], ["a", "b"]))
     assert np.isnan(trace.z).tolist() == [[False, True], [True, False]]
     assert trace.zmax == 50
     assert trace.hoverongaps is False

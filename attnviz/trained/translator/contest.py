@@ -19,7 +19,6 @@ from attnviz.trained.translator.distance import (
     COMMAND,
     GENDERS,
     NAMES,
-    WEIGHTS,
     Distances,
     Gender,
     Head,
@@ -35,6 +34,7 @@ from attnviz.trained.translator.lengthening import MOST, Elastic, clauses
 from attnviz.trained.translator.recurrent import RecurrentSteps, RecurrentTranslator
 from attnviz.trained.translator.training import Network, Settings, Training
 from attnviz.trained.translator.translator import Sizes, Translator
+from attnviz.trained.translator.variants import WEIGHTS
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
 
@@ -67,17 +67,16 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
     return [it.stretched(clauses(dice, dice.randint(0, LONGEST_LEARNED))).pair for it in sentences]
 
 
-def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Elastic]:
+def to_measure(count: int, inserted: int) -> list[Elastic]:
     """Minimal pairs of sentences whose like no network learned from, with clauses put in.
 
     Args:
         count: of the sentences; they are the same ones whatever is put in.
         inserted: how many clauses; one more is added after those that were there before.
-        seed: chooses sentences and clauses.
     """
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    dice = random.Random(_MEASURED_SEED)  # noqa: S311 - sentences are no secret
     stretched = []
-    for readings in splits.minimal_pairs(count // 2, seed):
+    for readings in splits.minimal_pairs(count // 2, _MEASURED_SEED):
         put_in = clauses(dice, MOST)[:inserted]
         stretched += [it.stretched(put_in) for it in filter(None, map(Elastic.of, readings))]
     return stretched

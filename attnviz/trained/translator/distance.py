@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.text import head_name
+from attnviz.trained.translator.variants import WEIGHTS
 
 Name = Literal["recurrent", "transformer"]
 Gender = Literal["il", "elle"]
@@ -18,9 +19,6 @@ NAMES: tuple[Name, ...] = ("recurrent", "transformer")
 GENDERS: tuple[Gender, ...] = ("il", "elle")
 
 COMMAND = "python -m attnviz distances"
-
-WEIGHTS = Path(__file__).parent / "weights"
-"""The folder of what attnviz ships."""
 
 _FIGURES = "distances.json"
 
