@@ -23,11 +23,12 @@ def sentences_of(batch: Batch) -> "np.ndarray[Any, Any]":
 
 
 def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real processes, each with the model; five parts, so that each actor gets several."""
+    """Real processes, each with a model that needs no transformers; five parts, so that each gets several."""
     monkeypatch.setattr(behaviour, "PART", 3)
     corpus = Corpus.from_text("\n".join(LINES * 2))
-    *_, alone = measure_corpus(corpus, "minilm", {"sentences": sentences_of})
-    steps = list(measure_corpus(corpus, "minilm", {"sentences": sentences_of}, engine=on_ray.on_ray(2)))
+    asked = (corpus, "minilm-scratch", {"sentences": sentences_of})
+    *_, alone = measure_corpus(*asked)
+    steps = list(measure_corpus(*asked, engine=on_ray.on_ray(2)))
     one, other = alone.found, steps[-1].found
     assert steps[-1].finished
     assert not any(step.found.single for step in steps)
