@@ -150,11 +150,7 @@ def _foremost(figures: Figures, top: int) -> Iterator[str]:
     for layer, head in zip(*np.unravel_index(order, figures.mean.shape), strict=True):
         mean, deviation, even = (
             _number(float(number), rule)
-            for number in (
-                figures.mean[layer, head],
-                figures.deviation[layer, head],
-                figures.baseline[layer],
-            )
+            for number in (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
         )
         if figures.count[layer] == 1:
             deviation = NO_NUMBER  # one number does not vary

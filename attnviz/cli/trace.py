@@ -45,12 +45,7 @@ def run(
     does numpy.load.
     """
     check_out(
-        out,
-        force,
-        readable(Trace.load),
-        "trace of this attnviz",
-        ".npz",
-        inputs=reading.picture_of(text),
+        out, force, readable(Trace.load), "trace of this attnviz", ".npz", inputs=reading.picture_of(text)
     )
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     trace = reading.read(model, text, second, target, writing)

@@ -110,11 +110,7 @@ def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
 
 
 def _begin(ray: ModuleType, workers: int, address: str) -> None:
-    alone: dict[str, Any] = {
-        "num_cpus": workers,
-        "include_dashboard": False,
-        "object_store_memory": _MEMORY,
-    }
+    alone: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _MEMORY}
     if address != HERE:
         _check_reachable(address)  # Ray itself would try for minutes
     ray.init(

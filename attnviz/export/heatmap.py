@@ -27,11 +27,7 @@ DIVERGING = (
     (1.0, "rgba(222, 92, 8, 1)"),
 )
 
-_HOVER = {
-    "percent": "%{z:.1f} %",
-    "signed percent": "%{z:+.1f} pp",
-    "score": "%{z:.3f}",
-}
+_HOVER = {"percent": "%{z:.1f} %", "signed percent": "%{z:+.1f} pp", "score": "%{z:.3f}"}
 _BAR_TITLE = {"percent": "weight", "signed percent": "change", "score": "score"}
 
 

@@ -91,12 +91,7 @@ def kind_opened(traces: Sequence[Trace], opening: Opening) -> Kind:
 
 
 def page(
-    held: Contents,
-    opening: Opening,
-    show: Sequence[Part],
-    *,
-    choose_view: bool = True,
-    theme: Theme = "auto",
+    held: Contents, opening: Opening, show: Sequence[Part], *, choose_view: bool = True, theme: Theme = "auto"
 ) -> str:
     """The page around some contents.
 

@@ -209,9 +209,7 @@ NOUNS = (
         "suitcase/valise box/boîte crate/caisse wardrobe/armoire",
     ),
     *_nouns(
-        "person",
-        "man/homme boy/garçon king/roi uncle/oncle",
-        "woman/femme girl/fille queen/reine aunt/tante",
+        "person", "man/homme boy/garçon king/roi uncle/oncle", "woman/femme girl/fille queen/reine aunt/tante"
     ),
 )
 

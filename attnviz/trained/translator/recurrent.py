@@ -15,13 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trained.translator.translator import (
-    longest_translation,
-    padded,
-    source_of,
-    target_of,
-    until_end,
-)
+from attnviz.trained.translator.translator import longest_translation, padded, source_of, target_of, until_end
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH, PAD, START
 
 Words = Sequence[str]

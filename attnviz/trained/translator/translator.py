@@ -190,11 +190,7 @@ class Translator:
     def save(self, file: Path) -> None:
         """Write the numbers in float16, the sizes and `about`; the same model gives the same bytes."""
         tensors = {name: tensor.half() for name, tensor in self.model.state_dict().items()}
-        header = {
-            "sizes": asdict(self.sizes),
-            "about": self.about,
-            "vocabularies": _vocabularies(),
-        }
+        header = {"sizes": asdict(self.sizes), "about": self.about, "vocabularies": _vocabularies()}
         # One entry: safetensors writes several in an order that changes from run to run.
         written = json.dumps({**header, "digest": _digest_of_all(header, tensors)}, sort_keys=True)
         file.write_bytes(save(tensors, {_HEADER: written}))
