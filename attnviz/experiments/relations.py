@@ -204,14 +204,16 @@ def count(sentence: Annotated, trace: Trace, kind: Kind) -> Grammar:
     shown = Shown(trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True)
     weights = only(merged_weights(trace.stack(kind), shown), shown.visible, shown.visible).copy()
     weights[..., np.arange(len(shown)), np.arange(len(shown))] = 0
-    answers = _answers(sentence, shown, weights)
+    stand = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
+    dependents, heads = np.array(stand, dtype=np.int64).reshape(-1, 2).T
+    answers = _answers(sentence, shown, weights, dependents, heads)
     hits = np.zeros((len(LOOKS), len(SORTS), *weights.shape[:2]), dtype=np.int64)
     totals = np.zeros(len(SORTS), dtype=np.int64)
     offsets: tuple[Counter[int], ...] = tuple(Counter() for _ in SORTS)
-    for number, relation in enumerate(sentence.relations):
-        sort = SORTS.index(relation.sort)
+    for number, (dependent, head) in enumerate(stand):
+        sort = SORTS.index(sentence.relations[number].sort)
         totals[sort] += 1
-        offsets[sort][_place(shown, relation.head) - _place(shown, relation.dependent)] += 1
+        offsets[sort][head - dependent] += 1
         hits[:, sort] += answers.hits[:, number]
     return Grammar(1, hits, totals, offsets, answers=(answers,))
 
@@ -233,15 +235,10 @@ def table_rows(grammar: Grammar, looks: Looks) -> list[tuple[str | int | float, 
     return rows
 
 
-def _answers(sentence: Annotated, shown: Shown, weights: Floats) -> Answers:
+def _answers(
+    sentence: Annotated, shown: Shown, weights: Floats, dependents: Counts, heads: Counts
+) -> Answers:
     """The answers of every head, from its weights [layer, head, word, word] without the diagonal."""
-    dependents, heads = (
-        np.array([_place(shown, span) for span in spans], dtype=np.int64)
-        for spans in (
-            [relation.dependent for relation in sentence.relations],
-            [relation.head for relation in sentence.relations],
-        )
-    )
     # [looks, relation, layer, head, word]: from the dependent word to each, and from each to it.
     given = np.stack([weights[..., dependents, :], weights[..., dependents].swapaxes(-1, -2)])
     given = np.moveaxis(given, -2, 1)
