@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -136,14 +136,10 @@ def by_chance(scores: Scores) -> list[str]:
     return [columns, best, luck]
 
 
-def _unread(unread: Sequence[Unread]) -> list[str]:
+def _unread(unread: Sequence[Unread]) -> Iterator[str]:
     """How many sentences were left out, and the first of them."""
-    if not unread:
-        return []
-    named = [f"  {each.text} {each.why}" for each in unread[:MOST_NAMED]]
-    more = len(unread) - len(named)
-    return [
-        f"{len(unread)} more sentences were left out:",
-        *named,
-        *([f"  … and {more} more."] if more else []),
-    ]
+    if unread:
+        yield f"{len(unread)} more sentences were left out:"
+        yield from (f"  {each.text} {each.why}" for each in unread[:MOST_NAMED])
+    if len(unread) > MOST_NAMED:
+        yield f"  … and {len(unread) - MOST_NAMED} more."
