@@ -1,20 +1,16 @@
-"""Explore with the translator: the numbers of all three kinds of attention are those of torch's layers."""
+"""Explore with the translator: the numbers of all three kinds of attention are those of numpy."""
 
 import re
-from typing import cast
 
 import numpy as np
 import pytest
-import torch
 from playwright.sync_api import Page, expect
 
-from attnviz.trained.translator.translator import Translator, source_of, target_of
-from attnviz.trained.translator.variants import VARIANTS
 from tests.browser.explore import Explore, eventually, strongest, value
 from tests.browser.reference import Array, names
 from tests.browser.server import Server
 from tests.browser.test_explore_numbers import check_lines, check_ranking, check_sentence
-from tests.trained.translator.test_parity import run_theirs
+from tests.translator_reference import translation
 
 TIRED = "The dog did not cross the road as it was too tired."
 ENGLISH = ["the", "dog", "did", "not", "cross", "the", "road", "as", "it", "was", "too", "tired"]
@@ -28,11 +24,9 @@ def explore(page: Page, server: Server) -> Explore:
 
 def forward() -> dict[str, Array]:
     """[layer, head, query, key] of each kind."""
-    model = Translator.load(VARIANTS["taught"].file).model
-    with torch.no_grad():
-        read = run_theirs(model, torch.tensor(source_of(ENGLISH)), torch.tensor(target_of(FRENCH)))
-    kinds = {"encoder": read.encoder, "decoder": read.decoder, "cross": read.cross}
-    return {kind: cast("Array", torch.stack(layers).numpy()) for kind, layers in kinds.items()}
+    found = translation(TIRED)
+    assert found.words == tuple(FRENCH)
+    return {"encoder": found.encoder, "decoder": found.decoder[None], "cross": found.cross[None]}
 
 
 def check(explore: Explore, weights: Array, layer: int, head: int, query: int) -> None:

@@ -141,18 +141,10 @@ def _nouns(kind: str, masculine: str, feminine: str) -> tuple[Noun, ...]:
     return tuple(Noun(english, french, gender, kind) for (english, french), gender in entries)
 
 
-def _verb(
-    english: str,
-    french: str,
-    kinds: frozenset[str],
-    because: Reasons | None = None,
-    because_not: Reasons | None = None,
-    **others: Any,
-) -> Verb:
+def _verb(english: str, french: str, kinds: frozenset[str], **others: Any) -> Verb:
     """A verb by its forms: "enter entered enters", and "entre entré", or "craint" without a participle."""
-    present, _, participle = french.partition(" ")
-    more = {"because": because, "because_not": because_not, **others}
-    return Verb(*english.split(), present, participle or None, kinds, **more)
+    (simple, past, third), (present, _, participle) = english.split(), french.partition(" ")
+    return Verb(simple, past, third, present, participle or None, kinds, **others)
 
 
 def _reasons(of_subject: str, of_object: str) -> Reasons:
@@ -329,8 +321,8 @@ VERBS = (
         "fit fitted fits",
         "rentre",
         frozenset({"container"}),
-        _reasons("small tiny", "big huge empty"),
-        _reasons("big huge bulky", "small tiny full"),
+        because=_reasons("small tiny", "big huge empty"),
+        because_not=_reasons("big huge bulky", "small tiny full"),
         imperfect="rentrait",
         english_preposition="in",
         french_preposition="dans",
@@ -339,8 +331,8 @@ VERBS = (
         "fear feared fears",
         "craint",
         LIVING,
-        _reasons("shy weak young", "fierce strong huge selfish"),
-        _reasons("brave calm curious", "gentle small slow kind"),
+        because=_reasons("shy weak young", "fierce strong huge selfish"),
+        because_not=_reasons("brave calm curious", "gentle small slow kind"),
         imperfect="craignait",
         toward=False,
     ),
@@ -348,37 +340,37 @@ VERBS = (
         "chase chased chases",
         "poursuit poursuivi",
         LIVING,
-        _reasons("hungry eat play", "small slow weak"),
-        _reasons("tired lazy sleep", "fast fierce strong"),
+        because=_reasons("hungry eat play", "small slow weak"),
+        because_not=_reasons("tired lazy sleep", "fast fierce strong"),
     ),
     _verb(
         "help helped helps",
         "aide aidé",
         LIVING,
-        _reasons("kind strong loyal", "injured weak sick"),
-        _reasons("lazy selfish wait", "fierce strong calm"),
+        because=_reasons("kind strong loyal", "injured weak sick"),
+        because_not=_reasons("lazy selfish wait", "fierce strong calm"),
     ),
     _verb(
         "follow followed follows",
         "suit suivi",
         LIVING,
-        _reasons("curious loyal thirsty drink", "gentle calm brave"),
-        _reasons("tired sick injured", "fast fierce selfish lazy"),
+        because=_reasons("curious loyal thirsty drink", "gentle calm brave"),
+        because_not=_reasons("tired sick injured", "fast fierce selfish lazy"),
     ),
     _verb(
         "frighten frightened frightens",
         "effraie effrayé",
         LIVING,
-        _reasons("dark deep dangerous noisy wide steep", "shy young weak"),
-        _reasons("quiet safe clean sunny", "brave calm strong"),
+        because=_reasons("dark deep dangerous noisy wide steep", "shy young weak"),
+        because_not=_reasons("quiet safe clean sunny", "brave calm strong"),
         toward=False,
     ),
     _verb(
         "attract attracted attracts",
         "attire attiré",
         LIVING,
-        _reasons("quiet clean sunny warm safe", "curious thirsty drink play"),
-        _reasons("dirty noisy cold muddy", "sick careful lazy sleep"),
+        because=_reasons("quiet clean sunny warm safe", "curious thirsty drink play"),
+        because_not=_reasons("dirty noisy cold muddy", "sick careful lazy sleep"),
     ),
 )
 

@@ -109,7 +109,7 @@ def test_the_heads_are_those_that_look_most() -> None:
             looks[it.pair.target[row]][-1].append(np.stack(back))
             looks["across"][-1].append(np.stack(across))
     back_heads, across_head = contest.looking_heads(transformer, [to_measure(4, n) for n in range(3)])
-    for name, found in {**back_heads, "across": across_head}.items():
+    for name, found in [*back_heads.items(), ("across", across_head)]:
         means = np.array([np.mean(of_length, axis=0) for of_length in looks[name]])  # [length, layer, head]
         assert (found.layer, found.head) == np.unravel_index(means.sum(axis=0).argmax(), means.shape[1:])
         assert found.weights == pytest.approx(means[:, found.layer, found.head], abs=1e-6)
