@@ -76,6 +76,8 @@ def test_a_training_is_told_from_its_beginning_to_its_end(
     monkeypatch.setattr(training.Settings, "live", shorter)
     monkeypatch.setattr(live, "SENTENCES", 6)
     monkeypatch.setattr(live, "_PAUSE_SECONDS", 0)
+    # Who learned for two steps never says [END], and would be asked for thirty words each time.
+    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
     live.tell("candidates", 7, 2)
     told = [live.understood(line) for line in capsys.readouterr().out.splitlines()]
     assert asked == [("candidates", 7)]
