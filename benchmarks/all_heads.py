@@ -35,7 +35,7 @@ from playwright.sync_api import Route
 from playwright.sync_api import TimeoutError as TooSlow
 
 from attnviz.analysis.picture import sequential, thumbnails
-from attnviz.app.components import atlas, store
+from attnviz.app.components import atlas, component, store
 from attnviz.capture import loading
 from attnviz.trace import Floats
 from attnviz.widgets import code
@@ -108,14 +108,13 @@ def ours(folder: Path, weights: Floats) -> Rival:
     """The atlas: the store's message with the thumbnails, the atlas' message, and the app's code."""
     picture = sequential(weights)
     levels = picture.levels.reshape(-1, *weights.shape[2:])
-    with patch.object(store, "_mount") as mount:
+    with patch.object(component, "_renderer") as renderer:
         name = store.publish("pixels", {"thumbnails": thumbnails(levels, picture.kind)})
-    numbers: bytes = mount.call_args.kwargs["data"]
-    with patch.object(atlas, "_mount") as mount:
+        numbers: bytes = renderer.return_value.call_args.kwargs["data"]
         facts = ["looks at [CLS] (54 %)"] * (LAYERS * HEADS)
         selected: atlas.Selection = {"layer": 4, "heads": [2]}
         atlas.atlas("atlas", pixels=name, layers=LAYERS, heads=HEADS, selected=selected, facts=facts)
-    message = mount.call_args.kwargs["data"]
+        message = renderer.return_value.call_args.kwargs["data"]
     script, data = (
         json.dumps(each, ensure_ascii=False).replace("</", "<\\/") for each in (code.bundle("app"), message)
     )

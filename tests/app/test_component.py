@@ -8,7 +8,6 @@ import pytest
 import streamlit as st
 
 from attnviz.app.components import component
-from attnviz.app.components.component import heard
 
 APP = Path(component.__file__).parents[1]
 
@@ -17,7 +16,8 @@ def test_every_widget_that_python_mounts_is_in_the_bundle() -> None:
     mounted = {
         name
         for path in APP.rglob("*.py")
-        for name in re.findall(r'= component\("(\w+)"\)', path.read_text("utf-8"))
+        for names in re.findall(r'(?m)@widget\ndef (\w+)|^ +mount\("(\w+)"', path.read_text("utf-8"))
+        for name in filter(None, names)
     }
     exported = re.findall(r"default as (\w+)", (APP / "widgets.js").read_text("utf-8"))
     assert mounted == set(exported)
@@ -37,5 +37,5 @@ def test_a_listener_hears_the_number_and_only_if_there_is_one(
 ) -> None:
     monkeypatch.setattr(st, "session_state", state)
     listened: list[int] = []
-    heard(listened.append, "bars", "query", "place")()
+    component._hears(listened.append, "bars", "query")()
     assert listened == told

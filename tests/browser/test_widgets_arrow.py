@@ -1,16 +1,14 @@
 """The arrow: dragged by mouse, moved by keyboard, pointed by a click; and what it tells Python."""
 
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from attnviz.app.learn.cause import arrow as module
 from attnviz.app.learn.cause.arrow import NOTHING, Interference, arrow
 from tests.browser.visit import PHONE, axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 BEGIN = ["the", "dog", "did", "not", "cross", "the"]
 WORDS = [*BEGIN, "<b>road</b>", "as", "it", "was", "too", "tired", "[END]"]
@@ -29,7 +27,7 @@ def message(interference: Interference = NOTHING, **more: Any) -> dict[str, Any]
         now[1] = 0
     changed = interference["change"] == "move"
     pronoun = "elle" if changed else "il"
-    with patch.object(module, "_mount") as mount:
+    with sent() as messages:
         arguments: dict[str, Any] = {
             "title": "it in encoder 2-1",
             "words": WORDS,
@@ -48,12 +46,12 @@ def message(interference: Interference = NOTHING, **more: Any) -> dict[str, Any]
             "on_undo": lambda: None,
         } | more
         arrow("a", **arguments)
-        sent: dict[str, Any] = mount.call_args.kwargs["data"]
-    return sent
+    data: dict[str, Any] = messages[0]
+    return data
 
 
 def changes(widgets: Widgets) -> list[dict[str, Any]]:
-    return [said for name, said in widgets.said() if name == "change"]
+    return [said["interference"] for name, said in widgets.said() if name == "change"]
 
 
 def middle(locator: Locator) -> tuple[float, float]:
@@ -164,7 +162,7 @@ def test_all_changes_are_undone_at_once(page: Page) -> None:
     expect(undo).to_have_count(0)
     widgets.show("arrow", message(MOVED, others=1))
     undo.click()
-    assert widgets.said() == [["undo", {"all": True}]]
+    assert widgets.said() == [["undo", {}]]
 
 
 def test_a_word_that_the_mask_closes_cannot_be_reached(page: Page) -> None:

@@ -2,17 +2,15 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from attnviz.app.components import curves as module
 from attnviz.app.components.curves import Axis, Line, curves
 from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 SVG = "{http://www.w3.org/2000/svg}"
 POWERS = np.array([1, 2, 4, 8, 16, 32])
@@ -36,9 +34,9 @@ def message(*lines: Line, **changes: Any) -> dict[str, Any]:
     """What Python sends to the browser."""
     axes = {"across": Axis("d", log=2), "up": Axis("variance", log=10)}
     words = {"title": "Growth", "alt": "It grows from 1.50 to 40.00.", "filename": "growth"}
-    with patch.object(module, "_mount") as mount:
+    with sent() as messages:
         curves("chart", lines, **{**axes, **words, **changes})
-    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    data: dict[str, Any] = messages[0]
     return data
 
 

@@ -1,14 +1,11 @@
 """The table of measures: each with its mean, its bars and what even attention gives, at their places."""
 
-from unittest.mock import patch
-
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from attnviz.app.heads.behaviour import distributions as module
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 ROWS = [
     Measured(
@@ -40,9 +37,9 @@ def along(mark: Locator, picture: Locator) -> float:
 )
 def test_rows_marks_and_bars(page: Page, viewport: ViewportSize, theme: str) -> None:
     widgets = Widgets.on(page, theme)
-    with patch.object(module, "_mount") as mount:
+    with sent() as messages:
         distributions("rules", ROWS, heading="How its sentences score", caption="Dashed: even attention.")
-    widgets.mount("distributions", mount.call_args.kwargs["data"], width=viewport["width"] - 60)
+    widgets.mount("distributions", messages[0], width=viewport["width"] - 60)
     page = widgets.page
     rows = page.get_by_role("row")
     # The axis is written below the last row that has it.

@@ -1,16 +1,14 @@
 """The two tables of weights and effects: the same cells, told by pointer and keyboard, and picked."""
 
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.app.learn.cause import effects as module
 from attnviz.app.learn.cause.effects import effects
 from tests.browser.visit import axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 WORDS = ["<b>", "dog", "it"]
 HEADS = ["1-1", "1-2", "2-1", "2-2"]
@@ -21,7 +19,7 @@ CHANGES = (np.arange(12).reshape(3, 4) / 32 - 0.25).astype(np.float32)
 @pytest.fixture(params=["light", "dark"])
 def widgets(request: pytest.FixtureRequest, page: Page) -> Widgets:
     shown = Widgets.on(page, request.param)
-    with patch.object(module, "_mount") as mount:
+    with sent() as messages:
         effects(
             "e",
             words=WORDS,
@@ -35,7 +33,7 @@ def widgets(request: pytest.FixtureRequest, page: Page) -> Widgets:
             word=2,
             on_pick=lambda _head, _word: None,
         )
-    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    data: dict[str, Any] = messages[0]
     shown.mount("effects", data)
     return shown
 

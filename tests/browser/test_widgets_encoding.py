@@ -1,24 +1,22 @@
 """The encoding: a colour for each number, read by pointer and keyboard."""
 
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.app.learn.positions import encoding as module
 from attnviz.app.learn.positions.encoding import encoding
 from tests.browser.visit import axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 VECTORS = np.array([[0.0, 1.0, -1.0, 0.5], [0.84147, 0.5403, -0.25, 0.125], [-0.9, 0.9, 0.1, -0.1]])
 
 
 def mount(widgets: Widgets) -> None:
-    with patch.object(module, "_mount") as sent:
+    with sent() as messages:
         encoding("e", VECTORS, ["a", "<b>"], position=1, pair=1, alt="Stripes.", filename="waves")
-    data: dict[str, Any] = sent.call_args.kwargs["data"]
+    data: dict[str, Any] = messages[0]
     widgets.mount("encoding", data)
 
 
@@ -66,9 +64,9 @@ def test_the_picture_is_saved(page: Page) -> None:
 
 def test_larger_numbers_are_drawn_to_their_own_limit_and_without_a_pair(page: Page) -> None:
     widgets = Widgets.on(page)
-    with patch.object(module, "_mount") as sent:
+    with sent() as messages:
         encoding("e", 20 * VECTORS, ["a"], limit=20, alt="A table.", filename="table")
-    widgets.mount("encoding", sent.call_args.kwargs["data"])
+    widgets.mount("encoding", messages[0])
     expect(widgets.page.locator(".legend")).to_contain_text("blue: −20, orange: 20")
     expect(widgets.page.locator(".outline:visible")).to_have_count(1)  # the row's
     box = widgets.page.locator("canvas").bounding_box()

@@ -1,16 +1,14 @@
 """The map of all heads: every number's colour and name, told by pointer and keyboard, and picked."""
 
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from attnviz.app.components import head_map as module
 from attnviz.app.components.head_map import head_map
 from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 LAYERS, HEADS = 3, 5
 VALUES = (np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS) / 16).astype(np.float32)
@@ -29,9 +27,9 @@ def message(**changes: Any) -> dict[str, Any]:
         "printed": [f"{100 * value:.0f}" if np.isfinite(value) else "" for value in VALUES.ravel()],
         "selected": (2, 4),
     }
-    with patch.object(module, "_mount") as mount:
+    with sent() as messages:
         head_map("map", **{**given, **changes})
-    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    data: dict[str, Any] = messages[0]
     return data
 
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -10,10 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, ViewportSize, expect
 
-from attnviz.app.learn.translate import translation as module
 from attnviz.app.learn.translate.translation import Reading, Word, translation
 from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets
+from tests.browser.widgets import Widgets, sent
 
 SVG = "{http://www.w3.org/2000/svg}"
 ENGLISH = ["the", "<b>dog</b>", "did", "not", "cross", "as", "it", "was", "tired", "[END]"]
@@ -40,7 +38,7 @@ def message(row: int = IL, times: int = 1) -> dict[str, Any]:
     cross[:, IL] = 0.2 * cross[:, IL] + 0.8 * np.eye(len(english))[IT]
     back = np.tril(weights(2, 1, rows, rows)) + 1e-9
     back /= back.sum(axis=-1, keepdims=True)
-    with patch.object(module, "_mount") as mount:
+    with sent() as messages:
         translation(
             "picture",
             source=words(*english),
@@ -56,7 +54,7 @@ def message(row: int = IL, times: int = 1) -> dict[str, Any]:
             filename="attnviz-translation",
             on_pick=lambda row: None,  # noqa: ARG005
         )
-    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    data: dict[str, Any] = messages[0]
     return data
 
 

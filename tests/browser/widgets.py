@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Page
 
-from attnviz.app.components import store
+from attnviz.app.components import component, store
 from attnviz.widgets import code
 
 WIDTH = {"head_view": 700}  # of other widgets 500
@@ -146,14 +146,10 @@ class Widgets:
 
 
 @contextmanager
-def sent() -> Iterator[list[bytes]]:
-    """What the stores send to the browser meanwhile."""
-    messages: list[bytes] = []
-
-    def mount(key: str, data: bytes) -> None:  # noqa: ARG001
-        messages.append(data)
-
-    with patch.object(store, "_mount", mount):
+def sent() -> Iterator[list[Any]]:
+    """What is sent to the widgets of a page meanwhile, in order."""
+    messages: list[Any] = []
+    with patch.object(component, "_renderer", lambda _: lambda data, **_more: messages.append(data)):
         yield messages
 
 

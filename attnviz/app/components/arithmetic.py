@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attnviz.app.components.component import component, heard
-
-_mount = component("arithmetic")
+from attnviz.app.components.component import mount
 
 
 def arithmetic(
@@ -50,4 +48,4 @@ def arithmetic(
                                       number, or weight when there is no such line
         on_pick: called with the place in row, from 0, of the key that was picked from the softmax list.
     """
-    _mount(key=key, data=dict(message), on_pick_change=heard(on_pick, key, "pick", "key"))
+    mount("arithmetic", key, message, on_pick=on_pick)

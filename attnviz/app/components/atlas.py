@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict
 
-from attnviz.app.components.component import component, said
-
-_mount = component("atlas")
+from attnviz.app.components.component import mount
 
 
 class Selection(TypedDict):
@@ -52,26 +50,20 @@ def atlas(
             comes together with older values of Streamlit's own controls, which would undo it.
     """
 
-    def picked() -> None:
-        pick = said(key, "pick")
-        if not pick:
-            return
-        if on_tokens and (also := pick.get("also")):
+    def picked(layer: int, head: int, also: Mapping[str, int | None] | None = None) -> None:
+        if on_tokens and also:
             on_tokens(also["query"], also["key"])
         if on_pick:
-            on_pick(int(pick["layer"]), int(pick["head"]))
+            on_pick(layer, head)
 
-    _mount(
-        key=key,
-        data={
-            "pixels": pixels,
-            "layers": layers,
-            "heads": heads,
-            "selected": {"layer": selected["layer"], "heads": list(selected["heads"])},
-            "facts": list(facts),
-            "dim": list(dim),
-            "order": list(order),
-            "kind": kind,
-        },
-        on_pick_change=picked,
-    )
+    message = {
+        "pixels": pixels,
+        "layers": layers,
+        "heads": heads,
+        "selected": {"layer": selected["layer"], "heads": list(selected["heads"])},
+        "facts": facts,
+        "dim": dim,
+        "order": order,
+        "kind": kind,
+    }
+    mount("atlas", key, message, on_pick=picked)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component
-
-_mount = component("candidates")
+from attnviz.app.components.component import widget
 
 
 class Expected(TypedDict):
@@ -26,13 +24,12 @@ class Expected(TypedDict):
     mark: str
 
 
+@widget
 def candidates(key: str, /, *, title: str, columns: Sequence[str], rows: Sequence[Expected]) -> None:
     """Draws the tokens as a table of bars; the longest possible bar is 100 %.
 
     Args:
-        key: Streamlit's key of this widget.
         title: what the table is called, for those who do not see it.
         columns: what the columns of numbers are called.
         rows: the tokens, the likeliest first.
     """
-    _mount(key=key, data={"title": title, "columns": list(columns), "rows": list(rows)})

@@ -1,13 +1,16 @@
-"""Registers our browser widgets, and brings their code to the browser once."""
+"""Brings the code of our browser widgets to the browser once, mounts them, and hears what they say."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
+import numpy as np
 import streamlit as st
 
 from attnviz.app.state import memory
@@ -18,9 +21,75 @@ if TYPE_CHECKING:
 
 _STUB = Path(__file__).with_name("stub.js").read_text("utf-8")
 
+Drawn = ParamSpec("Drawn")
 
-def component(name: str) -> ComponentRenderer:
-    """The mounting function of the widget that `attnviz/app/widgets.js` exports under this name.
+
+def widget(draw: Callable[Drawn, None]) -> Callable[Drawn, None]:
+    """Makes a function, of which only signature and docstring are written, mount the widget of its name.
+
+    Its first argument is Streamlit's key of the widget; those that begin with "on_" are listeners, and all
+    others are the message.
+    """
+    name, signature = draw.__name__, inspect.signature(draw)
+
+    @wraps(draw)
+    def mounts(*args: Drawn.args, **kwargs: Drawn.kwargs) -> None:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        key, *_ = given.args
+        message = dict(list(given.arguments.items())[1:])
+        listeners = {each: message.pop(each) for each in list(message) if each.startswith("on_")}
+        mount(name, key, message, **listeners)
+
+    return mounts
+
+
+def mount(
+    name: str, key: str, message: Mapping[str, object] | bytes, /, **listeners: Callable[..., None] | None
+) -> None:
+    """Puts a widget on the page, or gives it another message.
+
+    Args:
+        name: what `attnviz/app/widgets.js` exports it as.
+        key: Streamlit's key of this widget.
+        message: what the widget draws, by name: what JSON has, arrays of NumPy, and dataclasses of such.
+        listeners: `on_pick` is called when the widget triggers "pick", with the values that come with it, in
+            the order in which the widget wrote them.
+    """
+    data = message if isinstance(message, bytes) else {part: _plain(value) for part, value in message.items()}
+    hears: dict[str, Any] = {
+        f"{on}_change": _hears(each, key, on.removeprefix("on_")) for on, each in listeners.items()
+    }
+    _renderer(name)(key=key, data=data, **hears)
+
+
+def _hears(listener: Callable[..., None] | None, key: str, trigger: str) -> Callable[[], None]:
+    """What Streamlit calls at a widget's trigger."""
+
+    def call() -> None:
+        told = memory.said(key, trigger)  # nothing, where the widget went from the page meanwhile
+        if listener and told is not None:
+            listener(*told.values())
+
+    return call
+
+
+def _plain(value: object) -> object:
+    """As the json module takes it."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) if is_dataclass(each) else each for each in value]
+    if is_dataclass(value):
+        return {name: _plain(part) for name, part in vars(value).items()}
+    return value
+
+
+@cache
+def _renderer(name: str) -> ComponentRenderer:
+    """Streamlit's own function that mounts the widget.
 
     Streamlit sends a widget's script with each of its messages, so that script is only `stub.js`: it hands
     over to the code of `send_code`. Code goes to the browser as text, since serving files by path would need
@@ -32,22 +101,6 @@ def component(name: str) -> ComponentRenderer:
 def send_code() -> None:
     """Bring the code and the styles of all widgets to the browser; the frame calls it for each page."""
     _code()(key="code")
-
-
-def heard(listener: Callable[[int], None] | None, key: str, trigger: str, name: str) -> Callable[[], None]:
-    """What Streamlit calls at a widget's trigger: tells the listener the number `name` that came with it."""
-
-    def call() -> None:
-        told = said(key, trigger)
-        if listener and told:
-            listener(int(told[name]))
-
-    return call
-
-
-def said(key: str, trigger: str) -> Any:
-    """What came with a widget's trigger; None where the widget went from the page while it was on its way."""
-    return memory.said(key, trigger)
 
 
 @cache

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from attnviz.app.components.component import component
-
-_mount = component("copy_link")
+from attnviz.app.components.component import mount
 
 
 def copy_link(key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = ()) -> None:
@@ -23,4 +21,4 @@ def copy_link(key: str, given: Mapping[str, list[str]], /, always: Sequence[str]
         always: choices that the address names even where the visitor left them as they were: elsewhere,
             another may stand first.
     """
-    _mount(key=key, data={"query": urlencode(given, doseq=True), "always": list(always)})
+    mount("copy_link", key, {"query": urlencode(given, doseq=True), "always": always})

@@ -9,9 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnviz.app.components.component import component
-
-_mount = component("curves")
+from attnviz.app.components.component import mount
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 Marker = Literal["circle", "ring", "square", "diamond", "cross"]
@@ -104,25 +102,23 @@ def curves(
         caption: what the chart shows, for the saved files.
         filename: of the saved files, without ending.
     """
-    _mount(
-        key=name,
-        data={
-            "lines": [_sent(line) for line in lines],
-            "title": title,
-            "across": vars(across),
-            "up": vars(up),
-            "at": at,
-            "digits": digits,
-            "marked": marked,
-            "faint": faint,
-            "plane": plane,
-            "crowded": crowded,
-            "height": height,
-            "alt": alt,
-            "caption": caption,
-            "filename": f"attnviz-{filename}",
-        },
-    )
+    message = {
+        "lines": [_sent(line) for line in lines],
+        "title": title,
+        "across": across,
+        "up": up,
+        "at": at,
+        "digits": digits,
+        "marked": marked,
+        "faint": faint,
+        "plane": plane,
+        "crowded": crowded,
+        "height": height,
+        "alt": alt,
+        "caption": caption,
+        "filename": f"attnviz-{filename}",
+    }
+    mount("curves", name, message)
 
 
 def _sent(line: Line) -> dict[str, Any]:

@@ -7,10 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from attnviz.app.components.component import component, said
+from attnviz.app.components.component import mount
 from attnviz.trace import Floats
-
-_mount = component("head_map")
 
 End = tuple[float, str]
 """Where a scale ends, and how that is written: (0.71, "71 %")."""
@@ -53,24 +51,15 @@ def head_map(
     for each in (texts, printed):
         if each is not None and len(each) != layers * heads:
             raise ValueError(f"{len(each)} texts for {layers} × {heads} heads.")
-
-    def picked() -> None:
-        pick = said(key, "pick")
-        if pick and on_pick:
-            on_pick(int(pick["layer"]), int(pick["head"]))
-
-    _mount(
-        key=key,
-        data={
-            "title": title,
-            "heads": heads,
-            "values": [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.ravel()],
-            "texts": list(texts),
-            "low": list(low),
-            "high": list(high),
-            "kind": kind,
-            "printed": None if printed is None else list(printed),
-            "selected": None if selected is None else list(selected),
-        },
-        on_pick_change=picked,
-    )
+    message = {
+        "title": title,
+        "heads": heads,
+        "values": [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.ravel()],
+        "texts": texts,
+        "low": low,
+        "high": high,
+        "kind": kind,
+        "printed": printed,
+        "selected": selected,
+    }
+    mount("head_map", key, message, on_pick=on_pick)

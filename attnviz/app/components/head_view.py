@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
-from attnviz.app.components.component import component
-from attnviz.app.state import memory
+from attnviz.app.components.component import mount
 from attnviz.widgets.tokens import ShownToken
-
-_mount = component("head_view")
 
 
 def head_view(
@@ -62,44 +59,34 @@ def head_view(
 
     # A message repeats what was chosen just before and is not answered yet ("also"): it comes together
     # with older values of Streamlit's own controls, which would undo that choice.
-    def picked() -> None:
-        pick = memory.said(name, "pick")
-        if not pick:
-            return
-        if on_heads and (also := pick.get("also")):
-            on_heads(int(also["layer"]), [int(head) for head in also["heads"]])
+    def picked(query: int | None, key: int | None, also: Mapping[str, Any] | None = None) -> None:
+        if on_heads and also:
+            on_heads(also["layer"], also["heads"])
         if on_pick:
-            on_pick(pick["query"], pick["key"])
+            on_pick(query, key)
 
-    def chosen() -> None:
-        chosen = memory.said(name, "heads")
-        if not chosen:
-            return
-        if on_pick and (also := chosen.get("also")):
+    def chosen(layer: int, heads: list[int], also: Mapping[str, Any] | None = None) -> None:
+        if on_pick and also:
             on_pick(also["query"], also["key"])
         if on_heads:
-            on_heads(int(chosen["layer"]), [int(head) for head in chosen["heads"]])
+            on_heads(layer, heads)
 
-    _mount(
-        key=name,
-        data={
-            "pixels": pixels,
-            "exact": exact,
-            "view": view,
-            "layer": layer,
-            "heads": list(heads),
-            "heads_total": heads_total,
-            "query_tokens": list(query_tokens),
-            "key_tokens": list(key_tokens),
-            "query": query,
-            "key": key,
-            "heading": heading,
-            "kind": kind,
-            "unit": unit,
-            "note": note,
-            "caption": caption,
-            "filename": filename,
-        },
-        on_pick_change=picked,
-        on_heads_change=chosen,
-    )
+    message = {
+        "pixels": pixels,
+        "exact": exact,
+        "view": view,
+        "layer": layer,
+        "heads": heads,
+        "heads_total": heads_total,
+        "query_tokens": query_tokens,
+        "key_tokens": key_tokens,
+        "query": query,
+        "key": key,
+        "heading": heading,
+        "kind": kind,
+        "unit": unit,
+        "note": note,
+        "caption": caption,
+        "filename": filename,
+    }
+    mount("head_view", name, message, on_pick=picked, on_heads=chosen)

@@ -6,10 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from attnviz.app.components.component import component
+from attnviz.app.components.component import mount
 from attnviz.widgets.arrays import Packed, packed
-
-_mount = component("store")
 
 
 def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
@@ -31,5 +29,5 @@ def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
 
 def send(key: str, message: Packed) -> str:
     """`publish` for arrays that are packed already, with the same key."""
-    _mount(key=key, data=message.data)
+    mount("store", key, message.data)
     return message.id

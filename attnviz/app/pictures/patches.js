@@ -4,7 +4,7 @@ import { element } from "../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
 import { written } from "../../widgets/numbers.js";
 import { css } from "../../widgets/palette.js";
-import { Choice, unanswered } from "../../widgets/selection.js";
+import { Choice } from "../../widgets/selection.js";
 import { allData } from "../../widgets/store.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./patches.css";
@@ -102,7 +102,7 @@ class Patches extends View {
     if (token < 0) return;
     this.asked.choose({ query: token });
     this.draw();
-    this.trigger("pick", { query: token, ...unanswered("patch") });
+    this.trigger("pick", { query: token });
   }
 
   draw() {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attnviz.app.components.component import component, heard
-
-_mount = component("patches")
+from attnviz.app.components.component import widget
 
 
+@widget
 def patches(
     key: str,
     /,
@@ -29,7 +28,6 @@ def patches(
     Tokens count from 0: first those beside the picture, then its patches, row by row.
 
     Args:
-        key: Streamlit's key of this widget.
         picture: the address of the picture, which is stretched over the patches.
         pixels: what `store.publish` returned for the array `rows`, float32 [layer × head, token]: the weights
             of the token that looks; with the fact `query`, which token that is.
@@ -40,18 +38,3 @@ def patches(
         query: the token that looks.
         on_pick: called with the token that the visitor picked.
     """
-    _mount(
-        key=key,
-        data={
-            "picture": picture,
-            "pixels": pixels,
-            "rows": rows,
-            "columns": columns,
-            "names": list(names),
-            "layer": layer,
-            "head": head,
-            "heads": heads,
-            "query": query,
-        },
-        on_pick_change=heard(on_pick, key, "pick", "query"),
-    )

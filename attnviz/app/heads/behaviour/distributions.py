@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from attnviz.app.components.component import component
-
-_mount = component("distributions")
+from attnviz.app.components.component import widget
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,12 @@ class Measured:
     chosen: bool = False
 
 
+@widget
 def distributions(key: str, rows: Sequence[Measured], /, *, heading: str, caption: str) -> None:
     """Draws a table with a small picture in each row.
 
     Args:
-        key: Streamlit's key of this widget.
         rows: the measures, in order.
         heading: of the pictures.
         caption: what the table shows, in a sentence.
     """
-    _mount(key=key, data={"rows": [asdict(row) for row in rows], "heading": heading, "caption": caption})

@@ -6,13 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from attnviz.app.components.component import component
-from attnviz.app.state import memory
-
-_mount = component("measures")
+from attnviz.app.components.component import widget
 
 Standing = Literal["counted", "itself", "aside", "unseen"]
 """A token is ranked, or it is the chosen one, is shown without a rank, or out of the chosen one’s sight."""
@@ -56,6 +52,7 @@ class Line:
     ranks: ArrayLike
 
 
+@widget
 def measures(
     name: str,
     lines: Sequence[Line],
@@ -71,7 +68,6 @@ def measures(
     """Draws the rows. Colours: 0 to the row's largest value among the tokens that are ranked.
 
     Args:
-        name: Streamlit's key of this widget.
         lines: the rows, the yardstick first.
         columns: the tokens.
         title: what the table shows, for those who do not see it.
@@ -80,32 +76,3 @@ def measures(
         on_measure: called with the key of a row that was clicked.
         on_token: called with the place of a token that was clicked.
     """
-
-    def picked_measure() -> None:
-        if pick := memory.said(name, "measure"):
-            on_measure(str(pick["key"]))
-
-    def picked_token() -> None:
-        if pick := memory.said(name, "token"):
-            on_token(int(pick["place"]))
-
-    _mount(
-        key=name,
-        data={
-            "title": title,
-            "agreement": agreement,
-            "columns": [vars(column) for column in columns],
-            "lines": [
-                vars(line)
-                | {
-                    "values": np.asarray(line.values, dtype=float).tolist(),
-                    "written": list(line.written),
-                    "ranks": np.asarray(line.ranks, dtype=float).tolist(),
-                }
-                for line in lines
-            ],
-            "chosen": chosen,
-        },
-        on_measure_change=picked_measure,
-        on_token_change=picked_token,
-    )

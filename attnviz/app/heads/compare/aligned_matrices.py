@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-from attnviz.app.components.component import component, heard
+from attnviz.app.components.component import widget
 from attnviz.widgets.tokens import ShownToken
-
-_mount = component("aligned_matrices")
 
 
 class Picture(TypedDict):
@@ -36,6 +34,7 @@ class Row(ShownToken):
     only: str
 
 
+@widget
 def aligned_matrices(
     key: str,
     /,
@@ -56,7 +55,6 @@ def aligned_matrices(
     Where there is no room for them side by side, one is shown at a time, each in the place of the others.
 
     Args:
-        key: Streamlit's key of this widget.
         pixels: what `store.publish` returned for the arrays `levels`, uint8 [3, row, column], and `values`,
             float32 [3, row, column]: first, second, and second − first; NaN where there is no number.
         pictures: what the three are.
@@ -68,18 +66,3 @@ def aligned_matrices(
         filename: of the saved files, without ending.
         on_pick: called with a row when the visitor clicks one of its cells.
     """
-    _mount(
-        key=key,
-        data={
-            "pixels": pixels,
-            "pictures": list(pictures),
-            "sides": list(sides),
-            "rows": list(rows),
-            "columns": list(columns),
-            "row": row,
-            "note": note,
-            "caption": caption,
-            "filename": filename,
-        },
-        on_pick_change=heard(on_pick, key, "pick", "row"),
-    )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component
-
-_mount = component("token_bars")
+from attnviz.app.components.component import widget
 
 
 class Bar(TypedDict):
@@ -30,12 +28,11 @@ class Bar(TypedDict):
     marked: bool
 
 
+@widget
 def token_bars(key: str, /, *, title: str, bars: Sequence[Bar]) -> None:
     """Draws the tokens downwards, in as many columns as there is room for.
 
     Args:
-        key: Streamlit's key of this widget.
         title: what the numbers are.
         bars: the tokens, in order.
     """
-    _mount(key=key, data={"title": title, "bars": list(bars)})

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from attnviz.analysis.plane import Doubles, Plane
-from attnviz.app.components.component import component, heard
+from attnviz.app.components.component import mount
 from attnviz.widgets.tokens import ShownToken
-
-_mount = component("plane")
 
 
 def plane(
@@ -43,22 +41,19 @@ def plane(
         filename: of the saved files, without ending.
         on_pick: called with the query that was chosen, from 0.
     """
-    _mount(
-        key=name,
-        data={
-            "keeps": points.keeps,
-            "points": {"query": _sent(points.queries.T), "key": _sent(points.keys.T)},
-            "tokens": {"query": list(queries), "key": list(keys)},
-            "numbers": numbers,
-            "query": query,
-            "axes": list(axes),
-            "title": title,
-            "alt": alt,
-            "caption": caption,
-            "filename": f"attnviz-{filename}",
-        },
-        on_pick_change=heard(on_pick, name, "pick", "query"),
-    )
+    message = {
+        "keeps": points.keeps,
+        "points": {"query": _sent(points.queries.T), "key": _sent(points.keys.T)},
+        "tokens": {"query": list(queries), "key": list(keys)},
+        "numbers": numbers,
+        "query": query,
+        "axes": axes,
+        "title": title,
+        "alt": alt,
+        "caption": caption,
+        "filename": f"attnviz-{filename}",
+    }
+    mount("plane", name, message, on_pick=on_pick)
 
 
 def _sent(coordinates: Doubles) -> list[list[float]]:

@@ -195,7 +195,7 @@ class Strip {
  * What stream.py sends, and describes.
  * @typedef {{
  *   arrays: string, step: number, tokens: number, layer: number, layers: number,
- *   facts: { [name: string]: { length: number, mean: number, cosine: number | null } }, longest: number,
+ *   facts: { [name: string]: { length: number, mean: number, cosine: number | null } },
  *   norms: { mean: number, variance: number, epsilon: number }[], firing: number, strongest: [number, number][],
  *   reach: number
  * }} Message
@@ -385,8 +385,10 @@ class Stream extends View {
       const firing = element("b", { "data-part": "firing", "data-value": data.firing }, String(data.firing));
       return [element("span", { class: "fact" }, firing, " above 0"), fact("largest", "largest", data.strongest[0][1])];
     }
+    const ofVectors = Object.values(data.facts).filter((each) => each.cosine !== null);
+    const longest = Math.max(...ofVectors.map((each) => each.length));
     const bar = element("span", { class: "length" }, element("span"));
-    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${(100 * length) / data.longest}%`;
+    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${(100 * length) / longest}%`;
     const shown = [bar, element("span", { class: "fact" }, "length ", result(`${name}-length`, length)), fact("mean", "mean", mean)];
     return name === "came_in" ? shown : [...shown, fact("cosine to x", "cosine", cosine)];
   }

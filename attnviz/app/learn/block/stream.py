@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component, heard
-
-_mount = component("stream")
+from attnviz.app.components.component import widget
 
 
 class Facts(TypedDict):
@@ -32,6 +30,7 @@ class NormFacts(TypedDict):
     epsilon: float
 
 
+@widget
 def stream(
     key: str,
     /,
@@ -55,7 +54,6 @@ def stream(
     worked out at every open station. Every number stands unrounded in a `data-value` attribute.
 
     Args:
-        key: Streamlit's key of this widget.
         arrays: what `store.publish` returned for these arrays, float32:
 
             came_in, attention, first_sum, attended            [d_model]
@@ -77,21 +75,3 @@ def stream(
         on_step: called with the step that the visitor walked to.
         on_layer: called with the layer, from 1, that the visitor went on to.
     """
-    _mount(
-        key=key,
-        data={
-            "arrays": arrays,
-            "step": step,
-            "tokens": tokens,
-            "layer": layer,
-            "layers": layers,
-            "facts": dict(facts),
-            "longest": max(fact["length"] for fact in facts.values() if fact["cosine"] is not None),
-            "norms": list(norms),
-            "firing": firing,
-            "strongest": [list(pair) for pair in strongest],
-            "reach": reach,
-        },
-        on_walk_change=heard(on_step, key, "walk", "step"),
-        on_enter_change=heard(on_layer, key, "enter", "layer"),
-    )

@@ -391,7 +391,7 @@ class Arrow extends View {
   send(interference) {
     this.used = true;
     this.choice.choose(interference);
-    this.trigger("change", interference);
+    this.trigger("change", { interference });
     this.buildButtons();
     this.buildResult();
     this.draw();
@@ -424,7 +424,7 @@ class Arrow extends View {
       class: "do",
       "data-change": "undo",
       text: "Undo all changes",
-      onclick: () => this.trigger("undo", { all: true }),
+      onclick: () => this.trigger("undo", {}),
     });
     this.buttons.replaceChildren(
       button("row", change === "row", "Silence the row of ", element("bdi", { class: "query", text: this.data.reader })),

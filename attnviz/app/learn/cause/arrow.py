@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-from attnviz.app.components.component import component
-from attnviz.app.state import memory
+from attnviz.app.components.component import widget
 from attnviz.trace import Floats
-
-_mount = component("arrow")
 
 Change = Literal["none", "move", "row", "head"]
 
@@ -45,6 +42,7 @@ class Interference(TypedDict):
 NOTHING: Interference = {"change": "none", "source": None, "target": None}
 
 
+@widget
 def arrow(
     name: str,
     /,
@@ -68,7 +66,6 @@ def arrow(
     """Draws a row of weights as arrows whose heads can be dragged; the translation and two bars below.
 
     Args:
-        name: Streamlit's key of this widget.
         title: whose row it is, for a screen reader.
         words: the keys, in order.
         query: which of them looks, from 0; None: a word of the other text, which is drawn behind them.
@@ -83,32 +80,3 @@ def arrow(
         on_change: called with what the visitor changed in this row.
         on_undo: called if all changes are to be undone, in all rows.
     """
-
-    def changed() -> None:
-        if said := memory.said(name, "change"):
-            on_change({"change": said["change"], "source": said["source"], "target": said["target"]})
-
-    def undone() -> None:
-        if memory.said(name, "undo"):
-            on_undo()
-
-    _mount(
-        key=name,
-        data={
-            "title": title,
-            "words": list(words),
-            "query": query,
-            "reader": reader,
-            "open_to": list(open_to),
-            "before": before.tolist(),
-            "now": now.tolist(),
-            "interference": interference,
-            "translation": list(translation),
-            "translation_before": list(translation_before),
-            "choices": list(choices),
-            "choice_label": choice_label,
-            "others": others,
-        },
-        on_change_change=changed,
-        on_undo_change=undone,
-    )

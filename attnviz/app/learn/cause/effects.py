@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attnviz.app.components.component import component
-from attnviz.app.state import memory
+from attnviz.app.components.component import widget
 from attnviz.trace import Floats
 
-_mount = component("effects")
 
-
+@widget
 def effects(
     name: str,
     /,
@@ -29,7 +27,6 @@ def effects(
     """Draws two tables of the same words and heads; pointing at a cell of one marks its twin in the other.
 
     Args:
-        name: Streamlit's key of this widget.
         words: the rows.
         heads: the columns: "1-1", "1-2" …
         looks: the weights, 0 to 1, [word, head].
@@ -39,23 +36,3 @@ def effects(
         head, word: the cell to mark, from 0; head None: it is not in the tables.
         on_pick: called with the head and the word, from 0, of a cell that was clicked.
     """
-
-    def picked() -> None:
-        if pick := memory.said(name, "pick"):
-            on_pick(int(pick["head"]), int(pick["word"]))
-
-    _mount(
-        key=name,
-        data={
-            "words": list(words),
-            "heads": list(heads),
-            "looks": looks.tolist(),
-            "changes": changes.tolist(),
-            "whole": whole.tolist(),
-            "looks_title": looks_title,
-            "changes_title": changes_title,
-            "head": head,
-            "word": word,
-        },
-        on_pick_change=picked,
-    )

@@ -7,10 +7,8 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from attnviz.app.components.component import component
+from attnviz.app.components.component import widget
 from attnviz.trace import Floats
-
-_mount = component("stretched")
 
 Role = Literal["referent", "pronoun", ""]
 
@@ -88,12 +86,11 @@ def levels(numbers: Floats, most: float) -> list[int]:
     return [int(step) for step in steps.reshape(-1)]
 
 
+@widget
 def stretched(key: str, /, *, sentences: Sequence[Sentence], networks: Sequence[Network]) -> None:
     """Draws the sentences, shaded by the weights, and below them each network: what it keeps, what it writes.
 
     Args:
-        key: Streamlit's key of this widget.
         sentences: one below the other.
         networks: side by side where there is room.
     """
-    _mount(key=key, data={"sentences": list(sentences), "networks": list(networks)})

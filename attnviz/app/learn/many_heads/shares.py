@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from attnviz.app.components.component import component, heard
+from attnviz.app.components.component import mount
 
 if TYPE_CHECKING:
     from attnviz.app.learn.many_heads.compute import HeadShares
-
-_mount = component("shares")
 
 # Enough for every digit that is printed; whole floats would double the message.
 _DIGITS = 6
@@ -36,20 +34,17 @@ def shares(
         selected: the head whose row is marked and whose arithmetic is written out, from 0.
         on_pick: called with the head, from 0.
     """
-    _mount(
-        key=key,
-        data={
-            "query": query,
-            "tokens": list(tokens),
-            "weights": shown.weights.round(_DIGITS).tolist(),
-            "pieces": shown.concatenated.round(_DIGITS).tolist(),
-            "lengths": shown.lengths.round(_DIGITS).tolist(),
-            "cosines": shown.cosines.round(_DIGITS).tolist(),
-            "shares": shown.shares.round(_DIGITS).tolist(),
-            "bias": [shown.bias_length, shown.bias_cosine, shown.bias_share],
-            "output": shown.output.round(_DIGITS).tolist(),
-            "output_length": shown.output_length,
-            "selected": selected,
-        },
-        on_pick_change=heard(on_pick, key, "pick", "head"),
-    )
+    message = {
+        "query": query,
+        "tokens": tokens,
+        "weights": shown.weights.round(_DIGITS),
+        "pieces": shown.concatenated.round(_DIGITS),
+        "lengths": shown.lengths.round(_DIGITS),
+        "cosines": shown.cosines.round(_DIGITS),
+        "shares": shown.shares.round(_DIGITS),
+        "bias": [shown.bias_length, shown.bias_cosine, shown.bias_share],
+        "output": shown.output.round(_DIGITS),
+        "output_length": shown.output_length,
+        "selected": selected,
+    }
+    mount("shares", key, message, on_pick=on_pick)

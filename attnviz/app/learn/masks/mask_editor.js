@@ -32,7 +32,7 @@ function writtenCells(cells, count) {
 /**
  * What mask_editor.py sends, and describes.
  * @typedef {{
- *   tokens: ShownToken[], mask: string, without: number[], with_mask: number[] | null, shows:
+ *   tokens: ShownToken[], mask: string, without: number[][], with_mask: number[][] | null, shows:
  *   "without mask" | "with mask" | "change", query: number
  * }} Message
  */
@@ -79,6 +79,8 @@ class MaskEditor extends View {
   update(data) {
     this.data = data;
     this.count = data.tokens.length;
+    this.without = data.without.flat();
+    this.withMask = data.with_mask?.flat();
     this.drawn.tell({ mask: data.mask });
     const labels = data.tokens.map(({ name }) => name).join("\n");
     if (this.labels !== labels) this.build();
@@ -136,7 +138,8 @@ class MaskEditor extends View {
 
   /** The number that stands in a cell; null for none. */
   value(at) {
-    const { without, with_mask: withMask, shows } = this.data;
+    const { without, withMask } = this;
+    const { shows } = this.data;
     if (shows === "without mask") return without[at];
     if (!withMask || this.pending) return null;
     if (shows === "change") return withMask[at] - without[at];
@@ -213,7 +216,8 @@ class MaskEditor extends View {
   /** Writes what a cell holds; null for how to use the picture. */
   tell(at) {
     this.at = at;
-    const { tokens, without, with_mask: withMask } = this.data;
+    const { tokens } = this.data;
+    const { without, withMask } = this;
     const [atQuery, atKey] = at === null ? [-1, -1] : [Math.floor(at / this.count), at % this.count];
     this.columns.forEach((column, key) => column.classList.toggle("active", key === atKey));
     this.rows.forEach((row, query) => row.classList.toggle("active", query === atQuery));

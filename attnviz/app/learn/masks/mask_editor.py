@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from attnviz.app.components.component import component
-from attnviz.app.state import memory
+from attnviz.app.components.component import widget
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import ShownToken
-
-_mount = component("mask_editor")
 
 MOST_TOKENS = 40
 """How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""
@@ -18,6 +15,7 @@ MOST_TOKENS = 40
 Shows = Literal["without mask", "with mask", "change"]
 
 
+@widget
 def mask_editor(
     name: str,
     /,
@@ -35,7 +33,6 @@ def mask_editor(
     Until the answer comes, or while there is none, the numbers of another mask are not shown.
 
     Args:
-        name: Streamlit's key of this widget.
         tokens: the rows and the columns, in order; at most `MOST_TOKENS`.
         mask: as `lessons.masks.written` writes it.
         without: the weights without a mask, [query, key].
@@ -44,20 +41,3 @@ def mask_editor(
         query: the row to mark, from 0.
         on_draw: called with the mask that the visitor drew, written in the same way.
     """
-
-    def drawn() -> None:
-        if draw := memory.said(name, "draw"):
-            on_draw(str(draw["mask"]))
-
-    _mount(
-        key=name,
-        data={
-            "tokens": list(tokens),
-            "mask": mask,
-            "without": without.ravel().tolist(),
-            "with_mask": None if with_mask is None else with_mask.ravel().tolist(),
-            "shows": shows,
-            "query": query,
-        },
-        on_draw_change=drawn,
-    )

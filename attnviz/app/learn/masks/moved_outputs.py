@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component
-
-_mount = component("moved_outputs")
+from attnviz.app.components.component import widget
 
 
 class Output(TypedDict):
@@ -40,11 +38,10 @@ class Row(TypedDict):
     outputs: list[Output]
 
 
+@widget
 def moved_outputs(name: str, rows: Sequence[Row], /) -> None:
     """Draws the rows one below the other, each token in the same place.
 
     Args:
-        name: Streamlit's key of this widget.
         rows: with equally many tokens.
     """
-    _mount(key=name, data={"rows": list(rows)})

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.app.components.component import component
+from attnviz.app.components.component import mount
 from attnviz.trace import Floats
-
-_mount = component("encoding")
 
 _DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
 
@@ -36,15 +34,13 @@ def encoding(
         alt: what one sees.
         filename: of the saved files, without ending.
     """
-    _mount(
-        key=name,
-        data={
-            "vectors": vectors.round(_DIGITS).tolist(),
-            "labels": list(labels),
-            "position": position,
-            "pair": pair,
-            "limit": limit,
-            "alt": alt,
-            "filename": f"attnviz-{filename}",
-        },
-    )
+    message = {
+        "vectors": vectors.round(_DIGITS),
+        "labels": labels,
+        "position": position,
+        "pair": pair,
+        "limit": limit,
+        "alt": alt,
+        "filename": f"attnviz-{filename}",
+    }
+    mount("encoding", name, message)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component, heard
-
-_mount = component("shuffle")
+from attnviz.app.components.component import widget
 
 
 class Outcome(TypedDict):
@@ -46,6 +44,7 @@ class ShuffledToken(TypedDict):
     outcomes: Sequence[Outcome]
 
 
+@widget
 def shuffle(
     name: str,
     /,
@@ -59,15 +58,9 @@ def shuffle(
     """Draws both orders, joined by lines, and beside them each token's two outputs in every column.
 
     Args:
-        name: Streamlit's key of this widget.
         tokens: in the new order.
         columns: what the outcomes are called.
         chosen: the number, from 1, that the highlighted token had in the original order.
         note: what the colours mean.
         on_pick: called with the number that a token had in the original order.
     """
-    _mount(
-        key=name,
-        data={"tokens": list(tokens), "columns": list(columns), "chosen": chosen, "note": note},
-        on_pick_change=heard(on_pick, name, "pick", "came_from"),
-    )

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component, heard
+from attnviz.app.components.component import widget
 from attnviz.widgets.tokens import ShownToken
-
-_mount = component("walk")
 
 
 class Spoken(TypedDict):
@@ -39,6 +37,7 @@ class Rest(TypedDict):
     weight: float
 
 
+@widget
 def walk(
     key: str,
     /,
@@ -61,7 +60,6 @@ def walk(
     agree.
 
     Args:
-        key: Streamlit's key of this widget.
         source: what `store.publish` returned for these arrays, all float32, of the tokens that have a row:
 
             vector                                  [d_model], of the token that looks
@@ -87,19 +85,3 @@ def walk(
         origin: where the tokens' vectors come from, one sentence.
         on_step: called with the step that the visitor went to.
     """
-    _mount(
-        key=key,
-        data={
-            "source": source,
-            "step": step,
-            "steps": list(steps),
-            "tokens": list(tokens),
-            "query": query,
-            "across": across,
-            "forbidden": list(forbidden),
-            "total": total,
-            "rest": rest,
-            "origin": origin,
-        },
-        on_step_change=heard(on_step, key, "step", "step"),
-    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.app.components.component import component
+from attnviz.app.components.component import widget
 from attnviz.trace import Floats
 
-_mount = component("weights_table")
 
-
+@widget
 def weights_table(
     key: str,
     /,
@@ -26,7 +25,6 @@ def weights_table(
     """Draws the weights with their sums.
 
     Args:
-        key: Streamlit's key of this widget.
         weights: [query, key], of the tokens that are shown.
         others: for each query, what it gives to tokens that are not shown; None if all are.
         queries, keys: the tokens that look, and those that are looked at.
@@ -35,16 +33,3 @@ def weights_table(
         caption: what the table shows, in one sentence.
         forbidden: [query, key], where the mask forbids to look; None: nowhere.
     """
-    _mount(
-        key=key,
-        data={
-            "weights": weights.tolist(),
-            "others": None if others is None else list(others),
-            "queries": list(queries),
-            "keys": list(keys),
-            "forbidden": forbidden,
-            "query": query,
-            "columns": columns,
-            "caption": caption,
-        },
-    )

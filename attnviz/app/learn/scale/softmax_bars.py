@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component
-
-_mount = component("softmax_bars")
+from attnviz.app.components.component import widget
 
 
 class Key(TypedDict):
@@ -33,19 +31,15 @@ class Measure(TypedDict):
     values: Sequence[str]
 
 
+@widget
 def softmax_bars(
     name: str, /, *, title: str, columns: Sequence[str], keys: Sequence[Key], measures: Sequence[Measure]
 ) -> None:
     """Draw the same row of keys under several softmaxes, as one table of bars.
 
     Args:
-        name: Streamlit's key of this widget.
         title: what the table is called, for those who do not see it.
         columns: what the columns of weights are called.
         keys: the rows.
         measures: the last rows.
     """
-    _mount(
-        key=name,
-        data={"title": title, "columns": list(columns), "keys": list(keys), "measures": list(measures)},
-    )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component, heard
-
-_mount = component("translation")
+from attnviz.app.components.component import widget
 
 
 class Word(TypedDict):
@@ -46,6 +44,7 @@ class Pronoun(TypedDict):
     elle: float
 
 
+@widget
 def translation(
     key: str,
     /,
@@ -70,7 +69,6 @@ def translation(
     Pointing at a word shows its lines; ← and → on a French word, or the buttons, step through the rows.
 
     Args:
-        key: Streamlit's key of this widget.
         source: the English tokens; the encoder's queries and keys, and the keys of cross-attention.
         target: what the decoder reads: [START] and all French words.
         written: what its rows choose: all French words and [END].
@@ -83,20 +81,3 @@ def translation(
         filename: of the saved picture, without ending.
         on_pick: called with the row, from 0, that the visitor stepped to.
     """
-    _mount(
-        key=key,
-        data={
-            "source": list(source),
-            "target": list(target),
-            "written": list(written),
-            "row": row,
-            "encoder": encoder,
-            "cross": cross,
-            "decoder": decoder,
-            "choices": [[list(choice) for choice in step] for step in choices],
-            "pronouns": list(pronouns),
-            "titles": list(titles),
-            "filename": filename,
-        },
-        on_pick_change=heard(on_pick, key, "pick", "row"),
-    )

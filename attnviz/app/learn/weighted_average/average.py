@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component, heard
-
-_mount = component("average")
+from attnviz.app.components.component import widget
 
 
 class Word(TypedDict):
@@ -34,6 +32,7 @@ class Part(TypedDict):
     vector: list[float]
 
 
+@widget
 def average(
     key: str,
     /,
@@ -51,7 +50,6 @@ def average(
     number out. Each printed number stands unrounded in a `data-value` attribute beside it.
 
     Args:
-        key: Streamlit's key of this widget.
         words: the whole sentence.
         query: the token that looks, a place in `words`, from 0.
         parts: the lines of the sum, in order; their weights sum to 1.
@@ -59,14 +57,3 @@ def average(
         d_model: how many numbers a whole vector has.
         on_pick: called with the place of the token that the visitor picks.
     """
-    _mount(
-        key=key,
-        data={
-            "words": list(words),
-            "query": query,
-            "parts": list(parts),
-            "mixed": list(mixed),
-            "d_model": d_model,
-        },
-        on_pick_change=heard(on_pick, key, "pick", "query"),
-    )

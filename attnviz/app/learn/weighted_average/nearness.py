@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component
-
-_mount = component("nearness")
+from attnviz.app.components.component import widget
 
 
 class Near(TypedDict):
@@ -19,12 +17,11 @@ class Near(TypedDict):
     after: float
 
 
+@widget
 def nearness(key: str, /, *, lines: Sequence[Near], before: str, after: str) -> None:
     """Draws for each token an empty circle (before) and a full one (after) on one scale.
 
     Args:
-        key: Streamlit's key of this widget.
         lines: the tokens, in order.
         before, after: what the two vectors are called.
     """
-    _mount(key=key, data={"lines": list(lines), "before": before, "after": after})

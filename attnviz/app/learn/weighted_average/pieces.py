@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import component
-
-_mount = component("pieces")
+from attnviz.app.components.component import widget
 
 
 class Cut(TypedDict):
@@ -19,13 +17,12 @@ class Cut(TypedDict):
     end: int
 
 
+@widget
 def pieces(key: str, /, *, text: str, cuts: Sequence[Cut], more: int) -> None:
     """Draws the text, and below it each token; pointing at a token shows its characters in the text.
 
     Args:
-        key: Streamlit's key of this widget.
         text: what was split, up to the last token that is shown.
         cuts: the tokens that are shown, in order.
         more: how many further tokens there are.
     """
-    _mount(key=key, data={"text": text, "cuts": list(cuts), "more": more})
