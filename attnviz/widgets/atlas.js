@@ -1,13 +1,14 @@
 /* atlas: every head as a small picture under a grid of real buttons. */
 
 import { element } from "./dom.js";
-import { buttonOf, moveFocus, onPointed, tabStop } from "./keyboard.js";
+import { HeadGrid } from "./head_grid.js";
 import { css, levelsImage } from "./palette.js";
-import { Choice, unanswered } from "./selection.js";
+import { unanswered } from "./selection.js";
 import { allData } from "./store.js";
 import { pooled } from "./thumbnails.js";
-import { View, widget } from "./widget.js";
+import { widget } from "./widget.js";
 import styles from "./atlas.css";
+import gridStyle from "./head_grid.css";
 
 const CELL = { least: 24, most: 56 };
 const LABEL = 24; // the width of the row labels
@@ -24,23 +25,18 @@ const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where he
  * }} Message
  */
 
-/** @extends {View<Message>} */
-class Atlas extends View {
+/** @extends {HeadGrid<Message>} */
+class Atlas extends HeadGrid {
   constructor() {
     super();
-    this.selected = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
-    this.grid = element("div", { class: "grid", role: "grid", "aria-label": "All heads" });
+    this.grid.setAttribute("aria-label", "All heads");
     this.scroller = element(
       "div",
       { class: "scroller" },
       element("div", { class: "sheet" }, this.canvas, this.grid),
     );
-    this.fact = element("p", { class: "fact" });
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
-    this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
-    this.grid.onkeydown = (event) => moveFocus(event, this.placed, this.columns);
-    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
     this.onResize(() => this.draw());
     this.listen({
       "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
@@ -69,9 +65,9 @@ class Atlas extends View {
     const shape = [layers, heads, columns, this.sorted ? order : []].join("|");
     if (this.shape === shape) return false;
     this.shape = shape;
-    this.columns = columns;
     this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);
-    this.build();
+    this.build(this.order, columns, this.sorted);
+    this.root.toggleAttribute("data-sorted", this.sorted);
     return true;
   }
 
@@ -85,69 +81,18 @@ class Atlas extends View {
     });
   }
 
-  build() {
-    const { heads } = this.data;
-    const { columns, sorted, order } = this;
-    this.placed = order.map(() => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
-    this.buttons = [];
-    order.forEach((at, place) => (this.buttons[at] = this.placed[place]));
-    const rows = sorted ? [] : [this.numbers(heads)];
-    for (let first = 0; first < order.length; first += columns) {
-      const label = sorted ? first + 1 : `L${first / heads + 1}`;
-      const header = element("div", { class: "row-label", role: "rowheader", text: label });
-      rows.push(element("div", { class: "row", role: "row" }, header, ...this.placed.slice(first, first + columns)));
-    }
-    this.root.toggleAttribute("data-sorted", sorted);
-    this.grid.replaceChildren(...rows);
-  }
-
-  /** The first row of the grid: which column is which head. */
-  numbers(heads) {
-    const top = element("div", { class: "row", role: "row" });
-    top.append(
-      element(
-        "div",
-        { class: "corner", role: "columnheader" },
-        element("span", { class: "hidden", text: "Layer" }),
-      ),
-    );
-    for (let head = 1; head <= heads; head++) {
-      top.append(element("div", { class: "column-label", role: "columnheader", text: head }));
-    }
-    return top;
-  }
-
   name(at) {
-    const { heads } = this.data;
-    return `Layer ${Math.floor(at / heads) + 1} · Head ${(at % heads) + 1}`;
+    const { layer, head } = this.place(at);
+    return `Layer ${layer} · Head ${head}`;
   }
 
-  number(layer, head) {
-    return (layer - 1) * this.data.heads + head - 1;
-  }
-
-  /** Rings the selected heads, and makes one of them the way in for the keyboard. */
-  mark() {
-    const { layer, heads } = this.selected.value;
-    const selected = new Set(heads.map((head) => this.number(layer, head)));
-    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", selected.has(at)));
-    const focused = this.buttons.indexOf(this.focused);
-    tabStop(this.buttons, focused >= 0 ? focused : this.number(layer, heads[0]));
-    this.tell(focused);
-  }
-
-  /** Writes what one head does under the atlas; -1 for the selected one. */
-  tell(at) {
-    const { layer, heads } = this.selected.value;
-    const shown = at >= 0 ? at : this.number(layer, heads[0]);
-    const name = element("strong", { text: this.name(shown) });
-    this.fact.replaceChildren(name, `: ${this.data.facts[shown] ?? ""}`);
+  said(at) {
+    return this.data.facts[at];
   }
 
   pick(at) {
     if (at < 0) return;
-    const layer = Math.floor(at / this.data.heads) + 1;
-    const head = (at % this.data.heads) + 1;
+    const { layer, head } = this.place(at);
     // First the widgets of this page, in this very frame; then Python.
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: { layer, heads: [head] } }));
     this.trigger("pick", { layer, head, ...unanswered("heads") });
@@ -239,10 +184,10 @@ class Atlas extends View {
       const [column, row] = [place % this.columns, Math.floor(place / this.columns)];
       const [x, y] = [(column + 0.5) * cell, row * (cell + NAME.tall) + NAME.tall / 2 + 1];
       context.fillStyle = css(faint.has(at) ? this.theme.muted : this.theme.text);
-      const { heads } = this.data;
-      context.fillText(`${Math.floor(at / heads) + 1}-${(at % heads) + 1}`, x * ratio, y * ratio);
+      const { layer, head } = this.place(at);
+      context.fillText(`${layer}-${head}`, x * ratio, y * ratio);
     });
   }
 }
 
-export default widget(Atlas, styles);
+export default widget(Atlas, gridStyle, styles);

@@ -67,6 +67,35 @@ export const enoughDigits = (operands, least, agrees, most = MOST_DIGITS) =>
   fewestDigits(least, most, (digits) => agrees(...operands.map((value) => rounded(value, digits))));
 
 /**
+ * [a, b, a × b] as texts: the product with so many decimals, a and b with as many as it takes to multiply out.
+ * @param {number} a
+ * @param {number} b
+ * @param {number} digits
+ * @param {number} [least] decimals of a and b
+ * @param {number} [most]
+ */
+export function multiplication(a, b, digits, least = 2, most = MOST_DIGITS) {
+  const product = fixed(a * b, digits);
+  const agrees = (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product;
+  const enough = fewestDigits(least, most, agrees);
+  return [fixed(a, enough), fixed(b, enough), product];
+}
+
+/**
+ * Texts of numbers with decimals, filled up with spaces as wide as digits, so that points stand under points.
+ * @param {string[]} texts
+ */
+export function aligned(texts) {
+  const [before, after] = [(text) => text.indexOf("."), (text) => text.length - text.indexOf(".")];
+  const [left, right] = [before, after].map((length) => Math.max(...texts.map(length)));
+  const space = (count) => "\u2007".repeat(count);
+  return texts.map((text) => space(left - before(text)) + text + space(right - after(text)));
+}
+
+/** @param {Iterable<number>} values */
+export const total = (values) => [...values].reduce((sum, value) => sum + value, 0);
+
+/**
  * The place of the number that is furthest from 0.
  * @param {ArrayLike<number>} values
  */

@@ -3,7 +3,20 @@
 
 import { cellUnder, drawing, element } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
-import { enoughDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../widgets/numbers.js";
+import {
+  aligned,
+  enoughDigits,
+  fixed,
+  inBrackets,
+  MOST_DIGITS,
+  multiplication,
+  number,
+  percent,
+  percentTo,
+  rounded,
+  strongest,
+  total,
+} from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./arithmetic.css";
 
@@ -173,7 +186,7 @@ class Arithmetic extends View {
     const share = 100 / products.length;
     this.band.style.left = `${dimension * share}%`;
     this.band.style.width = `${share}%`;
-    const [query, key, product] = multiplication(query_vector[dimension], key_vector[dimension], products[dimension]);
+    const [query, key, product] = multiplication(query_vector[dimension], key_vector[dimension], 2);
     this.readout.replaceChildren(
       element("span", { class: "muted" }, `dimension ${dimension + 1}: `),
       number("dimension-query", query_vector[dimension], query, "query"),
@@ -192,15 +205,12 @@ class Arithmetic extends View {
     const region = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "All dimensions" });
     const fill = () => {
       const columns = [query_vector, key_vector, products];
-      const texts = products.map((product, i) => multiplication(query_vector[i], key_vector[i], product));
-      const decimals = (text) => text.length - text.indexOf(".") - 1;
-      const most = columns.map((_, column) => Math.max(...texts.map((row) => decimals(row[column]))));
-      const rows = texts.map((row, dimension) => {
-        const cells = ["query", "key", "product"].map((role, column) => {
-          // Filled up with spaces as wide as digits, so that points stand under points.
-          const text = row[column] + "\u2007".repeat(most[column] - decimals(row[column]));
-          return element("td", {}, number(`all-${role}`, columns[column][dimension], text, role));
-        });
+      const texts = products.map((_, i) => multiplication(query_vector[i], key_vector[i], 2));
+      const filled = columns.map((_, column) => aligned(texts.map((row) => row[column])));
+      const rows = products.map((_, dimension) => {
+        const cells = ["query", "key", "product"].map((role, column) =>
+          element("td", {}, number(`all-${role}`, columns[column][dimension], filled[column][dimension], role)),
+        );
         return element("tr", {}, element("th", { scope: "row" }, String(dimension + 1)), ...cells);
       });
       const heads = ["dimension", `query ${query_label}`, `key ${key_label}`, "product"];
@@ -234,10 +244,9 @@ class Arithmetic extends View {
 
   add() {
     const { products, dot_product } = this.data;
-    const sum = (values) => values.reduce((total, value) => total + value, 0);
     const above = products.filter((product) => product > 0);
     const below = products.filter((product) => product < 0);
-    const [up, down] = [sum(above), sum(below)];
+    const [up, down] = [total(above), total(below)];
     const digits = enoughDigits([up, down], 2, (a, b) => fixed(a + b) === fixed(dot_product));
     return step(
       "Add up the products",
@@ -416,7 +425,7 @@ class Arithmetic extends View {
   }
 
   restOfRow(rest) {
-    const sum = (name) => rest.reduce((total, index) => total + this.data.row[index][name], 0);
+    const sum = (name) => total(rest.map((index) => this.data.row[index][name]));
     const exponential = sum("exponential");
     return element(
       "tr",
@@ -499,12 +508,6 @@ const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 const dot = () =>
   element("span", {}, element("b", { class: "query" }, "q"), " · ", element("b", { class: "key" }, "k"));
 
-/** [query, key, product] as texts that multiply out as printed. */
-function multiplication(query, key, product) {
-  const digits = enoughDigits([query, key], 2, (a, b) => fixed(a * b) === fixed(product));
-  return [fixed(query, digits), fixed(key, digits), fixed(product)];
-}
-
 function stripName(operator, kind, token, role) {
   return element(
     "div",
@@ -559,9 +562,9 @@ function rowHeads() {
 function rowDigits({ row, row_sum }) {
   let best = { open: Infinity };
   for (let sum = SHARE_DIGITS; sum <= MOST_DIGITS && best.open > 0; sum++) {
-    const total = rounded(row_sum, sum);
+    const divisor = rounded(row_sum, sum);
     // An exponential that is printed as 0 is printed as "< 0.0001", and agrees with "< 0.1 %".
-    const agrees = (cell) => (e) => shortPercent(e / total) === shortPercent(cell.weight) || (e === 0 && cell.weight < 0.0005);
+    const agrees = (cell) => (e) => shortPercent(e / divisor) === shortPercent(cell.weight) || (e === 0 && cell.weight < 0.0005);
     const of = row.map((cell) => enoughDigits([cell.exponential], SHARE_DIGITS, agrees(cell)));
     const open = row.filter((cell, i) => !agrees(cell)(rounded(cell.exponential, of[i]))).length;
     if (open < best.open) best = { sum, of, open };

@@ -1,7 +1,8 @@
 /* chart: axes, a legend, lines and points, drawn as SVG for the screen or for a file. */
 
-import { drawing } from "../../widgets/dom.js";
-import { fitted, hex, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
+import { drawing, element } from "../../widgets/dom.js";
+import { fitted, hex, saveAs, saveButtons, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
+import { View } from "../../widgets/widget.js";
 
 const DASHES = { solid: null, dash: "7 5", dot: "0.1 5", dashdot: "8 5 0.1 5" };
 export const LETTERS = 12; // the size of all text, in pixels
@@ -10,7 +11,7 @@ export const SAMPLE = 32; // the piece of line in the legend
 const BUTTONS = 92; // room for the buttons beside the legend's first row
 
 /** Where a name may stand beside its point: right, left, above, below, and in between. */
-export const DIRECTIONS = [
+const DIRECTIONS = [
   [1, 0],
   [-1, 0],
   [0, -1],
@@ -317,6 +318,33 @@ export class Drawing {
     this.add("path", { class: "marker", d: outline(line.marker, x, y, size), ...paint });
   }
 
+  /**
+   * Where the name of a point may stand, the best place first; a line leads to what is not right beside it.
+   * @param {{ x: number, y: number, half: number }} spot a point, and half the width of its name
+   * @param {number[]} distances pixels from the point to its name, the nearest first
+   */
+  placesAround({ x, y, half }, distances) {
+    return distances.flatMap((far, ring) =>
+      DIRECTIONS.map(([right, down]) => ({ x: x + right * (far + half), y: y + down * (far + 5), half, far: ring > 0 })),
+    );
+  }
+
+  /** Whether the name of one of the spots can stand there without hiding another spot, or a name that stands. */
+  isFree({ x, y, half }, own, spots, taken) {
+    const tall = LETTERS / 2;
+    if (x - half < this.left || x + half > this.width || y - tall < this.top || y + tall > this.bottom) return false;
+    const here = (other) => Math.hypot(other.x - own.x, other.y - own.y) < 1;
+    const hides = (other) => Math.abs(other.x - x) < half + 5 && Math.abs(other.y - y) < tall + 4;
+    const crosses = (other) => Math.abs(other.x - x) < half + other.half + 3 && Math.abs(other.y - y) < LETTERS + 1;
+    return !spots.some((other) => !here(other) && hides(other)) && !taken.some(crosses);
+  }
+
+  /** A line from a point to its name, if that is not beside it. */
+  leader(spot, place) {
+    const d = `M${short(spot.x)} ${short(spot.y)}L${short(place.x)} ${short(place.y)}`;
+    return shape("path", { d, stroke: hex(this.theme.muted), opacity: 0.7, class: "leader" });
+  }
+
   /** What is printed beside the points: above, or below where the line has its valley; around a circle outside. */
   printed(line) {
     const taken = [];
@@ -337,6 +365,51 @@ export class Drawing {
       const look = { anchor: "middle", weight: 600, fill: this.theme.text, halo: !this.data.plane };
       this.text(place.x, place.y, text, look);
     });
+  }
+}
+
+/**
+ * A drawing on the page, drawn anew for each width, with what is pointed at over it, and buttons that save it.
+ * @template {{ alt: string, filename: string }} Data
+ * @template {Drawing} [Kind=Drawing]
+ * @extends {View<Data>}
+ */
+export class ChartView extends View {
+  /** @type {Kind} what is on the page */
+  drawing;
+
+  constructor() {
+    super();
+    this.picture = element("div", { class: "picture" });
+    this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
+    this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
+  }
+
+  /**
+   * Puts a drawing on the page.
+   * @param {Kind} chart
+   */
+  put(chart) {
+    const { svg, width, height } = chart;
+    this.drawing = chart;
+    for (const picture of [svg, this.pointed]) {
+      const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+      for (const [name, value] of Object.entries(size)) picture.setAttribute(name, String(value));
+    }
+    svg.setAttribute("role", "img");
+    this.picture.replaceChildren(svg);
+  }
+
+  /** Where the pointer is in the drawing: the page may be zoomed for a projector. */
+  placeOf({ clientX, clientY }) {
+    const box = this.picture.getBoundingClientRect();
+    const zoom = box.width / this.picture.clientWidth || 1;
+    return { x: (clientX - box.left) / zoom, y: (clientY - box.top) / zoom };
+  }
+
+  /** The picture as an SVG file's text, always on a light ground. */
+  file() {
+    return "";
   }
 }
 

@@ -2,14 +2,13 @@
 
 import { element } from "../../widgets/dom.js";
 import { Theme } from "../../widgets/palette.js";
-import { hex, saveAs, saveButtons, short } from "../../widgets/pens.js";
-import { View, widget } from "../../widgets/widget.js";
-import { chartFile, DIRECTIONS, Drawing, LETTERS, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
+import { hex, short } from "../../widgets/pens.js";
+import { widget } from "../../widgets/widget.js";
+import { chartFile, ChartView, Drawing, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
 import chartStyle from "./chart.css";
 import styles from "./curves.css";
 
-const BESIDE = 9; // pixels from a point to its name
-const LED = [BESIDE, 22, 36, 50]; // and to one that has to be there: a line leads to it
+const LED = [9, 22, 36, 50]; // pixels from a point to its name: only one that has to be there is led to from afar
 
 /** Points that stand too close for all names: one has its name where that hides no point and no other name. */
 class Crowd extends Drawing {
@@ -26,13 +25,11 @@ class Crowd extends Drawing {
     );
     const taken = [];
     for (const spot of this.inTurn(spots)) {
-      const place = this.roomFor(spot, spots, taken);
+      const places = this.placesAround(spot, spot.always ? LED : LED.slice(0, 1));
+      const place = places.find((each) => this.isFree(each, spot, spots, taken));
       if (!place) continue;
       taken.push(place);
-      if (place.far) {
-        const d = `M${short(spot.x)} ${short(spot.y)}L${short(place.x)} ${short(place.y)}`;
-        this.add("path", { d, stroke: hex(this.theme.text), opacity: 0.7, class: "leader" });
-      }
+      if (place.far) this.svg.append(this.leader(spot, place));
       const look = { anchor: "middle", weight: spot.always ? 700 : 600, fill: this.theme.text, halo: true };
       this.text(place.x, place.y, spot.name, look);
     }
@@ -56,24 +53,6 @@ class Crowd extends Drawing {
       .filter(({ name }) => name)
       .sort((a, b) => first(b) - first(a) || lonely.get(b) - lonely.get(a));
   }
-
-  roomFor(spot, spots, taken) {
-    for (const far of spot.always ? LED : [BESIDE]) {
-      for (const [right, down] of DIRECTIONS) {
-        const place = { x: spot.x + right * (far + spot.half), y: spot.y + down * (far + 5), half: spot.half, far: far > BESIDE };
-        if (this.isFree(place, spot, spots, taken)) return place;
-      }
-    }
-    return null;
-  }
-
-  isFree({ x, y, half }, own, spots, taken) {
-    if (x - half < this.left || x + half > this.width || y < this.top + 6 || y > this.bottom - 6) return false;
-    const here = (other) => Math.hypot(other.x - own.x, other.y - own.y) < 1;
-    const hides = (other) => Math.abs(other.x - x) < half + 5 && Math.abs(other.y - y) < LETTERS / 2 + 4;
-    const crosses = (other) => Math.abs(other.x - x) < half + other.half + 3 && Math.abs(other.y - y) < LETTERS + 1;
-    return !spots.some((other) => !here(other) && hides(other)) && !taken.some(crosses);
-  }
 }
 
 /** The chart of a message, of one width and in one theme. */
@@ -93,15 +72,12 @@ const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ..
  * }} Message
  */
 
-/** @extends {View<Message>} */
-class Curves extends View {
+/** @extends {ChartView<Message>} */
+class Curves extends ChartView {
   constructor() {
     super();
-    this.picture = element("div", { class: "picture" });
-    this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
     this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
     this.tip = element("div", { class: "tip", "aria-hidden": "true", hidden: true });
-    this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     const parts = [this.picture, this.pointed, this.slider, this.tip, this.files];
     this.root = element("div", { class: "root chart" }, ...parts);
     this.slider.onpointermove = (event) => this.pointAt(event);
@@ -111,7 +87,7 @@ class Curves extends View {
     this.slider.onfocus = () => this.slider.matches(":focus-visible") && this.show();
     this.slider.onblur = () => this.hide();
     this.onResize(() => {
-      if (this.data && this.root.clientWidth !== this.drawing?.width) this.draw();
+      if (this.data && this.picture.clientWidth !== this.drawing?.width) this.draw();
     });
   }
 
@@ -126,18 +102,11 @@ class Curves extends View {
 
   draw() {
     const started = performance.now();
-    const width = this.root.clientWidth;
+    const width = this.picture.clientWidth;
     if (!width) return;
-    this.drawing = chartOf(this.data, width, this.theme);
-    const { svg, left, top, bottom, height } = this.drawing;
-    const size = { width, height, viewBox: `0 0 ${width} ${height}` };
-    for (const [name, value] of Object.entries(size)) {
-      svg.setAttribute(name, value);
-      this.pointed.setAttribute(name, value);
-    }
-    svg.setAttribute("role", "img");
+    this.put(chartOf(this.data, width, this.theme));
+    const { svg, left, top, bottom } = this.drawing;
     svg.setAttribute("aria-label", this.data.alt);
-    this.picture.replaceChildren(svg);
     const place = { left, top, width: width - left, height: bottom - top };
     for (const [name, value] of Object.entries(place)) this.slider.style[name] = `${value}px`;
     this.slider.setAttribute("aria-label", `Read off: ${this.data.title}`);
@@ -193,11 +162,8 @@ class Curves extends View {
     for (const [name, value] of Object.entries(now)) this.slider.setAttribute(`aria-value${name}`, value);
   }
 
-  pointAt({ clientX, clientY }) {
-    const box = this.root.getBoundingClientRect();
-    // The page may be zoomed for a projector.
-    const zoom = box.width / this.root.clientWidth || 1;
-    const [x, y] = [(clientX - box.left) / zoom, (clientY - box.top) / zoom];
+  pointAt(event) {
+    const { x, y } = this.placeOf(event);
     const { drawing } = this;
     const { plane } = this.data;
     const nearest = (several, distance) =>
@@ -291,7 +257,6 @@ class Curves extends View {
 
   // Saving -------------------------------------------------------------------------------------------------
 
-  /** The picture as an SVG file's text, always on a light ground. */
   file() {
     return chartFile(chartOf(this.data, 640, Theme.forFiles()), this.data);
   }

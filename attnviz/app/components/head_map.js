@@ -1,10 +1,10 @@
 /* head map: a coloured button for each head, and the bar of their scale; head_map.py describes the message. */
 
 import { element } from "../../widgets/dom.js";
-import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
+import { HeadGrid } from "../../widgets/head_grid.js";
 import { css, linear } from "../../widgets/palette.js";
-import { Choice } from "../../widgets/selection.js";
-import { View, widget } from "../../widgets/widget.js";
+import { widget } from "../../widgets/widget.js";
+import gridStyle from "../../widgets/head_grid.css";
 import styles from "./head_map.css";
 
 /**
@@ -34,13 +34,10 @@ function levelAt(place, { kind, low: [low], high: [high] }) {
   return Math.round(127 + (127 * (low + place * (high - low))) / furthest);
 }
 
-/** @extends {View<Message>} */
-class HeadMap extends View {
+/** @extends {HeadGrid<Message>} */
+class HeadMap extends HeadGrid {
   constructor() {
     super();
-    this.selected = new Choice();
-    this.grid = element("div", { class: "grid", role: "grid" });
-    this.fact = element("p", { class: "fact" });
     this.title = element("span", { class: "title" });
     this.ends = [element("span"), element("span")];
     this.tick = element("span", { class: "tick" });
@@ -53,39 +50,20 @@ class HeadMap extends View {
       element("div", { class: "scroller" }, this.grid),
       this.fact,
     );
-    this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
-    this.grid.onkeydown = (event) => moveFocus(event, this.buttons, this.data.heads);
-    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
   }
 
   update(data) {
     this.data = data;
-    this.selected.tell(data.selected);
+    this.selected.tell(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
     const shape = `${data.values.length} ${data.heads}`;
-    if (this.shape !== shape) this.build();
+    if (this.shape !== shape) this.build([...data.values.keys()], data.heads);
     this.shape = shape;
+    this.root.style.setProperty("--columns", String(data.heads));
     this.grid.setAttribute("aria-label", data.title);
     this.title.textContent = data.title;
     [data.low, data.high].forEach(([, label], end) => (this.ends[end].textContent = label));
     this.paint();
     this.mark();
-  }
-
-  build() {
-    const { values, heads } = this.data;
-    const label = (role, name, text) => element("div", { class: name, role, text });
-    const across = Array.from({ length: heads }, (_, head) => label("columnheader", "column-label", head + 1));
-    const corner = label("columnheader", "row-label", "");
-    corner.append(element("span", { class: "hidden", text: "Layer" }));
-    this.buttons = values.map(() => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
-    const rows = Array.from({ length: values.length / heads }, (_, layer) => [
-      label("rowheader", "row-label", `L${layer + 1}`),
-      ...this.buttons.slice(layer * heads, (layer + 1) * heads),
-    ]);
-    this.root.style.setProperty("--columns", String(heads));
-    this.grid.replaceChildren(
-      ...[[corner, ...across], ...rows].map((cells) => element("div", { class: "row", role: "row" }, ...cells)),
-    );
   }
 
   paint() {
@@ -98,7 +76,7 @@ class HeadMap extends View {
       const value = data.values[at];
       const rgb = value === null ? null : colour(along(value, data));
       button.textContent = data.printed?.[at] ?? "";
-      button.setAttribute("aria-label", `Head ${this.name(at)}: ${data.texts[at]}`);
+      button.setAttribute("aria-label", `${this.name(at)}: ${data.texts[at]}`);
       button.dataset.value = String(value ?? "");
       button.classList.toggle("none", rgb === null);
       button.style.background = rgb ? css(rgb) : "";
@@ -109,41 +87,29 @@ class HeadMap extends View {
   }
 
   name(at) {
-    return `${Math.floor(at / this.data.heads) + 1}-${(at % this.data.heads) + 1}`;
+    const { layer, head } = this.place(at);
+    return `Head ${layer}-${head}`;
   }
 
-  /** The place of the selected head; -1 for none. */
-  ringed() {
-    const [layer, head] = this.selected.value ?? [0, 0];
-    return layer ? (layer - 1) * this.data.heads + head - 1 : -1;
+  said(at) {
+    return this.data.texts[at];
   }
 
-  mark() {
-    const ringed = this.ringed();
-    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", String(at === ringed)));
-    const focused = this.buttons.indexOf(this.focused);
-    tabStop(this.buttons, focused >= 0 ? focused : Math.max(0, ringed));
-    this.tell(focused);
-  }
-
-  /** Writes one head's number under the map, and marks it on the bar; -1 for the selected head. */
+  /** Marks the head that is told of on the bar, too. */
   tell(at) {
-    const shown = at >= 0 ? at : this.ringed();
-    const value = this.data.values[shown] ?? null;
+    const value = this.data.values[super.tell(at)] ?? null;
     this.tick.hidden = value === null;
     if (value !== null) this.tick.style.left = `${100 * along(value, this.data)}%`;
-    this.fact.replaceChildren(
-      ...(shown < 0 ? [] : [element("strong", { text: `Head ${this.name(shown)}` }), `: ${this.data.texts[shown]}`]),
-    );
+    return at;
   }
 
   pick(at) {
     if (at < 0) return;
-    const [layer, head] = this.name(at).split("-").map(Number);
-    this.selected.choose([layer, head]);
+    const { layer, head } = this.place(at);
+    this.selected.choose({ layer, heads: [head] });
     this.mark();
     this.trigger("pick", { layer, head });
   }
 }
 
-export default widget(HeadMap, styles);
+export default widget(HeadMap, gridStyle, styles);

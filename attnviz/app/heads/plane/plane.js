@@ -4,11 +4,11 @@ import { element } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
 import { Theme } from "../../../widgets/palette.js";
-import { hex, saveAs, saveButtons, short } from "../../../widgets/pens.js";
+import { hex, short } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
-import { View, widget } from "../../../widgets/widget.js";
-import { chartFile, DIRECTIONS, Drawing, LETTERS, shape } from "../../components/chart.js";
+import { widget } from "../../../widgets/widget.js";
+import { chartFile, ChartView, Drawing, LETTERS, shape } from "../../components/chart.js";
 import chartStyle from "../../components/chart.css";
 import styles from "./plane.css";
 
@@ -116,39 +116,14 @@ class PlaneDrawing extends Drawing {
     const isSpecial = ({ side, at }) => Number(this.message.tokens[side][at].special);
     const order = [...spots].sort((a, b) => isSpecial(a) - isSpecial(b) || a.at - b.at);
     for (const spot of order) {
-      spot.place = this.spotPlaces(spot).find((place) => this.isFree(place, spot, taken)) ?? null;
+      spot.place = this.placesAround(spot, FAR).find((place) => this.isFree(place, spot, this.spots, taken)) ?? null;
       if (!spot.place) continue;
       taken.push(spot.place);
       spot.written = [this.write(spot)];
       if (!spot.place.far) continue;
-      spot.written.push(this.leader(spot));
+      spot.written.push(this.leader(spot, spot.place));
       this.svg.prepend(spot.written[1]);
     }
-  }
-
-  /** Where a label may stand, the best place first. */
-  spotPlaces(spot) {
-    return FAR.flatMap((far, ring) =>
-      DIRECTIONS.map(([right, down]) => {
-        const [x, y] = [spot.x + right * (far + spot.half), spot.y + down * (far + 5)];
-        return { x, y, half: spot.half, far: ring > 0 };
-      }),
-    );
-  }
-
-  /** A line from a point to its label, if that is not beside it. */
-  leader({ x, y, place }) {
-    const d = `M${short(x)} ${short(y)}L${short(place.x)} ${short(place.y)}`;
-    return shape("path", { d, stroke: hex(this.theme.muted), opacity: 0.55, class: "leader" });
-  }
-
-  isFree({ x, y, half }, own, taken, spots = this.spots) {
-    const tall = LETTERS / 2;
-    const inside = x - half >= this.left && x + half <= this.width;
-    if (!inside || y - tall < this.top || y + tall > this.bottom) return false;
-    const hides = (other) => Math.abs(other.x - x) < half + 5 && Math.abs(other.y - y) < tall + 4;
-    const crosses = (other) => Math.abs(other.x - x) < half + other.half + 3 && Math.abs(other.y - y) < LETTERS + 1;
-    return !spots.some((other) => other !== own && hides(other)) && !taken.some(crosses);
   }
 
   write(spot) {
@@ -169,14 +144,11 @@ class PlaneDrawing extends Drawing {
  * }} Message
  */
 
-/** @extends {View<Message>} */
-class Plane extends View {
+/** @extends {ChartView<Message, PlaneDrawing>} */
+class Plane extends ChartView {
   constructor() {
     super();
-    this.picture = element("div", { class: "picture" });
-    this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
     this.pad = element("div", { class: "pad" });
-    this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     this.reading = element("div", { class: "reading" });
     this.crowd = element("p", {
       class: "hint crowd",
@@ -249,14 +221,7 @@ class Plane extends View {
     const drawn = [this.shown, width, this.theme.background].join("|");
     if (drawn !== this.drawn) {
       this.drawn = drawn;
-      this.drawing = new PlaneDrawing(this.data, width, this.theme);
-      const { svg, height } = this.drawing;
-      for (const picture of [svg, this.pointed]) {
-        const size = { width, height, viewBox: `0 0 ${width} ${height}` };
-        for (const [name, value] of Object.entries(size)) picture.setAttribute(name, value);
-      }
-      svg.setAttribute("role", "img");
-      this.picture.replaceChildren(svg);
+      this.put(new PlaneDrawing(this.data, width, this.theme));
     }
     this.root.classList.toggle("crowded", this.drawing.crowded);
     this.drawing.svg.setAttribute("aria-label", this.data.alt);
@@ -266,11 +231,8 @@ class Plane extends View {
 
   // Choosing -----------------------------------------------------------------------------------------------
 
-  pointAt({ clientX, clientY }) {
-    const box = this.picture.getBoundingClientRect();
-    // The page may be zoomed for a projector.
-    const zoom = box.width / this.picture.clientWidth || 1;
-    const [x, y] = [(clientX - box.left) / zoom, (clientY - box.top) / zoom];
+  pointAt(event) {
+    const { x, y } = this.placeOf(event);
     const far = (spot) => Math.hypot(spot.x - x, spot.y - y);
     const nearest = this.drawing.spots.reduce((best, spot) => (far(spot) < far(best) ? spot : best));
     this.activate(far(nearest) <= NEAR ? { side: nearest.side, at: nearest.at } : null);
@@ -417,8 +379,8 @@ class Plane extends View {
       if (spot.place && !again) taken.push(spot.place);
     }
     bold.forEach((spot, nth) => {
-      const places = [...(spot.place ? [{ ...spot.place, half: spot.half }] : []), ...drawing.spotPlaces(spot)];
-      const free = (points) => places.filter((place) => drawing.isFree(place, spots[nth], taken, points));
+      const places = [...(spot.place ? [{ ...spot.place, half: spot.half }] : []), ...drawing.placesAround(spot, FAR)];
+      const free = (points) => places.filter((place) => drawing.isFree(place, spots[nth], points, taken));
       const all = [...free(drawing.spots), ...free(spots)]; // over other points only where nothing else is free
       const clear = all.find((place) => !others.some((to) => meets(from, to, place)));
       spot.place = clear ?? all[0] ?? { x: spot.x, y: spot.y - 15, half: spot.half, far: false };
@@ -429,7 +391,7 @@ class Plane extends View {
 
   write(spot) {
     const { x, y, half, far } = spot.place;
-    if (far) this.pointed.append(this.drawing.leader(spot));
+    if (far) this.pointed.append(this.drawing.leader(spot, spot.place));
     const ground = { stroke: hex(this.theme.background), "stroke-width": 5, "paint-order": "stroke", "stroke-linejoin": "round" };
     const colour = this.drawing.colour({ colour: spot.side });
     const place = { x: short(Math.min(this.drawing.width - half, Math.max(half, x))), y: short(y), "text-anchor": "middle" };
@@ -492,7 +454,6 @@ class Plane extends View {
 
   // Saving -------------------------------------------------------------------------------------------------
 
-  /** The picture as an SVG file's text, always on a light ground. */
   file() {
     const { side, at } = { side: "query", at: this.chosen.value };
     const told = this.numbers ? this.told(side, at, this.links(side, at)) : [{ side, at }];

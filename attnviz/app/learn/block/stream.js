@@ -3,7 +3,7 @@
 
 import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination, tabStop } from "../../../widgets/keyboard.js";
-import { enoughDigits, fixed, inBrackets, number, strongest } from "../../../widgets/numbers.js";
+import { enoughDigits, fixed, inBrackets, multiplication, number, strongest } from "../../../widgets/numbers.js";
 import { levelsImage } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
@@ -129,13 +129,13 @@ function normed(part, value, { mean, variance, epsilon }, gain, offset, outcome)
 
 /** a × b = c */
 function product(part, a, b) {
-  const digits = digitsFor([a, b], a * b, (one, other) => one * other);
+  const [left, right, text] = multiplication(a, b, 2);
   return [
-    number(`${part}-entry`, a, fixed(a, digits)),
+    number(`${part}-entry`, a, left),
     " × ",
-    number(`${part}-weight`, b, inBrackets(fixed(b, digits))),
+    number(`${part}-weight`, b, inBrackets(right)),
     " = ",
-    number(`${part}-product`, a * b),
+    number(`${part}-product`, a * b, text),
   ];
 }
 

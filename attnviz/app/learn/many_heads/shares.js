@@ -3,7 +3,7 @@
 
 import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
-import { enoughDigits, fixed, number, percentTo } from "../../../widgets/numbers.js";
+import { enoughDigits, fixed, number, percentTo, total } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shares.css";
@@ -175,7 +175,7 @@ class Shares extends View {
 
   totalLine() {
     const { output, output_length: length, query, shares, bias } = this.data;
-    const sum = shares.reduce((total, share) => total + share, bias[2]);
+    const sum = total([...shares, bias[2]]);
     const most = Math.max(...output.map(Math.abs)) || 1;
     return element(
       "div",

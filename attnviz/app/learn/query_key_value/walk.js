@@ -3,7 +3,20 @@
 
 import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";
-import { fewestDigits, fixed, inBrackets, MOST_DIGITS, number, percent, percentTo, rounded, strongest } from "../../../widgets/numbers.js";
+import {
+  aligned,
+  fewestDigits,
+  fixed,
+  inBrackets,
+  MOST_DIGITS,
+  multiplication,
+  number,
+  percent,
+  percentTo,
+  rounded,
+  strongest,
+  total,
+} from "../../../widgets/numbers.js";
 import { oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
@@ -50,13 +63,10 @@ const MADE_OF = {
 /** As percent(), but the sum of all weights may miss 1 by a rounding, and is still 100 %. */
 const share = (weight) => (weight >= 0.9995 ? percentTo(weight, 1) : percent(weight));
 
-const total = (values) => values.reduce((sum, value) => sum + value, 0);
-
 /** a × b = product as texts that multiply out as printed. */
-function multiplication(a, b, digits) {
-  const product = fixed(a * b, digits);
-  const enough = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product);
-  return [fixed(a, enough), inBrackets(fixed(b, enough)), product];
+function product(a, b, digits) {
+  const [left, right, result] = multiplication(a, b, digits, RESULT_DIGITS, MOST_FACTOR_DIGITS);
+  return [left, inBrackets(right), result];
 }
 
 /** Decimals of the terms and of their sum at which the printed terms add up to the printed sum. */
@@ -68,14 +78,6 @@ function sumDigits(terms, sum) {
     }
   }
   return [RESULT_DIGITS + 3, RESULT_DIGITS + 2];
-}
-
-/** Texts of numbers, filled up with spaces as wide as digits, so that points stand under points. */
-function aligned(texts) {
-  const [before, after] = [(text) => text.indexOf("."), (text) => text.length - text.indexOf(".")];
-  const [left, right] = [before, after].map((length) => Math.max(...texts.map(length)));
-  const space = (count) => "\u2007".repeat(count);
-  return texts.map((text) => space(left - before(text)) + text + space(right - after(text)));
 }
 
 /** The size that the colours of a matrix end at: a few outliers must not make all others look alike. */
@@ -656,7 +658,7 @@ class Walk extends View {
     const asks = block.role === "query" || !this.crosses;
     const owner = asks ? this.owner({ block: this.blocks.get("query") }) : { name: "vectors", row: strongest(this.array("weights")) };
     const x = this.blocks.get(owner.name).at(owner.row, row);
-    const [left, right, product] = multiplication(x, value, FEWEST_DIGITS);
+    const [left, right, result] = product(x, value, FEWEST_DIGITS);
     return [
       heading("Row ", String(row + 1), ", column ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
       formulaLine(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
@@ -665,7 +667,7 @@ class Walk extends View {
         { class: "muted" },
         `Learned in training. It takes number ${row + 1} of every vector to number ${column + 1} of its ${block.role}; for `,
         asks ? this.looking() : this.token(owner.row),
-        `: ${left} × ${right} = ${product}.`,
+        `: ${left} × ${right} = ${result}.`,
       ),
     ];
   }
@@ -823,10 +825,9 @@ class Walk extends View {
     }
     const terms = [...order.map((at) => products[at]), others ?? 0, bias ?? 0];
     const [digits, resultDigits] = sumDigits(terms, result);
-    const texts = order.map((at) => multiplication(...factors[at], digits));
+    const texts = order.map((at) => product(...factors[at], digits));
     const [lefts, rights, results] = [0, 1, 2].map((part) => aligned(texts.map((text) => text[part])));
     const items = order.map((at, nth) => {
-      const [left, right, product] = [lefts[nth], rights[nth], results[nth]];
       return element(
         "li",
         {},
@@ -834,11 +835,11 @@ class Walk extends View {
         element(
           "span",
           { class: "product" },
-          number("left", factors[at][0], left, roles[0]),
+          number("left", factors[at][0], lefts[nth], roles[0]),
           "\u00a0×\u00a0",
-          number("right", factors[at][1], right, roles[1]),
+          number("right", factors[at][1], rights[nth], roles[1]),
           "\u00a0=\u00a0",
-          number("product", products[at], product),
+          number("product", products[at], results[nth]),
         ),
       );
     });

@@ -1,6 +1,7 @@
 /* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
 
 import { element } from "../../../widgets/dom.js";
+import { total } from "../../../widgets/numbers.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./weights_table.css";
 
@@ -25,7 +26,7 @@ class WeightsTable extends View {
     const { weights, others, queries, query, columns, forbidden } = data;
     const keys = [...data.keys, ...(others ? ["all others"] : [])];
     const rows = weights.map((row, at) => [...row, ...(others ? [others[at]] : [])]);
-    const sums = rows.map((row) => row.reduce((sum, weight) => sum + weight, 0));
+    const sums = rows.map(total);
     const [down, across] = columns ? [keys, queries] : [queries, keys];
     const place = (i, j) => (columns ? [j, i] : [i, j]);
     const body = down.map((label, i) => {
@@ -33,10 +34,10 @@ class WeightsTable extends View {
         const [asked, looked] = place(i, j);
         return cell(rows[asked][looked], asked === query, Boolean(forbidden?.[asked][looked]));
       });
-      const sum = columns ? [] : [total(sums[i])];
+      const sum = columns ? [] : [sumCell(sums[i])];
       return element("tr", {}, name(label, "row", !columns && i === query), ...cells, ...sum);
     });
-    if (columns) body.push(element("tr", {}, element("th", { scope: "row", class: "sum" }, "sum"), ...sums.map(total)));
+    if (columns) body.push(element("tr", {}, element("th", { scope: "row", class: "sum" }, "sum"), ...sums.map(sumCell)));
     const heads = across.map((label, j) => name(label, "col", columns && j === query));
     const sum = columns ? [] : [element("th", { scope: "col", class: "sum" }, "sum")];
     const [asked, looked] = ["query (looks)", "key (is looked at)"];
@@ -69,7 +70,7 @@ function cell(weight, marked, forbidden) {
   return node;
 }
 
-const total = (sum) => element("td", { class: "sum", "data-value": sum }, (100 * sum).toFixed(0));
+const sumCell = (sum) => element("td", { class: "sum", "data-value": sum }, (100 * sum).toFixed(0));
 
 const name = (label, scope, chosen) =>
   element("th", { scope, class: chosen ? "chosen" : null }, element("bdi", { text: label, title: label }));

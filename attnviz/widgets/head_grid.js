@@ -1,0 +1,107 @@
+/* head grid: what all pictures share that have a button for each head, layers downwards and heads across. */
+
+import { element } from "./dom.js";
+import { buttonOf, moveFocus, onPointed, tabStop } from "./keyboard.js";
+import { Choice } from "./selection.js";
+import { View } from "./widget.js";
+
+/**
+ * Heads are numbered layer by layer from 0; layers and heads themselves count from 1.
+ * @template {{ heads: number }} Data
+ * @extends {View<Data>}
+ */
+export class HeadGrid extends View {
+  /** @type {HTMLElement[]} of each head */
+  buttons = [];
+  /** @type {HTMLElement[]} the same in the order in which they stand */
+  placed = [];
+  /** @type {number[]} the selected heads */
+  ringed = [];
+  columns = 0;
+
+  constructor() {
+    super();
+    /** @type {Choice<{ layer: number, heads: number[] } | null>} */
+    this.selected = new Choice();
+    this.grid = element("div", { class: "grid", role: "grid" });
+    this.fact = element("p", { class: "fact" });
+    this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
+    this.grid.onkeydown = (event) => moveFocus(event, this.placed, this.columns);
+    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
+  }
+
+  /**
+   * Makes the buttons, under the numbers of the heads and beside those of the layers; sorted ones beside their ranks.
+   * @param {number[]} order the heads as they are to stand
+   * @param {number} columns
+   * @param {boolean} sorted
+   */
+  build(order, columns, sorted = false) {
+    const { heads } = this.data;
+    this.columns = columns;
+    this.placed = order.map(() => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
+    this.buttons = [];
+    order.forEach((at, place) => (this.buttons[at] = this.placed[place]));
+    const label = (role, name, ...content) => element("div", { class: name, role }, ...content);
+    const corner = label("columnheader", "row-label", element("span", { class: "hidden", text: "Layer" }));
+    const numbers = Array.from({ length: heads }, (_, head) => label("columnheader", "column-label", head + 1));
+    /** @type {HTMLElement[][]} */
+    const rows = sorted ? [] : [[corner, ...numbers]];
+    for (let first = 0; first < order.length; first += columns) {
+      const name = sorted ? first + 1 : `L${first / heads + 1}`;
+      rows.push([label("rowheader", "row-label", name), ...this.placed.slice(first, first + columns)]);
+    }
+    this.grid.replaceChildren(...rows.map((cells) => element("div", { class: "row", role: "row" }, ...cells)));
+  }
+
+  /** @param {number} at */
+  place(at) {
+    const { heads } = this.data;
+    return { layer: Math.floor(at / heads) + 1, head: (at % heads) + 1 };
+  }
+
+  /**
+   * The number of a head.
+   * @param {number} layer
+   * @param {number} head
+   */
+  number(layer, head) {
+    return (layer - 1) * this.data.heads + head - 1;
+  }
+
+  /** Rings the selected heads, and makes one of them the way in for the keyboard. */
+  mark() {
+    const { layer, heads } = this.selected.value ?? { layer: 0, heads: [] };
+    this.ringed = heads.map((head) => this.number(layer, head));
+    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", String(this.ringed.includes(at))));
+    const focused = this.buttons.indexOf(this.focused);
+    tabStop(this.buttons, focused >= 0 ? focused : (this.ringed[0] ?? 0));
+    this.tell(focused);
+  }
+
+  /**
+   * Writes under the grid what a head does; -1 for the selected one.
+   * @param {number} at
+   */
+  tell(at) {
+    const shown = at >= 0 ? at : (this.ringed[0] ?? -1);
+    const name = element("strong", { text: this.name(shown) });
+    this.fact.replaceChildren(...(shown < 0 ? [] : [name, `: ${this.said(shown) ?? ""}`]));
+    return shown;
+  }
+
+  // Each picture's own: what a head is called, what is said of it, and what happens where it is clicked (-1: none).
+
+  /** @param {number} _at */
+  name(_at) {
+    return "";
+  }
+
+  /** @param {number} _at */
+  said(_at) {
+    return "";
+  }
+
+  /** @param {number} _at */
+  pick(_at) {}
+}
