@@ -38,8 +38,8 @@ class Atlas extends HeadGrid {
     );
     this.root = element("div", { class: "root" }, this.scroller, this.fact);
     this.onResize(() => this.draw());
+    this.onArrays(["pixels"], () => this.draw());
     this.listen({
-      "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
       "attnviz:heads": ({ detail }) => {
         this.selected.choose({ layer: detail.layer, heads: detail.heads });
         this.mark();
@@ -119,7 +119,6 @@ class Atlas extends HeadGrid {
   draw() {
     const room = this.root.clientWidth;
     if (!this.root.isConnected || !this.data || room === 0) return;
-    const started = performance.now();
     if (this.layOut()) {
       this.describe();
       this.mark();
@@ -171,7 +170,7 @@ class Atlas extends HeadGrid {
     });
     context.globalAlpha = 1;
     if (name) this.names(context, ratio, cell);
-    this.countDrawing(started);
+    this.countDrawing();
   }
 
   /** Where heads are sorted, row and column no longer say which is which: each bears its name. */

@@ -21,6 +21,35 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /**
+ * A line of a table.
+ * @param {...(Node | string | number)} cells
+ */
+export const tr = (...cells) => element("tr", {}, ...cells);
+
+/**
+ * A table of lines: its headings, its body, and what stands below.
+ * @param {{ caption?: string, head: Node[], body: Node[], foot?: Node[] }} parts the caption is for those who do not
+ *   see the table
+ * @param {{ [name: string]: any }} [attributes]
+ */
+export const table = ({ caption, head, body, foot }, attributes) =>
+  element(
+    "table",
+    attributes,
+    ...(caption ? [element("caption", { class: "hidden", text: caption })] : []),
+    element("thead", {}, ...head),
+    element("tbody", {}, ...body),
+    ...(foot ? [element("tfoot", {}, ...foot)] : []),
+  );
+
+/**
+ * A bar in its track.
+ * @param {number} share of the track that it fills, 0 to 1
+ */
+export const bar = (share) =>
+  element("span", { class: "bar" }, element("span", { style: `width:${100 * share}%` }));
+
+/**
  * A new element of a picture in SVG.
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
@@ -47,6 +76,17 @@ export const stretched = (name, box, ...children) =>
     { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" },
     ...children,
   );
+
+/**
+ * Where the pointer is in a node, in the node's own pixels: a projector's view is zoomed.
+ * @param {{ clientX: number, clientY: number }} event
+ * @param {HTMLElement} node
+ */
+export function placeUnder({ clientX, clientY }, node) {
+  const { left, top, width } = node.getBoundingClientRect();
+  const zoom = width / node.offsetWidth || 1;
+  return { x: (clientX - left) / zoom, y: (clientY - top) / zoom };
+}
 
 /**
  * Which cell of a grid that fills a node is under the pointer; the nearest, where the pointer is outside of it.

@@ -1,7 +1,7 @@
 /* head grid: what all pictures share that have a button for each head, layers downwards and heads across. */
 
 import { element } from "./dom.js";
-import { buttonOf, moveFocus, onPointed, tabStop } from "./keyboard.js";
+import { buttonOf, moveFocus, onPointed } from "./keyboard.js";
 import { Choice } from "./selection.js";
 import { View } from "./widget.js";
 
@@ -74,9 +74,7 @@ export class HeadGrid extends View {
     const { layer, heads } = this.selected.value ?? { layer: 0, heads: [] };
     this.ringed = heads.map((head) => this.number(layer, head));
     this.buttons.forEach((button, at) => button.setAttribute("aria-selected", String(this.ringed.includes(at))));
-    const focused = this.buttons.indexOf(this.focused);
-    tabStop(this.buttons, focused >= 0 ? focused : (this.ringed[0] ?? 0));
-    this.tell(focused);
+    this.tell(this.keepTabStop(this.buttons, this.ringed[0] ?? 0));
   }
 
   /**

@@ -1,7 +1,7 @@
 /* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
 
 import { element } from "./dom.js";
-import { buttonOf, moveFocus, tabStop } from "./keyboard.js";
+import { buttonOf, moveFocus } from "./keyboard.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
 import { written } from "./numbers.js";
@@ -60,11 +60,8 @@ class HeadView extends View {
     this.chips.onclick = (event) => this.chip(this.buttons.indexOf(buttonOf(event)) + 1);
     this.chips.onkeydown = (event) => moveFocus(event, this.buttons, this.buttons.length);
     this.onResize(() => this.data && this.picture.layout());
-    this.listen({
-      "attnviz:data": ({ detail }) =>
-        [this.data?.pixels, this.data?.exact].includes(detail.id) && this.draw(),
-      "attnviz:heads": ({ detail }) => this.show(detail),
-    });
+    this.onArrays(["pixels", "exact"], () => this.draw());
+    this.listen({ "attnviz:heads": ({ detail }) => this.show(detail) });
   }
 
   update(data) {
@@ -145,13 +142,13 @@ class HeadView extends View {
   }
 
   /** Counters for tests and benchmarks. */
-  drawn(started, lines) {
+  drawn(lines = 0) {
     const { dataset } = this.root;
     dataset.head = this.shown()
       .map((head) => `${this.layer}-${head.number}`)
       .join(",");
-    dataset.lines = lines;
-    this.countDrawing(started);
+    dataset.lines = String(lines);
+    this.countDrawing();
   }
 
   // In words --------------------------------------------------------------------------------------------
@@ -284,8 +281,7 @@ class HeadView extends View {
       button.setAttribute("aria-pressed", this.heads.includes(at + 1));
       button.style.setProperty("--head", css(this.theme.head(at + 1)));
     });
-    const focused = this.buttons.indexOf(this.focused);
-    tabStop(this.buttons, focused >= 0 ? focused : this.heads[0] - 1);
+    this.keepTabStop(this.buttons, this.heads[0] - 1);
   }
 
   pick(query, key) {

@@ -247,7 +247,6 @@ export class Lines {
   draw() {
     const { view, place } = this;
     if (!place || !this.root.isConnected) return;
-    const started = performance.now();
     const shown = view.shown();
     const { from } = this;
     const pen = CanvasPen.on(this.canvas, place.width, place.height, view.theme);
@@ -256,7 +255,7 @@ export class Lines {
     const count = shown.length ? drawLines(pen, { ...place, top }, shown, from, view.data.kind) : nothing;
     this.mark(from);
     this.number(from);
-    view.drawn(started, count.drawn);
+    view.drawn(count.drawn);
     view.say(this.sentence(from, count));
   }
 

@@ -1,6 +1,6 @@
 /* matrix: one head as a table of colours, queries downwards and keys across; each cell can be pointed at. */
 
-import { element } from "./dom.js";
+import { cellUnder, element } from "./dom.js";
 import { destination } from "./keyboard.js";
 import { brief, written } from "./numbers.js";
 import { css } from "./palette.js";
@@ -103,11 +103,18 @@ export class Panel {
     return { i: query ?? 0, j: key ?? 0 };
   }
 
-  cellAt({ offsetX, offsetY }) {
-    const { cell, cellHeight, rows, columns } = this.layout;
-    const j = Math.min(columns - 1, Math.max(0, Math.floor(offsetX / cell)));
-    const i = Math.min(rows - 1, Math.max(0, Math.floor(offsetY / cellHeight)));
-    return { i, j };
+  cellAt(event) {
+    const { row, column } = cellUnder(event, this.cells, this.layout.rows, this.layout.columns);
+    return { i: row, j: column };
+  }
+
+  /** Puts what is told of a cell beside it, on the side where there is room. */
+  placeTip(tip, { i, j }, room) {
+    const { left, top, cell, cellHeight } = this.layout;
+    const x = this.root.offsetLeft + left + (j + 1) * cell + 10;
+    const wide = tip.offsetWidth;
+    tip.style.left = `${Math.max(0, x + wide > room ? x - wide - cell - 20 : x)}px`;
+    tip.style.top = `${this.cells.parentElement.offsetTop + this.root.offsetTop + top + (i + 0.5) * cellHeight}px`;
   }
 
   show(head, width, several) {
@@ -232,7 +239,6 @@ export class Matrix {
     const { view } = this;
     const room = view.root.clientWidth;
     if (!room || !this.queries || !this.root.isConnected) return;
-    const started = performance.now();
     const shown = view.shown();
     const across =
       shown.length === 1 || room < 520 ? 1 : shown.length === 2 || shown.length === 4 || room < 900 ? 2 : 3;
@@ -245,31 +251,24 @@ export class Matrix {
     for (const panel of this.panels.splice(shown.length)) panel.root.remove();
     this.panels.forEach((panel, at) => panel.show(shown[at], width, shown.length > 1));
     this.legend.show(view, shown);
-    view.drawn(started, 0);
+    view.drawn();
     this.tell();
   }
 
   /** All panels follow the cell pointed at in one of them. */
   point(panel, cell) {
-    const started = performance.now();
     this.at = cell;
     for (const each of this.panels) each.drawMarks();
     this.place(panel, cell);
     this.tell();
-    this.view.drawn(started, 0);
+    this.view.drawn();
   }
 
   place(panel, cell) {
     this.tip.hidden = !cell;
     if (!cell) return;
     this.tip.replaceChildren(...this.view.cellSentence(cell.i, cell.j, [panel.head.number]));
-    const { left, top, cell: w, cellHeight: h } = panel.layout;
-    const x = panel.root.offsetLeft + left + (cell.j + 1) * w + 10;
-    const y = panel.root.offsetTop + panel.picture.parentElement.offsetTop + top + cell.i * h + h / 2;
-    const wide = this.tip.offsetWidth;
-    const over = x + wide > this.view.root.clientWidth;
-    this.tip.style.left = `${Math.max(0, over ? x - wide - w - 20 : x)}px`;
-    this.tip.style.top = `${y}px`;
+    panel.placeTip(this.tip, cell, this.view.root.clientWidth);
   }
 
   tell() {

@@ -38,7 +38,7 @@ export function rgbFromOklab([lightness, a, b]) {
  * One channel of sRGB, 0–255, to linear light, 0–1.
  * @param {number} value
  */
-export function linear(value) {
+function linear(value) {
   const gamma = value / 255;
   return gamma <= 0.04045 ? gamma / 12.92 : ((gamma + 0.055) / 1.055) ** 2.4;
 }
@@ -61,6 +61,26 @@ export function oklabFromRgb(rgb) {
 
 /** @param {Colour} rgb */
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
+
+/**
+ * Gives a node this ground, and text in black or white: from a luminance (WCAG) of 0.179 on, black is easier to read.
+ * @param {HTMLElement} node
+ * @param {Colour} rgb
+ */
+export function paint(node, rgb) {
+  const [r, g, b] = rgb.map(linear);
+  node.style.background = css(rgb);
+  node.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}
+
+/**
+ * The colours of a scale of levels, as a background that runs from left to right.
+ * @param {Colour[]} levels
+ */
+export function gradient(levels, steps = 32) {
+  const stops = Array.from({ length: steps + 1 }, (_, step) => levels[Math.round(((levels.length - 1) * step) / steps)]);
+  return `linear-gradient(to right, ${stops.map(css).join(", ")})`;
+}
 
 /** Lightness runs one way only in each scale, so that no kind of colour vision is needed to read it. */
 const SCALES = {

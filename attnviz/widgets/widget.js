@@ -1,5 +1,6 @@
 /* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
 
+import { tabStop } from "./keyboard.js";
 import { themeOf } from "./palette.js";
 import shared from "./shared.css";
 
@@ -60,14 +61,33 @@ export class View {
     this.#closing.signal.addEventListener("abort", () => observer.disconnect());
   }
 
-  /**
-   * Counters for tests and benchmarks: how often it was drawn, and how long the last drawing took.
-   * @param {number} started
-   */
-  countDrawing(started) {
+  /** Says to tests and benchmarks how often it was drawn. */
+  countDrawing() {
     const { dataset } = this.root;
     dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);
-    dataset.ms = (performance.now() - started).toFixed(1);
+  }
+
+  /**
+   * Calls back when arrays have come that the message names.
+   * @param {string[]} names under which it does
+   * @param {() => void} callback
+   */
+  onArrays(names, callback) {
+    this.listen({
+      "attnviz:data": ({ detail }) => names.some((name) => this.data?.[name] === detail.id) && callback(),
+    });
+  }
+
+  /**
+   * Makes the focused one of many buttons the only tab stop among them, or else this one; returns the place of the
+   * focused one, -1 for none.
+   * @param {HTMLElement[]} buttons
+   * @param {number} otherwise
+   */
+  keepTabStop(buttons, otherwise) {
+    const focused = buttons.indexOf(this.focused);
+    tabStop(buttons, focused >= 0 ? focused : otherwise);
+    return focused;
   }
 
   /** Goes from the page. */

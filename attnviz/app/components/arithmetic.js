@@ -1,7 +1,7 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
-import { cellUnder, drawing, element } from "../../widgets/dom.js";
+import { bar, cellUnder, drawing, element, table, tr } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
 import {
   aligned,
@@ -211,17 +211,11 @@ class Arithmetic extends View {
         const cells = ["query", "key", "product"].map((role, column) =>
           element("td", {}, number(`all-${role}`, columns[column][dimension], filled[column][dimension], role)),
         );
-        return element("tr", {}, element("th", { scope: "row" }, String(dimension + 1)), ...cells);
+        return tr(element("th", { scope: "row" }, String(dimension + 1)), ...cells);
       });
       const heads = ["dimension", `query ${query_label}`, `key ${key_label}`, "product"];
-      region.replaceChildren(
-        element(
-          "table",
-          { class: "all" },
-          element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
-          element("tbody", {}, ...rows),
-        ),
-      );
+      const head = [tr(...heads.map((text) => element("th", { scope: "col" }, text)))];
+      region.replaceChildren(table({ head, body: rows }, { class: "all" }));
     };
     const details = element(
       "details",
@@ -321,13 +315,7 @@ class Arithmetic extends View {
     const foot = element("tfoot");
     if (rest.length) foot.append(this.restOfRow(rest));
     foot.append(this.total());
-    const table = element(
-      "table",
-      { class: "row" },
-      element("thead", {}, element("tr", {}, ...rowHeads())),
-      body,
-      foot,
-    );
+    const rows = element("table", { class: "row" }, element("thead", {}, tr(...rowHeads())), body, foot);
     const more = element(
         "button",
         { type: "button", class: "more", "data-focus": "more", onclick: () => this.change({ showAll: !this.showAll }) },
@@ -336,7 +324,7 @@ class Arithmetic extends View {
     const item = step(
       "Softmax: a share of the row",
       "e to the power of each score (less the row’s largest, max), divided by the sum of all. Pick another token to see its numbers.",
-      element("div", { class: long && this.showAll ? "scroll tall" : "" }, table),
+      element("div", { class: long && this.showAll ? "scroll tall" : "" }, rows),
       ...(long ? [more] : []),
       this.conclusion(),
       element(
@@ -393,7 +381,6 @@ class Arithmetic extends View {
           },
           element("bdi", { title: cell.label }, cell.label),
         );
-    const bar = element("span", { class: "bar" }, element("span", { style: `width:${cell.weight * 100}%` }));
     const state = `${picked ? "picked " : ""}${cell.masked ? "masked " : ""}${cell.hidden ? "left-out" : ""}`;
     return element(
       "tr",
@@ -409,7 +396,7 @@ class Arithmetic extends View {
         {},
         number("row-exponential", cell.exponential, this.exponential(index)),
       ),
-      element("td", {}, element("div", { class: "weight" }, bar, number("row-weight", cell.weight, weight, "share"))),
+      element("td", {}, element("div", { class: "weight" }, bar(cell.weight), number("row-weight", cell.weight, weight, "share"))),
     );
   }
 

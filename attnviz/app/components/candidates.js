@@ -1,6 +1,6 @@
 /* candidates: the tokens that a model holds for likely, as a table of bars; candidates.py describes the data. */
 
-import { element } from "../../widgets/dom.js";
+import { bar, element, table, tr } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./candidates.css";
@@ -25,15 +25,8 @@ class Candidates extends View {
       element("th", { scope: "col", class: "token" }, "token"),
       ...columns.map((column) => element("th", { scope: "col", class: "share" }, column)),
     ];
-    this.root.replaceChildren(
-      element(
-        "table",
-        {},
-        element("caption", { class: "hidden" }, title),
-        element("thead", {}, element("tr", {}, ...heads)),
-        element("tbody", {}, ...rows.map((row) => this.row(row))),
-      ),
-    );
+    const body = rows.map((row) => this.row(row));
+    this.root.replaceChildren(table({ caption: title, head: [tr(...heads)], body }));
   }
 
   row({ label, place, numbers, mark }) {
@@ -48,7 +41,7 @@ class Candidates extends View {
       element(
         "td",
         { "data-value": value },
-        element("span", { class: "bar" }, value === 0 ? "" : element("span", { style: `width:${100 * value}%` })),
+        value === 0 ? element("span", { class: "bar" }) : bar(value),
         element("span", { class: "number" }, value === 0 ? "–" : percent(value)),
       );
     return element("tr", { class: mark ? "taken" : null }, name, ...numbers.map(cell));

@@ -400,13 +400,6 @@ export class ChartView extends View {
     this.picture.replaceChildren(svg);
   }
 
-  /** Where the pointer is in the drawing: the page may be zoomed for a projector. */
-  placeOf({ clientX, clientY }) {
-    const box = this.picture.getBoundingClientRect();
-    const zoom = box.width / this.picture.clientWidth || 1;
-    return { x: (clientX - box.left) / zoom, y: (clientY - box.top) / zoom };
-  }
-
   /** The picture as an SVG file's text, always on a light ground. */
   file() {
     return "";

@@ -1,6 +1,6 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
-import { element } from "../../widgets/dom.js";
+import { element, placeUnder } from "../../widgets/dom.js";
 import { Theme } from "../../widgets/palette.js";
 import { hex, short } from "../../widgets/pens.js";
 import { widget } from "../../widgets/widget.js";
@@ -101,7 +101,6 @@ class Curves extends ChartView {
   }
 
   draw() {
-    const started = performance.now();
     const width = this.picture.clientWidth;
     if (!width) return;
     this.put(chartOf(this.data, width, this.theme));
@@ -113,7 +112,6 @@ class Curves extends ChartView {
     this.say();
     if (this.tip.hidden) this.pointed.replaceChildren();
     else this.show();
-    this.countDrawing(started);
   }
 
   // Reading ------------------------------------------------------------------------------------------------
@@ -163,7 +161,7 @@ class Curves extends ChartView {
   }
 
   pointAt(event) {
-    const { x, y } = this.placeOf(event);
+    const { x, y } = placeUnder(event, this.picture);
     const { drawing } = this;
     const { plane } = this.data;
     const nearest = (several, distance) =>

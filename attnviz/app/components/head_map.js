@@ -2,7 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { HeadGrid } from "../../widgets/head_grid.js";
-import { css, linear } from "../../widgets/palette.js";
+import { gradient, paint } from "../../widgets/palette.js";
 import { widget } from "../../widgets/widget.js";
 import gridStyle from "../../widgets/head_grid.css";
 import styles from "./head_map.css";
@@ -70,8 +70,7 @@ class HeadMap extends HeadGrid {
     const { data } = this;
     const levels = this.theme.levels(data.kind);
     const colour = (place) => levels[levelAt(place, data)];
-    const steps = Array.from({ length: 33 }, (_, step) => css(colour(step / 32)));
-    this.stripe.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
+    this.stripe.style.background = gradient(levels.slice(levelAt(0, data), levelAt(1, data) + 1));
     this.buttons.forEach((button, at) => {
       const value = data.values[at];
       const rgb = value === null ? null : colour(along(value, data));
@@ -79,10 +78,8 @@ class HeadMap extends HeadGrid {
       button.setAttribute("aria-label", `${this.name(at)}: ${data.texts[at]}`);
       button.dataset.value = String(value ?? "");
       button.classList.toggle("none", rgb === null);
-      button.style.background = rgb ? css(rgb) : "";
-      if (!rgb) return;
-      const [r, g, b] = rgb.map(linear);
-      button.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+      button.style.background = "";
+      if (rgb) paint(button, rgb);
     });
   }
 

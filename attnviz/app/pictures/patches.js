@@ -1,7 +1,7 @@
 /* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
 
 import { element } from "../../widgets/dom.js";
-import { buttonOf, moveFocus, onPointed, tabStop } from "../../widgets/keyboard.js";
+import { buttonOf, moveFocus, onPointed } from "../../widgets/keyboard.js";
 import { written } from "../../widgets/numbers.js";
 import { css } from "../../widgets/palette.js";
 import { Choice } from "../../widgets/selection.js";
@@ -45,8 +45,8 @@ class Patches extends View {
     }
     this.grid.onkeydown = (event) => moveFocus(event, this.patches, this.data.columns);
     this.onResize(() => this.draw());
+    this.onArrays(["pixels"], () => this.draw());
     this.listen({
-      "attnviz:data": ({ detail }) => detail.id === this.data.pixels && this.draw(),
       "attnviz:heads": ({ detail }) => {
         this.head.choose({ layer: detail.layer, head: detail.heads[0] });
         this.draw();
@@ -114,8 +114,7 @@ class Patches extends View {
     const waiting = !weights || query !== allData().get(this.data.pixels).facts.query;
     this.root.toggleAttribute("data-waiting", waiting);
     this.root.style.setProperty("--shape", `${columns} / ${rows}`);
-    const focused = this.patches.indexOf(this.focused);
-    tabStop(this.patches, focused >= 0 ? focused : Math.max(0, query - names.length));
+    const focused = this.keepTabStop(this.patches, Math.max(0, query - names.length));
     this.buttons.forEach((button, token) => {
       const looks = token === query;
       button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", String(looks));
@@ -150,7 +149,6 @@ class Patches extends View {
     }
     this.high.textContent = weights ? written(high, "percent") : "";
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${colour.join(" ")} / ${STRONGEST}))`;
-    this.countDrawing(performance.now());
   }
 
   /** The picture on a canvas of this many pixels in width and so many times that in height: the model's own

@@ -1,6 +1,6 @@
 /* distributions: a table of measures, each with its mean, its spread and its baseline; see distributions.py. */
 
-import { drawing, element } from "../../../widgets/dom.js";
+import { drawing, element, table, tr } from "../../../widgets/dom.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./distributions.css";
 
@@ -25,16 +25,9 @@ class Distributions extends View {
   update(data) {
     if (this.data === data) return; // a change of theme: the colours are the style sheet's business
     this.data = data;
-    const head = ["Rule", "Mean", "Even", data.heading].map((text) =>
-      element("th", { scope: "col", text }),
-    );
-    const table = element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, ...head)),
-      element("tbody", {}, ...data.rows.map((row, at) => this.row(row, data.rows[at + 1]))),
-    );
-    this.root.replaceChildren(table, element("p", { text: data.caption }));
+    const head = ["Rule", "Mean", "Even", data.heading].map((text) => element("th", { scope: "col", text }));
+    const body = data.rows.map((row, at) => this.row(row, data.rows[at + 1]));
+    this.root.replaceChildren(table({ head: [tr(...head)], body }), element("p", { text: data.caption }));
   }
 
   row(rule, next) {

@@ -2,7 +2,7 @@
 
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
-import { css, linear } from "../../../widgets/palette.js";
+import { gradient, paint } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./measures.css";
@@ -65,8 +65,7 @@ class Measures extends View {
   build(theme) {
     const { title, agreement, columns, lines } = this.data;
     this.table.setAttribute("aria-label", title);
-    const colours = [0, 0.25, 0.5, 0.75, 1].map((share) => css(theme.levels("sequential")[Math.round(254 * share)]));
-    this.ramp.style.background = `linear-gradient(to right, ${colours.join(", ")})`;
+    this.ramp.style.background = gradient(theme.levels("sequential"));
     this.root.style.setProperty("--columns", String(columns.length));
     this.root.classList.toggle("many", columns.length > MANY);
     const counted = columns.filter(({ standing }) => standing === "counted").length;
@@ -104,10 +103,7 @@ class Measures extends View {
           text: rank ? half(rank) : "",
         });
         if (standing === "counted") {
-          const rgb = theme.levels("sequential")[Math.round(254 * Math.min(1, value / largest))];
-          const [r, g, b] = rgb.map(linear);
-          cell.style.background = css(rgb);
-          cell.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+          paint(cell, theme.levels("sequential")[Math.round(254 * Math.min(1, value / largest))]);
         }
         return element("div", { role: "gridcell", class: "cell" }, cell);
       });

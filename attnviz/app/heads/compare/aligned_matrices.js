@@ -52,9 +52,7 @@ class AlignedMatrices extends View {
     this.root = element("div", { class: "root aligned" }, this.switch, this.stage, bar, this.note);
     this.parts = [0, 1, 2].map((number) => this.part(number));
     this.onResize(() => this.data && this.draw());
-    this.listen({
-      "attnviz:data": ({ detail }) => detail.id === this.data?.pixels && this.draw(),
-    });
+    this.onArrays(["pixels"], () => this.draw());
   }
 
   /** One matrix with its title and its scale; `panel` asks `matrix` for what all three share. */
@@ -145,7 +143,6 @@ class AlignedMatrices extends View {
       const wide = Math.min(width, 260);
       drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
-    this.countDrawing(performance.now());
     this.tell();
   }
 
@@ -214,12 +211,7 @@ class AlignedMatrices extends View {
     const value = this.numbers(cell)[number];
     const unit = number === 2 ? "signed percent" : "percent";
     this.tip.replaceChildren(...this.pair(cell), Number.isNaN(value) ? this.why(cell, number) : written(value, unit));
-    const { left, top, cell: w, cellHeight: h } = panel.layout;
-    const x = panel.root.offsetLeft + left + (cell.j + 1) * w + 10;
-    const y = panel.root.offsetTop + panel.picture.parentElement.offsetTop + top + cell.i * h + h / 2;
-    const over = x + this.tip.offsetWidth > this.root.clientWidth;
-    this.tip.style.left = `${Math.max(0, over ? x - this.tip.offsetWidth - w - 20 : x)}px`;
-    this.tip.style.top = `${y}px`;
+    panel.placeTip(this.tip, cell, this.root.clientWidth);
   }
 
   pair({ i, j }) {

@@ -1,6 +1,6 @@
 /* token bars: a number for every token, as bars of one scale; token_bars.py describes the message. */
 
-import { element } from "../../../widgets/dom.js";
+import { bar, element } from "../../../widgets/dom.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./token_bars.css";
 
@@ -24,18 +24,16 @@ class TokenBars extends View {
   update({ title, bars }) {
     this.title.textContent = title;
     this.list.setAttribute("aria-label", title);
-    this.list.replaceChildren(...bars.map((bar) => this.row(bar)));
+    this.list.replaceChildren(...bars.map((each) => this.row(each)));
   }
 
   row({ number, label, size, written, hint, marked }) {
-    const filled = element("span");
-    filled.style.width = `${100 * size}%`;
     const item = element(
       "li",
       { class: marked ? "marked" : null, title: hint },
       element("small", { text: number }),
       element("bdi", { text: label, title: `${label} · ${hint}` }),
-      element("span", { class: "bar", "aria-hidden": "true" }, filled),
+      bar(size),
       element("span", { class: "written", text: written }),
     );
     item.dataset.size = size;

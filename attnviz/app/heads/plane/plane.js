@@ -1,6 +1,6 @@
 /* plane: queries and keys as points, and who looks at whom from the one pointed at; plane.py describes the data. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, placeUnder, table, tr } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
 import { Theme } from "../../../widgets/palette.js";
@@ -167,9 +167,7 @@ class Plane extends ChartView {
     this.onResize(() => {
       if (this.data && this.picture.clientWidth !== this.drawing?.width) this.draw();
     });
-    this.listen({
-      "attnviz:data": ({ detail }) => detail.id === this.data?.numbers && this.tell(),
-    });
+    this.onArrays(["numbers"], () => this.tell());
   }
 
   /** The tokens of one side as buttons: all of them within reach of the keyboard. */
@@ -215,7 +213,6 @@ class Plane extends ChartView {
   }
 
   draw() {
-    const started = performance.now();
     const width = this.picture.clientWidth;
     if (!width) return;
     const drawn = [this.shown, width, this.theme.background].join("|");
@@ -226,13 +223,12 @@ class Plane extends ChartView {
     this.root.classList.toggle("crowded", this.drawing.crowded);
     this.drawing.svg.setAttribute("aria-label", this.data.alt);
     this.tell();
-    this.countDrawing(started);
   }
 
   // Choosing -----------------------------------------------------------------------------------------------
 
   pointAt(event) {
-    const { x, y } = this.placeOf(event);
+    const { x, y } = placeUnder(event, this.picture);
     const far = (spot) => Math.hypot(spot.x - x, spot.y - y);
     const nearest = this.drawing.spots.reduce((best, spot) => (far(spot) < far(best) ? spot : best));
     this.activate(far(nearest) <= NEAR ? { side: nearest.side, at: nearest.at } : null);
@@ -432,9 +428,7 @@ class Plane extends ChartView {
       const label = element("bdi", { class: link.side, dir: "ltr", text: link.token.label, title: link.token.title });
       const first = element("th", { scope: "row", class: "token" }, label);
       if (link === expected) first.append(element("span", { class: "expected", text: distances ? "nearest" : "largest" }));
-      return element(
-        "tr",
-        {},
+      return tr(
         first,
         cell(link.weight, percent(link.weight)),
         cell(link.product, fixed(link.product, 1), distances ? "" : "told"),
@@ -447,7 +441,7 @@ class Plane extends ChartView {
     const ring = `Dashed ring: the ${distances ? "nearest point" : "largest dot product"} in this plane.`;
     this.reading.replaceChildren(
       element("p", { class: "heading" }, ...heading),
-      element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows)),
+      table({ head: [tr(...heads)], body: rows }),
       element("p", { class: "hint", text: more + ring }),
     );
   }

@@ -218,9 +218,7 @@ class Stream extends View {
     this.root = element("div", { class: "root stream", "data-waiting": "true" }, this.list, this.legend, bar);
     this.root.onkeydown = (event) => this.onKey(event);
     this.onResize(() => this.across !== this.fitting() && this.draw());
-    this.listen({
-      "attnviz:data": ({ detail }) => detail.id === this.data?.arrays && this.draw(),
-    });
+    this.onArrays(["arrays"], () => this.draw());
   }
 
   update(data) {

@@ -1,6 +1,6 @@
 /* arrow: one row of weights as arrows whose heads can be dragged to other words; see arrow.py. */
 
-import { drawing, element } from "../../../widgets/dom.js";
+import { drawing, element, placeUnder } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -299,10 +299,7 @@ class Arrow extends View {
 
   drag(event) {
     if (this.held?.pointer !== event.pointerId) return;
-    const box = this.stage.getBoundingClientRect();
-    // A projector's view is zoomed: the box is measured on the screen, the places are not.
-    const scale = box.width / this.stage.offsetWidth;
-    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
+    const { x, y } = placeUnder(event, this.stage);
     const along = this.across ? 0 : 1;
     const at = [x, y][along];
     const ends = this.places.map((place) => place[along]);

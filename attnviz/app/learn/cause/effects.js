@@ -1,9 +1,9 @@
 /* effects: two tables of words and heads: what is looked at, and what changes if it is silenced; see effects.py. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, tr } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { written } from "../../../widgets/numbers.js";
-import { css, linear } from "../../../widgets/palette.js";
+import { paint } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./effects.css";
@@ -53,16 +53,12 @@ class Effects extends View {
       const size = Math.round(100 * Math.abs(value));
       const text = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
       const node = element(tag, { class: "cell", "data-value": value, text, ...attributes });
-      node.style.background = css(rgb);
-      const [r, g, b] = rgb.map(linear);
-      node.style.color = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+      paint(node, rgb);
       return node;
     };
     const layer = (head) => head.split("-")[0];
     const starts = heads.map((head, at) => at > 0 && layer(head) !== layer(heads[at - 1]));
-    const head = element(
-      "tr",
-      {},
+    const head = tr(
       element("td", { class: "corner" }),
       ...heads.map((name, at) => element("th", { scope: "col", class: starts[at] ? "starts" : "", text: name })),
     );
@@ -82,9 +78,7 @@ class Effects extends View {
         ),
       );
       this.buttons[which].push(...buttons);
-      return element(
-        "tr",
-        {},
+      return tr(
         element("th", { scope: "row" }, element("bdi", { text: words[word] })),
         ...buttons.map((button, at) => element("td", { class: starts[at] ? "starts" : "" }, button)),
       );

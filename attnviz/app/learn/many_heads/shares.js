@@ -2,7 +2,7 @@
    also stands, unrounded, in a data-value attribute beside it. */
 
 import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
-import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
+import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";
 import { enoughDigits, fixed, number, percentTo, total } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -190,9 +190,7 @@ class Shares extends View {
   mark() {
     const { head } = this.selected.value;
     this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === head)));
-    const focused = this.buttons.indexOf(this.focused);
-    tabStop(this.buttons, focused >= 0 ? focused : head);
-    this.tell(focused);
+    this.tell(this.keepTabStop(this.buttons, head));
   }
 
   /** Writes out one head's arithmetic below the rows; -1 for the selected one. */

@@ -3,7 +3,7 @@
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
 import { brief, written } from "../../../widgets/numbers.js";
-import { css, linear } from "../../../widgets/palette.js";
+import { gradient, paint } from "../../../widgets/palette.js";
 import { textWidth } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -182,8 +182,7 @@ class MaskEditor extends View {
       button.textContent = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
       const level = signed ? Math.round(127 + (127 * value) / high) : Math.round(254 * Math.sqrt(value));
       const rgb = levels[Math.min(254, Math.max(0, level))];
-      button.style.color = luminance(rgb) > 0.179 ? "#000" : "#fff";
-      button.style.background = css(rgb);
+      paint(button, rgb);
     });
     this.rows.forEach((row, query) => {
       const { label, name, title } = tokens[query];
@@ -206,8 +205,7 @@ class MaskEditor extends View {
   }
 
   drawLegend(levels, signed, unit, high) {
-    const stops = Array.from({ length: 9 }, (_, at) => css(levels[Math.round((254 * at) / 8)]));
-    this.ramp.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    this.ramp.style.background = gradient(levels);
     this.low.textContent = signed ? brief(-high, unit) : "0 %";
     this.unit.textContent = `numbers in ${signed ? "percentage points" : "%"}, none below 0.5`;
     this.high.textContent = signed ? brief(high, unit) : "100 %";
@@ -320,12 +318,6 @@ class MaskEditor extends View {
     const at = this.cellButtons.indexOf(button);
     this.tell(at < 0 ? null : at);
   }
-}
-
-/** How bright a colour is, 0 to 1 (WCAG): above 0.179, black is easier to read on it than white. */
-function luminance(rgb) {
-  const [r, g, b] = rgb.map(linear);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
 export default widget(MaskEditor, styles);

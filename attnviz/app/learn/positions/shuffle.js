@@ -1,6 +1,6 @@
 /* shuffle: the same tokens in two orders, and what became of each token's output; see shuffle.py. */
 
-import { drawing, element } from "../../../widgets/dom.js";
+import { drawing, element, table, tr } from "../../../widgets/dom.js";
 import { moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { levelsImage } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
@@ -67,12 +67,7 @@ class Shuffle extends View {
     const head = ["Shuffled", ...this.data.columns].map((text) => element("th", { scope: "col", text }));
     const rows = this.data.tokens.map((token, row) => this.row(token, row));
     this.buttons = rows.map((row) => row.querySelector("button"));
-    return element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, ...head)),
-      element("tbody", { onkeydown: (event) => moveFocus(event, this.buttons, 1) }, ...rows),
-    );
+    return table({ head: [tr(...head)], body: rows }, { onkeydown: (event) => moveFocus(event, this.buttons, 1) });
   }
 
   row(token, row) {

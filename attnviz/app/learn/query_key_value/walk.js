@@ -284,10 +284,8 @@ class Walk extends View {
     this.bar.onkeydown = (event) => this.onArrow(event);
     // Wherever on the page, unless a control or a matrix has the keyboard.
     const onWindowKey = (event) => event.target.matches?.("body, main") && this.onArrow(event);
-    this.listen({
-      keydown: onWindowKey,
-      "attnviz:data": ({ detail }) => detail.id === this.data?.source && this.draw(),
-    });
+    this.listen({ keydown: onWindowKey });
+    this.onArrays(["source"], () => this.draw());
     this.onResize(() => this.drawn && this.arrange(false));
   }
 

@@ -1,6 +1,6 @@
 /* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, table, tr } from "../../../widgets/dom.js";
 import { total } from "../../../widgets/numbers.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./weights_table.css";
@@ -35,9 +35,9 @@ class WeightsTable extends View {
         return cell(rows[asked][looked], asked === query, Boolean(forbidden?.[asked][looked]));
       });
       const sum = columns ? [] : [sumCell(sums[i])];
-      return element("tr", {}, name(label, "row", !columns && i === query), ...cells, ...sum);
+      return tr(name(label, "row", !columns && i === query), ...cells, ...sum);
     });
-    if (columns) body.push(element("tr", {}, element("th", { scope: "row", class: "sum" }, "sum"), ...sums.map(sumCell)));
+    if (columns) body.push(tr(element("th", { scope: "row", class: "sum" }, "sum"), ...sums.map(sumCell)));
     const heads = across.map((label, j) => name(label, "col", columns && j === query));
     const sum = columns ? [] : [element("th", { scope: "col", class: "sum" }, "sum")];
     const [asked, looked] = ["query (looks)", "key (is looked at)"];
@@ -47,15 +47,9 @@ class WeightsTable extends View {
       element("span", {}, `${columns ? asked : looked} →`),
       element("span", {}, `${columns ? looked : asked} ↓`),
     );
-    const table = element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, corner, ...heads, ...sum)),
-      element("tbody", {}, ...body),
-    );
-    const scroll = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": data.caption });
-    scroll.append(table);
-    this.root.replaceChildren(scroll, element("p", {}, data.caption));
+    const weightsTable = table({ head: [tr(corner, ...heads, ...sum)], body });
+    const scrolls = { class: "scroll", tabindex: 0, role: "group", "aria-label": data.caption };
+    this.root.replaceChildren(element("div", scrolls, weightsTable), element("p", {}, data.caption));
   }
 }
 

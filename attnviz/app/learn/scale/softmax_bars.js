@@ -1,6 +1,6 @@
 /* softmax_bars: one row of keys under several softmaxes, as a table of bars; softmax_bars.py describes the data. */
 
-import { element } from "../../../widgets/dom.js";
+import { bar, element, table, tr } from "../../../widgets/dom.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./softmax_bars.css";
@@ -24,57 +24,35 @@ class SoftmaxBars extends View {
     const strongest = columns.map((_, column) => Math.max(...keys.map((key) => key.weights[column])));
     const product = [element("i", { text: "q" }), "\u202f·\u202f", element("i", { text: "k" })];
     const heads = [
-      element(
-        "tr",
-        {},
+      tr(
         element("th", { scope: "col", rowspan: 2, class: "key" }, "key"),
         element("th", { scope: "col", rowspan: 2 }, ...product),
         element("th", { scope: "colgroup", colspan: columns.length, class: "weights" }, "weight"),
       ),
-      element("tr", {}, ...columns.map((column) => element("th", { scope: "col", class: "weight" }, column))),
+      tr(...columns.map((column) => element("th", { scope: "col", class: "weight" }, column))),
     ];
     const row = ({ label, place, score, weights }) =>
-      element(
-        "tr",
-        {},
+      tr(
         element(
           "th",
           { scope: "row", class: "key" },
           ...(place === null ? [] : [element("small", { "aria-hidden": "true" }, String(place))]),
           element("bdi", { text: label, title: label }),
         ),
-        element(
-          "td",
-          { "data-value": score },
-          score === null ? "" : fixed(score, Math.abs(score) < 100 ? 2 : 1),
-        ),
+        element("td", { "data-value": score }, score === null ? "" : fixed(score, Math.abs(score) < 100 ? 2 : 1)),
         ...weights.map((weight, column) =>
           element(
             "td",
             { class: weight === strongest[column] ? "weight strongest" : "weight", "data-value": weight },
-            element("span", { class: "bar" }, element("span", { style: `width:${100 * weight}%` })),
+            bar(weight),
             element("span", { class: "number" }, percent(weight)),
           ),
         ),
       );
     const foot = measures.map(({ label, values }) =>
-      element(
-        "tr",
-        {},
-        element("th", { scope: "row", colspan: 2 }, label),
-        ...values.map((value) => element("td", {}, value)),
-      ),
+      tr(element("th", { scope: "row", colspan: 2 }, label), ...values.map((value) => element("td", {}, value))),
     );
-    this.root.replaceChildren(
-      element(
-        "table",
-        {},
-        element("caption", { class: "hidden" }, title),
-        element("thead", {}, ...heads),
-        element("tbody", {}, ...keys.map(row)),
-        element("tfoot", {}, ...foot),
-      ),
-    );
+    this.root.replaceChildren(table({ caption: title, head: heads, body: keys.map(row), foot }));
   }
 }
 

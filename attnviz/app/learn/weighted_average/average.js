@@ -123,8 +123,7 @@ class Average extends View {
   mark() {
     const chosen = this.chosen.value;
     this.wordButtons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === chosen)));
-    const focused = this.wordButtons.indexOf(this.focused);
-    tabStop(this.wordButtons, focused >= 0 ? focused : chosen);
+    this.keepTabStop(this.wordButtons, chosen);
   }
 
   pick(button) {

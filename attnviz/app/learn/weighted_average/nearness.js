@@ -1,6 +1,6 @@
 /* nearness: two similarities for each token, before and after; nearness.py describes the message. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, table, tr } from "../../../widgets/dom.js";
 import { fixed } from "../../../widgets/numbers.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./nearness.css";
@@ -25,9 +25,7 @@ class Nearness extends View {
     const { lines, before, after } = data;
     const least = Math.min(0, ...lines.flatMap((line) => [line.before, line.after])) - 0.05;
     const place = (value) => (100 * (value - least)) / (1.05 - least);
-    const head = element(
-      "tr",
-      {},
+    const head = tr(
       element("th", { scope: "col" }, "token"),
       element(
         "th",
@@ -48,16 +46,14 @@ class Nearness extends View {
       const dots = [element("span", { class: "dot" }), element("span", { class: "dot full" })];
       dots[0].style.left = `${from}%`;
       dots[1].style.left = `${to}%`;
-      return element(
-        "tr",
-        {},
+      return tr(
         element("th", { scope: "row", title: line.name }, element("bdi", { text: line.label })),
         element("td", {}, element("div", { class: "track", "aria-hidden": "true" }, zero, way, ...dots)),
         element("td", { class: "before", "data-value": line.before }, fixed(line.before)),
         element("td", { class: "after", "data-value": line.after }, fixed(line.after)),
       );
     });
-    this.root.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+    this.root.replaceChildren(table({ head: [head], body: rows }));
   }
 }
 
