@@ -11,11 +11,8 @@ from attnviz.app.components.component import widget
 class Expected(TypedDict):
     """One token that could stand there.
 
-    Attributes:
-        label: what is written.
-        place: its rank, from 1; None for one that is not among the likeliest.
-        numbers: its probability, and after the filters, where there are any.
-        mark: what is said of it: "taken", "in the text", or "".
+    Its `place` is its rank, from 1, or None where it is not among the likeliest; its `numbers` are its
+    probability and, where there are filters, the one after them; its `mark` is "taken", "in the text" or "".
     """
 
     label: str
@@ -26,10 +23,7 @@ class Expected(TypedDict):
 
 @widget
 def candidates(key: str, /, *, title: str, columns: Sequence[str], rows: Sequence[Expected]) -> None:
-    """Draws the tokens as a table of bars; the longest possible bar is 100 %.
+    """Draws the tokens, the likeliest first, as a table of bars, of which the longest possible one is 100 %.
 
-    Args:
-        title: what the table is called, for those who do not see it.
-        columns: what the columns of numbers are called.
-        rows: the tokens, the likeliest first.
+    The title is for those who do not see the table; the columns are those of the numbers.
     """

@@ -13,8 +13,8 @@ from attnviz.widgets.arrays import Packed, packed
 def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
     """Sends arrays to the browser, and returns the name under which the widgets find them there.
 
-    The widgets may stand before or after this call on the page: they wait. The same contents get the
-    same name, and nothing is sent again. The browser keeps the two latest sets of each key.
+    The widgets may stand before or after this call on the page: they wait. The same contents get the same
+    name, and nothing is sent again. The browser keeps the two latest sets of each key.
 
     Args:
         key: Streamlit's key of this store.

@@ -13,15 +13,11 @@ class Measured:
     """One row.
 
     Attributes:
-        name: of the measure.
         words: what it measures, in a few words.
         mean, baseline: where the marks stand on the axis, 0 to 1.
-        heights: of the bars that stand side by side along the axis, from its beginning to its end; empty for
-            none.
-        written: the mean as it is read, "71 %"; with its spread, "71 % ± 8".
-        even: what even attention gives, as it is read.
+        heights: of the bars that stand side by side along the axis; empty for none.
+        written, even: the mean with its spread ("71 % ± 8"), and what even attention gives, as they are read.
         ends: how the beginning and the end of the axis are written.
-        chosen: whether the row is marked.
     """
 
     name: str
@@ -37,10 +33,4 @@ class Measured:
 
 @widget
 def distributions(key: str, rows: Sequence[Measured], /, *, heading: str, caption: str) -> None:
-    """Draws a table with a small picture in each row.
-
-    Args:
-        rows: the measures, in order.
-        heading: of the pictures.
-        caption: what the table shows, in a sentence.
-    """
+    """Draws a table with a small picture in each row, and a caption that says in a sentence what it shows."""

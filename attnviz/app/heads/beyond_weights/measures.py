@@ -16,14 +16,7 @@ Standing = Literal["counted", "itself", "aside", "unseen"]
 
 @dataclass(frozen=True)
 class Column:
-    """One token.
-
-    Attributes:
-        label: as a person reads it.
-        title: the longer name: which token, what was typed.
-        standing: whether it is ranked.
-        place: what `on_token` is called with.
-    """
+    """One token, and the longer name of it that a pointer is told; `on_token` is called with its place."""
 
     label: str
     title: str
@@ -39,8 +32,7 @@ class Line:
         key: what `on_measure` is called with.
         label: what it is called here ("Weights of head 4-2").
         agreement: what stands beside it ("0.48").
-        values: [column], 0 or more.
-        written: [column], the values as a person reads them.
+        values, written: [column], 0 or more, and as a person reads them.
         ranks: [column], 1 for the largest; 0: not ranked.
     """
 
@@ -65,14 +57,11 @@ def measures(
     on_measure: Callable[[str], None],
     on_token: Callable[[int], None],
 ) -> None:
-    """Draws the rows. Colours: 0 to the row's largest value among the tokens that are ranked.
+    """Draws the rows, the yardstick first, coloured from 0 to the row's largest value among ranked tokens.
 
     Args:
-        lines: the rows, the yardstick first.
-        columns: the tokens.
         title: what the table shows, for those who do not see it.
         agreement: what stands above the agreements.
         chosen: the key of the row to mark.
-        on_measure: called with the key of a row that was clicked.
-        on_token: called with the place of a token that was clicked.
+        on_measure, on_token: called with the key of a row, or the place of a token, that was clicked.
     """

@@ -12,11 +12,8 @@ from attnviz.widgets.tokens import ShownToken
 class Picture(TypedDict):
     """One of the three matrices.
 
-    Attributes:
-        title: what stands above it.
-        kind: "sequential" (levels 0 to 254 = 0 to `high`) or "diverging" (127 = zero, 0 and 254 = −high and
-            high); both grow with the square root, and 255 is hatched.
-        high: the value of level 254.
+    "sequential" (levels 0 to 254 = 0 to `high`) or "diverging" (127 = zero, 0 and 254 = −high and high); both
+    grow with the square root, and 255 is hatched.
     """
 
     title: str
@@ -25,11 +22,7 @@ class Picture(TypedDict):
 
 
 class Row(ShownToken):
-    """A row or a column.
-
-    Attributes:
-        only: which text alone has this word: "first" or "second"; "" if both have one here.
-    """
+    """A row or a column; `only` is the one text that has this word, "first" or "second", or ""."""
 
     only: str
 
@@ -57,12 +50,10 @@ def aligned_matrices(
     Args:
         pixels: what `store.publish` returned for the arrays `levels`, uint8 [3, row, column], and `values`,
             float32 [3, row, column]: first, second, and second − first; NaN where there is no number.
-        pictures: what the three are.
         sides: what sentences call the first and the second: ("first sentence", "second sentence").
         rows, columns: the aligned words.
         row: the marked row; None for none.
         note: what the colours mean, below the pictures.
-        caption: what the pictures show, for the saved files.
-        filename: of the saved files, without ending.
+        caption: what the pictures show, for the saved files, of which `filename` has no ending.
         on_pick: called with a row when the visitor clicks one of its cells.
     """

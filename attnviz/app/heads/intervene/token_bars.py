@@ -13,7 +13,6 @@ class Bar(TypedDict):
 
     Attributes:
         number: the token's, from 1.
-        label: the token.
         size: how much of the longest bar it fills, 0 to 1.
         written: the number as a person reads it.
         hint: what is shown on pointing at it.
@@ -30,9 +29,4 @@ class Bar(TypedDict):
 
 @widget
 def token_bars(key: str, /, *, title: str, bars: Sequence[Bar]) -> None:
-    """Draws the tokens downwards, in as many columns as there is room for.
-
-    Args:
-        title: what the numbers are.
-        bars: the tokens, in order.
-    """
+    """Draws the tokens downwards, in order, in as many columns as there is room for."""

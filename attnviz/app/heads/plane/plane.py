@@ -28,17 +28,12 @@ def plane(
     """Draws the points, the tokens they belong to as buttons, and the numbers of what is pointed at.
 
     Args:
-        name: Streamlit's key of this widget.
-        points: where they lie.
-        queries, keys: what they are called.
         numbers: what `store.publish` returned for the arrays `weights`, `scores` and `distances`, float32
             [query, key]; a weight is not a number where the mask forbids to look.
         query: the query that is chosen, from 0.
         axes: what runs across, and up.
-        title: what the picture is called.
         alt: what one sees, with the numbers.
-        caption: what the picture shows, for the saved files.
-        filename: of the saved files, without ending.
+        caption: what the picture shows, for the saved files, of which `filename` has no ending.
         on_pick: called with the query that was chosen, from 0.
     """
     message = {

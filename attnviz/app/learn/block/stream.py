@@ -9,12 +9,10 @@ from attnviz.app.components.component import widget
 
 
 class Facts(TypedDict):
-    """What is said of a vector.
+    """What is said of a vector: its Euclidean norm, the mean of its entries, and a cosine.
 
-    Attributes:
-        length: its Euclidean norm.
-        mean: of its entries.
-        cosine: of the angle to the vector that came in; None for the neurons, which are of another size.
+    The cosine is that of the angle to the vector that came in; None for the neurons, which are of another
+    size.
     """
 
     length: float

@@ -72,10 +72,8 @@ def arrow(
         reader: what the word that looks is called.
         open_to: which words it may look at.
         before, now: the row's weights, [key], as the model learned them, and as they are used now.
-        interference: what was changed in this row.
         translation, translation_before: what the model writes now, and wrote unchanged.
-        choices: the words between which it chooses; may be empty.
-        choice_label: at which place.
+        choices: the words between which it chooses, at the place that `choice_label` names; may be empty.
         others: how much is changed in other rows.
         on_change: called with what the visitor changed in this row.
         on_undo: called if all changes are to be undone, in all rows.

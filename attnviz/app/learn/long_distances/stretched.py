@@ -19,7 +19,6 @@ class ReadWord(TypedDict):
     """One word of a sentence that is read.
 
     Attributes:
-        text: as it is shown.
         clause: which of the inserted clauses it belongs to, from 1; 0: none.
         weight: how much the head on show reads it; None: it cannot.
         role: the noun that is meant, the pronoun, or neither.
@@ -32,14 +31,7 @@ class ReadWord(TypedDict):
 
 
 class Sentence(TypedDict):
-    """One sentence, as a head reads it.
-
-    Attributes:
-        title: what it is.
-        language: its code: "en", "fr".
-        reads: what the shading means.
-        words: in order.
-    """
+    """One sentence, in the language of a code ("en"), as a head reads it; `reads`: what the shading means."""
 
     title: str
     language: str
@@ -48,12 +40,7 @@ class Sentence(TypedDict):
 
 
 class TargetWord(TypedDict):
-    """One word of a translation, or of the right one where the translation lacks it.
-
-    Attributes:
-        text: as it is shown.
-        mark: right, wrong, or missing.
-    """
+    """One word of a translation, or of the right one where the translation lacks it."""
 
     text: str
     mark: Literal["right", "wrong", "missing"]
@@ -63,9 +50,7 @@ class Network(TypedDict):
     """One network's translation.
 
     Attributes:
-        name: what the network is called.
-        verdict: how much of its translation is right.
-        exact: whether all of it is.
+        verdict: how much of its translation is right; `exact`: all of it.
         keeps: what the network keeps of the sentence, in words.
         levels, columns: the same as a picture, row by row; from `levels`.
         words: the translation.
@@ -88,9 +73,4 @@ def levels(numbers: Floats, most: float) -> list[int]:
 
 @widget
 def stretched(key: str, /, *, sentences: Sequence[Sentence], networks: Sequence[Network]) -> None:
-    """Draws the sentences, shaded by the weights, and below them each network: what it keeps, what it writes.
-
-    Args:
-        sentences: one below the other.
-        networks: side by side where there is room.
-    """
+    """Draws the sentences, shaded by the weights; below them, what each network keeps, and what it writes."""

@@ -27,10 +27,8 @@ def shares(
     """Draws a row for each head; a click, Enter or Space on a row picks its head.
 
     Args:
-        key: Streamlit's key of this widget.
         query: what the token that looks is called.
         tokens: what the tokens that it looks at are called, in order.
-        shown: the numbers.
         selected: the head whose row is marked and whose arithmetic is written out, from 0.
         on_pick: called with the head, from 0.
     """

@@ -12,11 +12,9 @@ class Output(TypedDict):
     """One token's output.
 
     Attributes:
-        label: the token; "tired → narrow" where it was replaced.
-        edited: whether it was replaced.
+        label: the token; "tired → narrow" where it was replaced (`edited`).
         unchanged: whether its output is the same to the bit.
-        distance: 1 − cosine between the output before and after.
-        written: the distance as a person reads it.
+        distance, written: 1 − cosine between the output before and after, and as a person reads it.
     """
 
     label: str
@@ -27,12 +25,7 @@ class Output(TypedDict):
 
 
 class Row(TypedDict):
-    """All tokens under one mask.
-
-    Attributes:
-        title: what the row is called.
-        outputs: in order.
-    """
+    """All tokens under one mask, in order."""
 
     title: str
     outputs: list[Output]
@@ -40,8 +33,4 @@ class Row(TypedDict):
 
 @widget
 def moved_outputs(name: str, rows: Sequence[Row], /) -> None:
-    """Draws the rows one below the other, each token in the same place.
-
-    Args:
-        rows: with equally many tokens.
-    """
+    """Draws the rows, with equally many tokens, one below the other, each token in the same place."""

@@ -22,7 +22,7 @@ def encoding(
     alt: str,
     filename: str,
 ) -> None:
-    """Draws numbers from −limit to limit as colours.
+    """Draws numbers from −limit, blue, to limit, orange.
 
     Args:
         name: Streamlit's key of this widget.
@@ -30,7 +30,6 @@ def encoding(
         labels: what stands at the first positions.
         position: whose row is outlined, from 0.
         pair: whose two columns are outlined, from 0; None for none.
-        limit: the size of the numbers with the strongest colours.
         alt: what one sees.
         filename: of the saved files, without ending.
     """

@@ -28,13 +28,10 @@ class Outcome(TypedDict):
 
 
 class ShuffledToken(TypedDict):
-    """A token at its new place.
+    """A token at its new place, with one outcome for each column.
 
-    Attributes:
-        label: what is written.
-        special: whether the tokenizer added it ([CLS], [SEP]).
-        place, came_from: its numbers in the new and in the original order, from 1.
-        outcomes: one for each column.
+    Its numbers in the new and in the original order count from 1; `special`: the tokenizer added it ([CLS],
+    [SEP]).
     """
 
     label: str
@@ -59,7 +56,6 @@ def shuffle(
 
     Args:
         tokens: in the new order.
-        columns: what the outcomes are called.
         chosen: the number, from 1, that the highlighted token had in the original order.
         note: what the colours mean.
         on_pick: called with the number that a token had in the original order.

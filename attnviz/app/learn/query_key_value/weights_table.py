@@ -27,9 +27,8 @@ def weights_table(
     Args:
         weights: [query, key], of the tokens that are shown.
         others: for each query, what it gives to tokens that are not shown; None if all are.
-        queries, keys: the tokens that look, and those that are looked at.
         query: the one whose weights are marked.
-        columns: each query has a column instead of a row.
+        columns: whether each query has a column instead of a row.
         caption: what the table shows, in one sentence.
         forbidden: [query, key], where the mask forbids to look; None: nowhere.
     """

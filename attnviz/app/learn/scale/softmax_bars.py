@@ -12,7 +12,6 @@ class Key(TypedDict):
     """One key of the row.
 
     Attributes:
-        label: what it is called.
         place: its number in the sentence, from 1; None where it has none.
         score: its dot product with the query; None for several keys together.
         weights: its weight in each of the columns.
@@ -35,11 +34,7 @@ class Measure(TypedDict):
 def softmax_bars(
     name: str, /, *, title: str, columns: Sequence[str], keys: Sequence[Key], measures: Sequence[Measure]
 ) -> None:
-    """Draw the same row of keys under several softmaxes, as one table of bars.
+    """Draw the same row of keys under several softmaxes, as one table of bars, with the measures below.
 
-    Args:
-        title: what the table is called, for those who do not see it.
-        columns: what the columns of weights are called.
-        keys: the rows.
-        measures: the last rows.
+    The title is for those who do not see the table; the columns are those of the weights.
     """

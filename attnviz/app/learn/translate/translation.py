@@ -12,8 +12,7 @@ class Word(TypedDict):
     """A token of one of the two sentences.
 
     Attributes:
-        label: what is written on it.
-        name: what sentences call it: "the (token 2)" where there are two.
+        label, name: what is written on it, and what sentences call it: "the (token 2)" where there are two.
         special: whether it is a sign ([START], [END]) and no word.
     """
 
@@ -74,10 +73,9 @@ def translation(
         written: what its rows choose: all French words and [END].
         row: the row that is shown, from 0.
         encoder: one head.
-        cross, decoder: one head or several; several are drawn side by side, never averaged.
+        cross, decoder: one head or several, which are drawn side by side, never averaged.
         choices: for each row the most probable next words, the most probable first.
         pronouns: every *il* or *elle* in the translation, in order.
-        titles: what heads the picture where it is saved as a file, a line each.
-        filename: of the saved picture, without ending.
+        titles: what heads the picture where it is saved as a file (`filename`, without ending), a line each.
         on_pick: called with the row, from 0, that the visitor stepped to.
     """

@@ -16,11 +16,9 @@ class Word(TypedDict):
 
 
 class Part(TypedDict):
-    """One line of the sum.
+    """One line of the sum: a token as in `Word`, or several together ("490 more"), which are not `single`.
 
     Attributes:
-        label, name: of the token, as in `Word`; of several together, "490 more".
-        single: whether it is one token.
         weight: its share, 0 to 1.
         vector: the numbers of its vector that are shown.
     """

@@ -21,7 +21,5 @@ class Near(TypedDict):
 def nearness(key: str, /, *, lines: Sequence[Near], before: str, after: str) -> None:
     """Draws for each token an empty circle (before) and a full one (after) on one scale.
 
-    Args:
-        lines: the tokens, in order.
-        before, after: what the two vectors are called.
+    `before` and `after` are what the two vectors are called.
     """

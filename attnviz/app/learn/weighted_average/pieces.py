@@ -19,10 +19,7 @@ class Cut(TypedDict):
 
 @widget
 def pieces(key: str, /, *, text: str, cuts: Sequence[Cut], more: int) -> None:
-    """Draws the text, and below it each token; pointing at a token shows its characters in the text.
+    """Draws the text up to the last token shown, and each token; pointing at one shows its place in the text.
 
-    Args:
-        text: what was split, up to the last token that is shown.
-        cuts: the tokens that are shown, in order.
-        more: how many further tokens there are.
+    `more` is how many further tokens there are.
     """
