@@ -139,6 +139,33 @@ function product(part, a, b) {
   ];
 }
 
+/** GELU(h) = h × Φ(h) = … */
+function activated(before, after) {
+  const share = before === 0 ? 0.5 : after / before;
+  const digits = digitsFor([before, share], after, (h, part) => h * part);
+  return [
+    "GELU(h) = h × Φ(h) = ",
+    number("activated-before", before, fixed(before, digits)),
+    " × ",
+    number("activated-share", share, fixed(share, digits)),
+    " = ",
+    result("activated-result", after),
+  ];
+}
+
+/** How the number that is pointed at came about in each vector. */
+const WORKED = {
+  came_in: (_, now) => ["x = ", result("came_in-result", now)],
+  attention: (_, now) => ["a = ", result("attention-result", now)],
+  first_sum: (walk, now) => sum("first_sum", walk.at("came_in"), walk.at("attention"), now),
+  attended: (walk, now) => walk.normed("attended", now, "first_sum", 0),
+  expanded: (walk, now) => walk.largestProduct("expanded", now, "attended", "neuron", "dimension"),
+  activated: (walk, now) => activated(walk.at("expanded"), now),
+  feed_forward: (walk, now) => walk.largestProduct("feed_forward", now, "activated", "dimension", "neuron"),
+  second_sum: (walk, now) => sum("second_sum", walk.at("attended"), walk.at("feed_forward"), now),
+  came_out: (walk, now) => walk.normed("came_out", now, "second_sum", 1),
+};
+
 // ---------------------------------------------------------------- one vector
 
 /** A vector as rows of coloured cells; the cell that is pointed at has a frame. */
@@ -421,7 +448,7 @@ class Stream extends View {
     for (const { vectors } of this.stations) {
       for (const { strip, readout, ofNeurons: has } of vectors) {
         if (has === ofNeurons) strip.mark(at);
-        readout.replaceChildren(...this[`say_${strip.name}`]());
+        readout.replaceChildren(...this.say(strip.name, has));
       }
     }
     const slider = ofNeurons ? this.neuronSlider : this.dimensionSlider;
@@ -442,78 +469,28 @@ class Stream extends View {
     return this.arrays[name].values[neurons ? this.neuron : this.dimension];
   }
 
-  get which() {
-    return element("span", { class: "which" }, `dimension ${this.dimension + 1}: `);
+  /** How the number of a vector came about that is pointed at. */
+  say(name, ofNeurons) {
+    const now = this.at(name);
+    const which = ofNeurons ? `neuron ${this.neuron + 1}: ` : `dimension ${this.dimension + 1}: `;
+    return [element("span", { class: "which" }, which), ...WORKED[name](this, now)];
   }
 
-  say_came_in() {
-    return [this.which, "x = ", result("came_in-result", this.at("came_in"))];
+  normed(name, now, of, norm) {
+    const which = ["first", "second"][norm];
+    return normed(name, this.at(of), this.data.norms[norm], this.at(`${which}_gain`), this.at(`${which}_offset`), now);
   }
 
-  say_attention() {
-    return [this.which, "a = ", result("attention-result", this.at("attention"))];
-  }
-
-  say_first_sum() {
-    return [this.which, ...sum("first_sum", this.at("came_in"), this.at("attention"), this.at("first_sum"))];
-  }
-
-  say_attended() {
-    const [gain, offset] = [this.at("first_gain"), this.at("first_offset")];
-    const [before, after] = [this.at("first_sum"), this.at("attended")];
-    return [this.which, ...normed("attended", before, this.data.norms[0], gain, offset, after)];
-  }
-
-  say_expanded() {
-    const from = this.at("neuron_place");
-    const entry = this.arrays.attended.values[from];
+  largestProduct(name, now, of, to, from) {
+    const { values } = this.arrays[of];
+    const place = this.at(`${to}_place`);
     return [
-      element("span", { class: "which" }, `neuron ${this.neuron + 1}: `),
-      `${this.arrays.attended.values.length} products + bias = `,
-      result("expanded-result", this.at("expanded")),
+      `${values.length} products + bias = `,
+      result(`${name}-result`, now),
       "; largest product: ",
-      ...product("expanded", entry, this.at("neuron_weight")),
-      ` (dimension ${from + 1})`,
+      ...product(name, values[place], this.at(`${to}_weight`)),
+      ` (${from} ${place + 1})`,
     ];
-  }
-
-  say_activated() {
-    const [before, after] = [this.at("expanded"), this.at("activated")];
-    const share = before === 0 ? 0.5 : after / before;
-    const digits = digitsFor([before, share], after, (h, part) => h * part);
-    return [
-      element("span", { class: "which" }, `neuron ${this.neuron + 1}: `),
-      "GELU(h) = h × Φ(h) = ",
-      number("activated-before", before, fixed(before, digits)),
-      " × ",
-      number("activated-share", share, fixed(share, digits)),
-      " = ",
-      result("activated-result", after),
-    ];
-  }
-
-  say_feed_forward() {
-    const from = this.at("dimension_place");
-    const entry = this.arrays.activated.values[from];
-    return [
-      this.which,
-      `${this.arrays.activated.values.length} products + bias = `,
-      result("feed_forward-result", this.at("feed_forward")),
-      "; largest product: ",
-      ...product("feed_forward", entry, this.at("dimension_weight")),
-      ` (neuron ${from + 1})`,
-    ];
-  }
-
-  say_second_sum() {
-    const [old, update, total] = [this.at("attended"), this.at("feed_forward"), this.at("second_sum")];
-    return [this.which, ...sum("second_sum", old, update, total)];
-  }
-
-  say_came_out() {
-    const [gain, offset] = [this.at("second_gain"), this.at("second_offset")];
-    const [before, after] = [this.at("second_sum"), this.at("came_out")];
-    return [this.which, ...normed("came_out", before, this.data.norms[1], gain, offset, after)];
   }
 }
 
