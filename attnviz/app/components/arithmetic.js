@@ -1,27 +1,17 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
-import { bar, cellUnder, drawing, element, table, tr } from "../../widgets/dom.js";
+import { bar, cellUnder, drawing, element, tr } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
-import {
-  aligned,
-  enoughDigits,
-  fixed,
-  inBrackets,
-  MOST_DIGITS,
-  multiplication,
-  number,
-  percent,
-  percentTo,
-  rounded,
-  strongest,
-  total,
-} from "../../widgets/numbers.js";
+import { enoughDigits, fixed, MOST_DIGITS, number, percent, percentTo, rounded, strongest, total } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
+import { formula, isOfPaper, power, productList, quotient, scaled, times, timesTexts, token } from "./worked.js";
+import workedStyle from "./worked.css";
 import styles from "./arithmetic.css";
 
 const SHORT_ROW = 16; // rows up to here are shown whole
 const LARGEST = 12; // of longer rows, this many
+const ROLES = ["query", "key", "weights"]; // of two factors and their product
 const SHARE_DIGITS = 4; // decimals of an exponential and of their sum, unless the quotient needs more
 
 // ---------------------------------------------------------------- numbers
@@ -43,17 +33,6 @@ function positive(value, digits) {
   const least = 10 ** -digits;
   return value > 0 && value < least / 2 ? `<\u202f${least.toFixed(digits)}` : fixed(value, digits);
 }
-
-// ---------------------------------------------------------------- document
-
-const label = (text, role) => element("bdi", { class: `label ${role}`, title: text }, text);
-
-const root = (value) => element("span", {}, "√", element("span", { class: "under-root" }, String(value)));
-
-const power = (...exponent) => element("span", {}, element("i", {}, "e"), element("sup", {}, ...exponent));
-
-const fraction = (above, below) =>
-  element("span", { class: "fraction" }, element("span", {}, ...above), element("span", {}, ...below));
 
 // ---------------------------------------------------------------- the widget
 
@@ -97,9 +76,9 @@ class Arithmetic extends View {
       "h3",
       {},
       "Why does ",
-      label(data.query_word ?? data.query_label, "query"),
+      token(data.query_word ?? data.query_label, "query"),
       data.masked ? " not look at " : " look at ",
-      label(data.key_word ?? data.key_label, "key"),
+      token(data.key_word ?? data.key_label, "key"),
       "?",
     );
     const note = data.note ? [element("p", { class: "note" }, element("bdi", { text: data.note }))] : [];
@@ -109,7 +88,7 @@ class Arithmetic extends View {
     this.root.replaceChildren(
       element("header", {}, title, number("result", data.result, shortPercent(data.result), "result")),
       ...note,
-      element("ol", {}, ...steps),
+      element("ol", { class: "rail" }, ...steps),
     );
     this.pointAt(this.dimension);
     const again = /** @type {HTMLElement} */ (this.root.querySelector(`[data-focus="${focused}"]`));
@@ -186,36 +165,24 @@ class Arithmetic extends View {
     const share = 100 / products.length;
     this.band.style.left = `${dimension * share}%`;
     this.band.style.width = `${share}%`;
-    const [query, key, product] = multiplication(query_vector[dimension], key_vector[dimension], 2);
+    const [query, key] = [query_vector[dimension], key_vector[dimension]];
+    const parts = ["dimension-query", "dimension-key", "dimension-product"];
     this.readout.replaceChildren(
       element("span", { class: "muted" }, `dimension ${dimension + 1}: `),
-      number("dimension-query", query_vector[dimension], query, "query"),
-      " × ",
-      number("dimension-key", key_vector[dimension], inBrackets(key), "key"),
-      " = ",
-      number("dimension-product", products[dimension], product, "product"),
+      times([query, key, products[dimension]], timesTexts(query, key, 2), ROLES, parts),
     );
     this.slider.setAttribute("aria-valuenow", String(dimension + 1));
     this.slider.setAttribute("aria-valuetext", this.readout.textContent);
   }
 
-  /** The table of all dimensions, filled when it is first opened. */
+  /** All dimensions, listed when it is first opened. */
   allNumbers() {
-    const { query_vector, key_vector, products, query_label, key_label } = this.data;
+    const { query_vector: query, key_vector: key, products } = this.data;
     const region = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "All dimensions" });
     const fill = () => {
-      const columns = [query_vector, key_vector, products];
-      const texts = products.map((_, i) => multiplication(query_vector[i], key_vector[i], 2));
-      const filled = columns.map((_, column) => aligned(texts.map((row) => row[column])));
-      const rows = products.map((_, dimension) => {
-        const cells = ["query", "key", "product"].map((role, column) =>
-          element("td", {}, number(`all-${role}`, columns[column][dimension], filled[column][dimension], role)),
-        );
-        return tr(element("th", { scope: "row" }, String(dimension + 1)), ...cells);
-      });
-      const heads = ["dimension", `query ${query_label}`, `key ${key_label}`, "product"];
-      const head = [tr(...heads.map((text) => element("th", { scope: "col" }, text)))];
-      region.replaceChildren(table({ head, body: rows }, { class: "all" }));
+      const factors = products.map((product, at) => [query[at], key[at], product]);
+      const look = { digits: 2, roles: ROLES, parts: ["all-query", "all-key", "all-product"] };
+      region.replaceChildren(productList(factors, (at) => [String(at + 1)], look));
     };
     const details = element(
       "details",
@@ -245,14 +212,12 @@ class Arithmetic extends View {
     return step(
       "Add up the products",
       `${above.length} are positive, ${below.length} negative.`,
-      element(
-        "p",
-        { class: "formula" },
+      formula(
         dot(),
         " = ",
-        number("positive-sum", up, fixed(up, digits), "product"),
+        number("positive-sum", up, fixed(up, digits), "weights"),
         " − ",
-        number("negative-sum", down, fixed(-down, digits), "product"),
+        number("negative-sum", down, fixed(-down, digits), "weights"),
         " = ",
         number("dot-product", dot_product, fixed(dot_product), "outcome"),
       ),
@@ -262,23 +227,9 @@ class Arithmetic extends View {
   // ------------------------------------------------------------ 3: score
 
   scale() {
-    const { dot_product: product, scale, d_head, bias, score, masked } = this.data;
-    const paper = Math.abs(scale * Math.sqrt(d_head) - 1) < 1e-5;
+    const { scale, d_head, bias, masked } = this.data;
+    const paper = isOfPaper(scale, d_head);
     const unscaled = scale === 1;
-    const result = (dot, factor, added) => fixed(dot * factor + added);
-    const scaleDigits = paper ? MOST_DIGITS : 4;
-    const factor = paper || unscaled ? scale : rounded(scale, scaleDigits);
-    const digits = enoughDigits([product, bias ?? 0], 2, (dot, added) => result(dot, factor, added) === fixed(score));
-    const by = (text) => element("span", { "data-part": "scale", "data-value": scale }, text);
-    const formula = element(
-      "p",
-      { class: "formula" },
-      number("scaled-dot-product", product, fixed(product, digits)),
-      ...(paper ? [" ÷ ", by(root(d_head))] : [" × ", by(unscaled ? "1" : fixed(scale, scaleDigits))]),
-    );
-    if (bias !== null) formula.append(bias < 0 ? " − " : " + ", number("bias", bias, fixed(Math.abs(bias), digits)));
-    formula.append(" = ", number("score", score, fixed(score), "outcome"));
-    if (masked) formula.append(" → ", element("span", { class: "masked-score" }, "masked: −∞"));
     const reasons = [
       paper
         ? `√${d_head} ≈ ${Math.sqrt(d_head).toFixed(3)}. Without it, longer vectors would give ever larger scores.`
@@ -288,10 +239,11 @@ class Arithmetic extends View {
     ];
     if (bias !== null) reasons.push("The number added is the model's position bias for this pair.");
     if (masked) reasons.push("The mask closes this cell: the query may not look at this key.");
+    const score = scaled(this.data, 2, { product: "scaled-dot-product", score: "score" });
     const title = [];
     if (!unscaled) title.push(paper ? `Divide by √${d_head}` : "Scale");
     if (bias !== null) title.push(title.length ? "add the position bias" : "Add the position bias");
-    return step(title.length ? `${title.join(", ")}: the score` : "The score", reasons.join(" "), formula);
+    return step(title.length ? `${title.join(", ")}: the score` : "The score", reasons.join(" "), score);
   }
 
   // ------------------------------------------------------------ 4: softmax
@@ -439,37 +391,20 @@ class Arithmetic extends View {
     const { row, position, row_maximum, row_sum, weight, masked } = this.data;
     const here = row[position];
     const shown = precisePercent(weight);
-    const quotient = (e, sum) => precisePercent(e / sum) === shown;
+    const agrees = (e, sum) => precisePercent(e / sum) === shown;
     const finest = MOST_DIGITS + 4; // a percentage has two decimals less, and two more keep it exact
-    const sumDigits = enoughDigits([row_sum], this.digits.sum, (sum) => quotient(here.exponential, sum));
+    const sumDigits = enoughDigits([row_sum], this.digits.sum, (sum) => agrees(here.exponential, sum));
     const sum = rounded(row_sum, sumDigits);
-    const digits = enoughDigits([here.exponential], this.digits.of[position], (e) => quotient(e, sum), finest);
+    const digits = enoughDigits([here.exponential], this.digits.of[position], (e) => agrees(e, sum), finest);
     const scoreDigits = enoughDigits(
       [here.score, row_maximum],
       2,
       (score, largest) => positive(Math.exp(score - largest), digits) === positive(here.exponential, digits),
     );
-    const score = masked ? "−∞" : fixed(here.score, scoreDigits);
-    const largest = fixed(row_maximum, masked ? 2 : scoreDigits);
-    const above = masked ? "0" : positive(here.exponential, digits);
-    const below = fixed(row_sum, sumDigits);
-    const minus = row_maximum < 0 ? ` − (${largest})` : ` − ${largest}`;
-    return element(
-      "div",
-      {
-        class: "formula conclusion",
-        role: "math",
-        "aria-label": `e to the power of ${score}${minus}, divided by ${below}, is ${above} divided by ${below}, is ${shown}`,
-      },
-      fraction(
-        [power(number("power-score", here.score, score), minus.slice(0, 3), number("row-maximum", row_maximum, minus.slice(3)))],
-        [number("power-sum", row_sum, below)],
-      ),
-      element("span", {}, "="),
-      fraction([number("exponential", here.exponential, above)], [number("divisor", row_sum, below)]),
-      element("span", {}, "="),
-      number("weight", weight, shown, "outcome share"),
-    );
+    const worked = { ...here, largest: row_maximum, sum: row_sum, weight, masked };
+    const exponential = masked ? "0" : positive(here.exponential, digits);
+    const parts = { exponential: "exponential", divisor: "divisor", weight: "weight" };
+    return quotient(worked, { score: scoreDigits, exponential, sum: sumDigits }, shown, parts);
   }
 
   pick(button) {
@@ -495,13 +430,13 @@ const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 const dot = () =>
   element("span", {}, element("b", { class: "query" }, "q"), " · ", element("b", { class: "key" }, "k"));
 
-function stripName(operator, kind, token, role) {
+function stripName(operator, kind, name, role) {
   return element(
     "div",
     { class: `strip-name of-${role}` },
     element("span", { class: "operator" }, operator),
     element("span", { class: role }, kind),
-    ...(token === null ? [] : [label(token, role)]),
+    ...(name === null ? [] : [token(name, role)]),
   );
 }
 
@@ -589,4 +524,4 @@ function lastNumbers(numbers) {
   return texts;
 }
 
-export default widget(Arithmetic, styles);
+export default widget(Arithmetic, workedStyle, styles);

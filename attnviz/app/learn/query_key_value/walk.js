@@ -4,12 +4,10 @@
 import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";
 import {
-  aligned,
   fewestDigits,
   fixed,
   inBrackets,
   MOST_DIGITS,
-  multiplication,
   number,
   percent,
   percentTo,
@@ -21,6 +19,8 @@ import { oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { View, widget } from "../../../widgets/widget.js";
+import { formula, productList, quotient, scaled, timesTexts, token } from "../../components/worked.js";
+import workedStyle from "../../components/worked.css";
 import styles from "./walk.css";
 
 const LAST = 6;
@@ -29,6 +29,7 @@ const LARGEST = 8; // of a long sum, this many products are written out
 const RESULT_DIGITS = 3;
 const FEWEST_DIGITS = 4; // decimals of a product that is printed
 const MOST_FACTOR_DIGITS = 8; // decimals of a number that it is worked out from, at most
+const FACTOR_DIGITS = [RESULT_DIGITS, MOST_FACTOR_DIGITS];
 const MOVE_MS = 450;
 const WIDEST_SHARE = 0.98; // the colours end where this share of a matrix's numbers is contained
 
@@ -63,12 +64,6 @@ const MADE_OF = {
 /** As percent(), but the sum of all weights may miss 1 by a rounding, and is still 100 %. */
 const share = (weight) => (weight >= 0.9995 ? percentTo(weight, 1) : percent(weight));
 
-/** a × b = product as texts that multiply out as printed. */
-function product(a, b, digits) {
-  const [left, right, result] = multiplication(a, b, digits, RESULT_DIGITS, MOST_FACTOR_DIGITS);
-  return [left, inBrackets(right), result];
-}
-
 /** Decimals of the terms and of their sum at which the printed terms add up to the printed sum. */
 function sumDigits(terms, sum) {
   // A sum on the very edge between two roundings is printed with one decimal more instead.
@@ -87,8 +82,6 @@ function reachOf(values) {
 }
 
 // Document ------------------------------------------------------------------------------------------------
-
-const named = (text, role = "") => element("bdi", { class: `token ${role}` }, text);
 
 /** @param {string[]} parts the letter, and what stands below it */
 function symbol([letter, sub], role) {
@@ -600,7 +593,7 @@ class Walk extends View {
   }
 
   token(row, role = "") {
-    return named(this.data.tokens[row].name, role);
+    return token(this.data.tokens[row].name, role);
   }
 
   /** What stands below must not jump while the pointer moves: within a step the space only grows. */
@@ -614,7 +607,7 @@ class Walk extends View {
   /** The token that looks. */
   looking(role = "") {
     const { across, tokens, query } = this.data;
-    return named((across?.token ?? tokens[query]).name, role);
+    return token((across?.token ?? tokens[query]).name, role);
   }
 
   /** Where the vector stands that a cell of step 2 was made from. */
@@ -627,7 +620,7 @@ class Walk extends View {
     const value = block.at(row, column);
     return [
       heading("Number ", String(column + 1), " of the vector of ", block.row ? this.looking() : this.token(row)),
-      formulaLine(
+      formula(
         symbol([block.row ? "x" : this.read], "plain"),
         element("sub", {}, String(column + 1)),
         " = ",
@@ -649,17 +642,17 @@ class Walk extends View {
     if (block.row) {
       return [
         heading("Number ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
-        formulaLine(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
+        formula(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
         element("p", { class: "muted" }, `Learned in training; added to number ${column + 1} of every ${block.role}.`),
       ];
     }
     const asks = block.role === "query" || !this.crosses;
     const owner = asks ? this.owner({ block: this.blocks.get("query") }) : { name: "vectors", row: strongest(this.array("weights")) };
     const x = this.blocks.get(owner.name).at(owner.row, row);
-    const [left, right, result] = product(x, value, FEWEST_DIGITS);
+    const [left, right, result] = timesTexts(x, value, FEWEST_DIGITS, FACTOR_DIGITS);
     return [
       heading("Row ", String(row + 1), ", column ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
-      formulaLine(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
+      formula(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
       element(
         "p",
         { class: "muted" },
@@ -716,17 +709,10 @@ class Walk extends View {
   score({ block, row }) {
     const score = block.at(row, 0);
     const dot = this.array("dot_products")[row];
-    const root = Math.sqrt(this.size);
-    const digits = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(rounded(dot, of) / rounded(root, 5), RESULT_DIGITS) === fixed(score, RESULT_DIGITS));
+    const worked = { dot_product: dot, scale: 1 / Math.sqrt(this.size), d_head: this.size, score };
     return [
       heading("The score of ", this.token(row, "key")),
-      formulaLine(
-        number("dot-product", dot, fixed(dot, digits)),
-        ` ÷ √${this.size} = `,
-        fixed(dot, digits),
-        ` ÷ ${root.toFixed(5)} = `,
-        number("result", score, fixed(score, RESULT_DIGITS), "outcome"),
-      ),
+      scaled({ ...worked, masked: this.data.forbidden[row] }, RESULT_DIGITS, { product: "dot-product", score: "result" }),
       element("p", { class: "muted" }, `A sum of ${this.size} products grows with their number; ÷ √${this.size} brings it back to the size of one of them.`),
       ...this.masked(row, "the mask puts −∞ in place of this score"),
     ];
@@ -741,16 +727,10 @@ class Walk extends View {
   weight({ row }) {
     const { largest, sum } = this.set.facts;
     const scores = this.array("scores");
-    if (this.data.forbidden[row]) {
-      return [
-        heading("The weight of ", this.token(row, "key")),
-        formulaLine(element("i", {}, "e"), element("sup", {}, "−∞"), " = ", number("result", 0, "0", "outcome weights")),
-        ...this.masked(row, "its score is −∞, and its weight exactly 0"),
-      ];
-    }
+    const masked = this.data.forbidden[row];
     const exponentials = [...scores].map((score, at) => (this.data.forbidden[at] ? 0 : Math.exp(score - largest)));
     const [score, exponential, weight] = [scores[row], exponentials[row], this.array("weights")[row]];
-    const power = fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
+    const power = masked ? RESULT_DIGITS : fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
     const outside = this.data.rest ? sum - total(exponentials) : 0;
     const terms = this.data.rest ? [...exponentials, outside] : exponentials;
     // The sum has one decimal less than what it sums: the roundings of many add up.
@@ -761,27 +741,22 @@ class Walk extends View {
     const names = [...this.data.tokens.map(({ name }) => name), `${this.data.rest?.count} others`];
     const list = element(
       "ol",
-      { class: "products", "data-part": "exponentials" },
+      { class: "product-list", "data-part": "exponentials" },
       ...terms.map((term, at) =>
         element("li", { class: at === row ? "here" : "" }, element("bdi", { class: "of" }, names[at]), number("exponential", term, fixed(term, digits))),
       ),
     );
     return [
       heading("The weight of ", this.token(row, "key")),
-      formulaLine(
-        element("i", {}, "e"),
-        element("sup", {}, `${fixed(score, power)} − ${inBrackets(fixed(largest, power))}`),
-        " = ",
-        number("own-exponential", exponential, fixed(exponential, digits)),
-        ";  ",
-        fixed(exponential, digits),
-        " ÷ ",
-        number("sum", sum, fixed(sum, digits - 1)),
-        " = ",
-        number("result", weight, share(weight), "outcome weights"),
+      quotient(
+        { score, largest, exponential, sum, weight, masked },
+        { score: power, exponential: masked ? "0" : fixed(exponential, digits), sum: digits - 1 },
+        masked ? "0" : share(weight),
+        { exponential: "own-exponential", divisor: "sum", weight: "result" },
       ),
       element("p", { class: "muted" }, `${fixed(largest, RESULT_DIGITS)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
       list,
+      ...this.masked(row, "its score is −∞, and its weight exactly 0"),
     ];
   }
 
@@ -796,7 +771,7 @@ class Walk extends View {
       ...this.addition({
         factors,
         roles: ["weights", "value"],
-        names: (at) => [named(this.data.tokens[at].name)],
+        names: (at) => [token(this.data.tokens[at].name)],
         others: rest ? this.array("rest")[column] : null,
         othersName: rest ? `the other ${rest.count} tokens` : "",
         result: block.at(0, column),
@@ -823,29 +798,16 @@ class Walk extends View {
     }
     const terms = [...order.map((at) => products[at]), others ?? 0, bias ?? 0];
     const [digits, resultDigits] = sumDigits(terms, result);
-    const texts = order.map((at) => product(...factors[at], digits));
-    const [lefts, rights, results] = [0, 1, 2].map((part) => aligned(texts.map((text) => text[part])));
-    const items = order.map((at, nth) => {
-      return element(
-        "li",
-        {},
-        element("span", { class: "of" }, ...names(at)),
-        element(
-          "span",
-          { class: "product" },
-          number("left", factors[at][0], lefts[nth], roles[0]),
-          "\u00a0×\u00a0",
-          number("right", factors[at][1], rights[nth], roles[1]),
-          "\u00a0=\u00a0",
-          number("product", products[at], results[nth]),
-        ),
-      );
-    });
-    const line = formulaLine(`sum of the ${items.length}: `, number("written-sum", total(terms.slice(0, -2)), fixed(total(terms.slice(0, -2).map((term) => rounded(term, digits))), digits)));
+    const list = productList(
+      order.map((at) => [...factors[at], products[at]]),
+      (nth) => names(order[nth]),
+      { digits, factorDigits: FACTOR_DIGITS, roles: [...roles, ""], name: listClass },
+    );
+    const line = formula(`sum of the ${order.length}: `, number("written-sum", total(terms.slice(0, -2)), fixed(total(terms.slice(0, -2).map((term) => rounded(term, digits))), digits)));
     if (others !== null) line.append(" + ", othersName, ": ", number("others", others, inBrackets(fixed(others, digits))));
     if (bias !== null) line.append(" + ", biasName, ": ", number("bias", bias, inBrackets(fixed(bias, digits))));
     line.append(" ≈ ", number("result", result, fixed(result, resultDigits), `outcome ${role}`));
-    return [element("ol", { class: `products ${listClass}` }, ...items), line];
+    return [list, line];
   }
 
   // What a cell was made from, in the picture -------------------------------------------------------------
@@ -896,6 +858,4 @@ class Walk extends View {
 
 const heading = (...parts) => element("h3", {}, ...parts);
 
-const formulaLine = (...parts) => element("p", { class: "formula" }, ...parts);
-
-export default widget(Walk, styles);
+export default widget(Walk, workedStyle, styles);
