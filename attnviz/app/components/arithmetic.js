@@ -1,7 +1,7 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
    message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
 
-import { bar, cellUnder, drawing, element, tr } from "../../widgets/dom.js";
+import { bar, cellUnder, element, tr, vectorBars } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
 import { enoughDigits, fixed, MOST_DIGITS, number, percent, percentTo, rounded, strongest, total } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -440,35 +440,16 @@ function stripName(operator, kind, name, role) {
   );
 }
 
-/** One vector as bars: up is positive, down is negative, the largest fills half the height. */
+/** One vector as bars: up is positive, down is negative. */
 function strip(values, part, name) {
   const [smallest, largest] = [Math.min(...values), Math.max(...values)];
-  const reach = Math.max(-smallest, largest) || 1;
-  const bars = values.map((value, dimension) => {
-    const height = (Math.abs(value) / reach) * 48;
-    return drawing("rect", {
-      x: dimension + 0.1,
-      width: 0.8,
-      y: value < 0 ? 50 : 50 - height,
-      height,
-      class: value < 0 ? "negative" : "positive",
-      "data-dimension": dimension,
-      "data-value": value,
-    });
-  });
-  return drawing(
-    "svg",
-    {
-      class: `strip ${part}`,
-      viewBox: `0 0 ${values.length} 100`,
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": `${name}: ${values.length} numbers from ${fixed(smallest)} to ${fixed(largest)}`,
-      "data-part": part,
-    },
-    drawing("line", { x1: 0, x2: values.length, y1: 50, y2: 50, "vector-effect": "non-scaling-stroke" }),
-    ...bars,
-  );
+  const picture = vectorBars(`strip ${part}`, values, (Math.max(-smallest, largest) || 1) / 0.96);
+  const label = `${name}: ${values.length} numbers from ${fixed(smallest)} to ${fixed(largest)}`;
+  picture.removeAttribute("aria-hidden");
+  for (const [key, value] of Object.entries({ role: "img", "aria-label": label, "data-part": part })) {
+    picture.setAttribute(key, value);
+  }
+  return picture;
 }
 
 function rowHeads() {

@@ -1,7 +1,7 @@
 /* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
    also stands, unrounded, in a data-value attribute beside it. */
 
-import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
+import { cellUnder, drawing, element, stretched, vectorBars } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";
 import { enoughDigits, fixed, number, percentTo, total } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
@@ -17,14 +17,6 @@ function strip(weights) {
     weight < 0.002 ? [] : [drawing("rect", { x: at, y: 0, width, height: 1, "fill-opacity": (weight ** 0.7).toFixed(3) })],
   );
   return stretched("strip", [0, 0, weights.length, 1], ...stripes);
-}
-
-/** Numbers as bars up and down from a line; `most` is as far as they reach. */
-function bars(values, most) {
-  const one = (value, at) =>
-    drawing("rect", { x: at + 0.1, y: value > 0 ? -value : 0, width: 0.8, height: Math.abs(value) });
-  const line = drawing("line", { x1: 0, x2: values.length, y1: 0, y2: 0 });
-  return stretched("bars", [0, -most, values.length, 2 * most], ...values.map(one), line);
 }
 
 /**
@@ -150,7 +142,7 @@ class Shares extends View {
         element("span", { class: "muted number", text: `${first + 1}–${first + pieces[head].length}` }),
       ),
       element("span", { class: "looks" }, picture, unseen(" looks at "), word),
-      element("span", { class: "piece" }, bars(pieces[head], this.most)),
+      element("span", { class: "piece" }, vectorBars("bars", pieces[head], this.most)),
       element("span", { class: "length muted" }, unseen(" adds a vector of length "), number("length", lengths[head], lengths[head].toFixed(2))),
       element(
         "span",
@@ -181,7 +173,7 @@ class Shares extends View {
       "div",
       { class: "line foot total" },
       element("span", { class: "name" }, "= output of the block for ", element("bdi", { text: query })),
-      element("span", { class: "piece" }, bars(output, most)),
+      element("span", { class: "piece" }, vectorBars("bars", output, most)),
       element("span", { class: "length muted" }, number("output-length", length, length.toFixed(2))),
       element("span", { class: "share" }, element("span"), number("sum", sum, `${(100 * sum).toFixed(0)}\u202f%`)),
     );
