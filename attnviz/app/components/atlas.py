@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-from attnviz.app.components.component import mount
+from attnviz.app.components.component import widget
 
 
 class Selection(TypedDict):
@@ -15,6 +15,7 @@ class Selection(TypedDict):
     heads: Sequence[int]
 
 
+@widget
 def atlas(
     key: str,
     /,
@@ -35,7 +36,6 @@ def atlas(
     The pick is drawn at once by every widget on the page; Python hears of it afterwards.
 
     Args:
-        key: Streamlit's key of this widget.
         pixels: what `store.publish` returned for the array `thumbnails`, uint8 [layer × head, t, t], or for
             `pixels`, uint8 [head, query, key] with the fact `heads` (its [layer, head] pairs, from 1).
         layers, heads: how many layers, and heads in each.
@@ -49,21 +49,3 @@ def atlas(
         on_tokens: called with query and key if a head view's pick of them is not answered yet: a message
             comes together with older values of Streamlit's own controls, which would undo it.
     """
-
-    def picked(layer: int, head: int, also: Mapping[str, int | None] | None = None) -> None:
-        if on_tokens and also:
-            on_tokens(also["query"], also["key"])
-        if on_pick:
-            on_pick(layer, head)
-
-    message = {
-        "pixels": pixels,
-        "layers": layers,
-        "heads": heads,
-        "selected": {"layer": selected["layer"], "heads": list(selected["heads"])},
-        "facts": facts,
-        "dim": dim,
-        "order": order,
-        "kind": kind,
-    }
-    mount("atlas", key, message, on_pick=picked)

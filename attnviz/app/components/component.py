@@ -57,19 +57,27 @@ def mount(
             the order in which the widget wrote them.
     """
     data = message if isinstance(message, bytes) else {part: _plain(value) for part, value in message.items()}
-    hears: dict[str, Any] = {
-        f"{on}_change": _hears(each, key, on.removeprefix("on_")) for on, each in listeners.items()
-    }
+    hears: dict[str, Any] = {f"{on}_change": _hears(listeners, key, on) for on in listeners}
     _renderer(name)(key=key, data=data, **hears)
 
 
-def _hears(listener: Callable[..., None] | None, key: str, trigger: str) -> Callable[[], None]:
-    """What Streamlit calls at a widget's trigger."""
+def _hears(listeners: Mapping[str, Callable[..., None] | None], key: str, on: str) -> Callable[[], None]:
+    """What Streamlit calls at a widget's trigger.
+
+    A message also brings back what Streamlit's own controls showed when it was sent. So it repeats what was
+    chosen just before and is not answered yet, which they would undo: "also", of which the widget's other
+    listener hears first.
+    """
 
     def call() -> None:
-        told = memory.said(key, trigger)  # nothing, where the widget went from the page meanwhile
-        if listener and told is not None:
-            listener(*told.values())
+        told = memory.said(key, on.removeprefix("on_"))
+        if told is None:  # the widget went from the page while this was on its way
+            return
+        for name, listener in listeners.items():
+            if listener and name != on and "also" in told:
+                listener(*told["also"].values())
+        if heard := listeners[on]:
+            heard(*(value for name, value in told.items() if name != "also"))
 
     return call
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
-from attnviz.app.components.component import mount
+from attnviz.app.components.component import widget
 from attnviz.widgets.tokens import ShownToken
 
 
+@widget
 def head_view(
     name: str,
     /,
@@ -38,7 +39,6 @@ def head_view(
     comes from `exact`, and stays blank until that has arrived.
 
     Args:
-        name: Streamlit's key of this widget (`key` is the token's).
         pixels: what `store.publish` returned for the array `pixels`, uint8 [head, query, key], with the fact
             `heads` (its [layer, head] pairs, from 1) and, for the legend, `limits` (each head's values at the
             lowest and highest level) and `curve` ("sqrt" or "linear").
@@ -56,37 +56,3 @@ def head_view(
         on_pick: called with query and key when the visitor pins a pair; query None: all lines.
         on_heads: called with layer and heads, from 1.
     """
-
-    # A message repeats what was chosen just before and is not answered yet ("also"): it comes together
-    # with older values of Streamlit's own controls, which would undo that choice.
-    def picked(query: int | None, key: int | None, also: Mapping[str, Any] | None = None) -> None:
-        if on_heads and also:
-            on_heads(also["layer"], also["heads"])
-        if on_pick:
-            on_pick(query, key)
-
-    def chosen(layer: int, heads: list[int], also: Mapping[str, Any] | None = None) -> None:
-        if on_pick and also:
-            on_pick(also["query"], also["key"])
-        if on_heads:
-            on_heads(layer, heads)
-
-    message = {
-        "pixels": pixels,
-        "exact": exact,
-        "view": view,
-        "layer": layer,
-        "heads": heads,
-        "heads_total": heads_total,
-        "query_tokens": query_tokens,
-        "key_tokens": key_tokens,
-        "query": query,
-        "key": key,
-        "heading": heading,
-        "kind": kind,
-        "unit": unit,
-        "note": note,
-        "caption": caption,
-        "filename": filename,
-    }
-    mount("head_view", name, message, on_pick=picked, on_heads=chosen)
