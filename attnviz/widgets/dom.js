@@ -104,6 +104,18 @@ export function placeUnder({ clientX, clientY }, node) {
 }
 
 /**
+ * Where a node stands in another one, in the latter's own pixels.
+ * @param {Element} node
+ * @param {HTMLElement} stage
+ */
+export function boxIn(node, stage) {
+  const { left, top, right, bottom } = node.getBoundingClientRect();
+  const from = placeUnder({ clientX: left, clientY: top }, stage);
+  const to = placeUnder({ clientX: right, clientY: bottom }, stage);
+  return { ...from, width: to.x - from.x, height: to.y - from.y };
+}
+
+/**
  * Which cell of a grid that fills a node is under the pointer; the nearest, where the pointer is outside of it.
  * @param {{ clientX: number, clientY: number }} event
  * @param {Element} node

@@ -3,7 +3,7 @@
    "Along" runs with the words of a sentence, "across" from the first sentence to the second: right and down while the
    sentences lie, down and right while they stand. */
 
-import { drawing } from "../../widgets/dom.js";
+import { boxIn, drawing } from "../../widgets/dom.js";
 import { percentTo } from "../../widgets/numbers.js";
 
 const FAINTEST_DRAWN = 0.02; // weights below are not drawn
@@ -26,13 +26,8 @@ export class Lanes {
   /** Looks where the words stand; call it before drawing, whenever they may have moved. */
   measure(first, second, standing) {
     this.standing = standing;
-    const origin = this.stage.getBoundingClientRect();
-    // The teacher's view is zoomed: rectangles come in the screen's pixels, lines are drawn in the widget's.
-    const zoom = origin.width / this.stage.offsetWidth || 1;
     const place = (word) => {
-      const box = word.getBoundingClientRect();
-      const [left, top] = [(box.left - origin.left) / zoom, (box.top - origin.top) / zoom];
-      const [width, height] = [box.width / zoom, box.height / zoom];
+      const { x: left, y: top, width, height } = boxIn(word, this.stage);
       return standing
         ? { along: top + height / 2, before: left, after: left + width }
         : { along: left + width / 2, before: top, after: top + height };

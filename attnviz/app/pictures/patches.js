@@ -24,7 +24,7 @@ const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 class Patches extends View {
   constructor() {
     super();
-    this.asked = new Choice("patch");
+    this.asked = new Choice();
     this.head = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Patches of the picture" });

@@ -1,6 +1,6 @@
 /* translation_file: the picture of a translation as a file, on white, as it stands on the screen. */
 
-import { drawing } from "../../../widgets/dom.js";
+import { boxIn, drawing } from "../../../widgets/dom.js";
 import { ROLES } from "../../../widgets/palette.js";
 import { hex, wrapped } from "../../../widgets/pens.js";
 
@@ -29,8 +29,6 @@ const LOOKS = [
  * @param headings, captions what stands above the picture.
  */
 export function translationFile(stage, picture, words, headings, captions) {
-  const origin = stage.getBoundingClientRect();
-  const zoom = origin.width / stage.offsetWidth || 1;
   const broken = (text, size, weight, fill) =>
     wrapped(text, stage.offsetWidth, 1.1 * size, FILE_FONT).map((line) => ({ line, size, weight, fill }));
   const lines = [
@@ -42,11 +40,7 @@ export function translationFile(stage, picture, words, headings, captions) {
   const heading = lines.map(({ line, size, weight, fill }, at) =>
     letters({ x: MARGIN, y: MARGIN + (at + 0.5) * LINE_OF_TEXT, fill, "font-weight": weight }, line, size),
   );
-  const boxes = words.map((word) => {
-    const box = word.getBoundingClientRect();
-    const place = { x: (box.left - origin.left) / zoom, y: (box.top - origin.top) / zoom };
-    return wordBox(word, { ...place, width: box.width / zoom, height: box.height / zoom });
-  });
+  const boxes = words.map((word) => wordBox(word, boxIn(word, stage)));
   const drawn = picture.cloneNode(true);
   for (const node of drawn.querySelectorAll("path")) node.setAttribute("stroke", onWhite("weights"));
   for (const node of drawn.querySelectorAll("path")) node.setAttribute("fill", "none");
