@@ -233,8 +233,8 @@ class Stream extends View {
   constructor() {
     super();
     this.chosen = new Choice();
-    this.back = element("button", { type: "button", class: "turn", text: "← Back" });
-    this.next = element("button", { type: "button", class: "turn next" });
+    this.back = element("button", { type: "button", class: "move", text: "← Back" });
+    this.next = element("button", { type: "button", class: "move on" });
     this.back.onclick = () => this.walk(this.step - 1);
     this.next.onclick = () => this.forward();
     this.place = element("span", { class: "place", "aria-live": "polite" });

@@ -252,7 +252,7 @@ class Walk extends View {
     this.pinned = null;
     this.blocks = new Map(MATRICES.map((about) => [about.name, new Block(this, about)]));
     const button = (text, by) =>
-      element("button", { type: "button", class: "move", "data-move": by, onclick: () => this.go(this.step + by) }, text);
+      element("button", { type: "button", class: by > 0 ? "move on" : "move", "data-move": by, onclick: () => this.go(this.step + by) }, text);
     this.back = button("← Back", -1);
     this.next = button("Next →", 1);
     this.title = element("h2");

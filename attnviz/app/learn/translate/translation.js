@@ -92,7 +92,7 @@ class Translation extends View {
     const button = (name, text, act) => element("button", { type: "button", class: name, text, onclick: act });
     this.back = button("move", "‹ Back", () => this.step(-1));
     this.next = button("move", "Next ›", () => this.step(1));
-    this.play = button("move play", "", () => (this.playing ? this.pause() : this.start()));
+    this.play = button("move on play", "", () => (this.playing ? this.pause() : this.start()));
     this.doing = element("p", { class: "doing" });
     const files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
     return element("div", { class: "steps" }, this.back, this.play, this.next, this.doing, files);
