@@ -18,11 +18,9 @@ const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where he
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
 /**
- * What app/components/atlas.py sends, and describes.
- * @typedef {{
- *   pixels: string, layers: number, heads: number, selected: { layer: number, heads: number[] }, facts: string[],
- *   dim: number[], order: number[], kind: "sequential" | "diverging"
- * }} Message
+ * @typedef {{ pixels: string, layers: number, heads: number, selected: { layer: number, heads: number[] }, facts:
+ *   string[], dim: number[], order: number[], kind: "sequential" | "diverging" }} Message what
+ *   app/components/atlas.py sends, and describes
  */
 
 /** @extends {HeadGrid<Message>} */

@@ -26,13 +26,10 @@ const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
  */
 
 /**
- * What app/components/head_view.py sends, and describes.
- * @typedef {{
- *   pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
- *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null,
- *   key: number | null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" |
- *   "signed percent", note: string, caption: string, filename: string
- * }} Message
+ * @typedef {{ pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
+ *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null, key: number |
+ *   null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
+ *   string, caption: string, filename: string }} Message what app/components/head_view.py sends, and describes
  */
 
 /** @extends {View<Message>} */

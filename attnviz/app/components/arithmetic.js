@@ -37,15 +37,13 @@ function positive(value, digits) {
 // ---------------------------------------------------------------- the widget
 
 /**
- * What arithmetic.py sends, and describes.
  * @typedef {{ value: number, as: "percent" | "score" | "number" }} LastNumber
- * @typedef {{
- *   query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
- *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number,
- *   scale: number, bias: number | null, score: number, masked: boolean, position: number,
- *   row: { label: string, score: number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[],
- *   row_maximum: number, row_sum: number, weight: number, last_steps: (string | LastNumber)[][], result: number
- * }} Message
+ * @typedef {{ query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
+ *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number, scale:
+ *   number, bias: number | null, score: number, masked: boolean, position: number, row: { label: string, score:
+ *   number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[], row_maximum: number, row_sum:
+ *   number, weight: number, last_steps: (string | LastNumber)[][], result: number }} Message what arithmetic.py
+ *   sends, and describes
  */
 
 /** @extends {View<Message>} */

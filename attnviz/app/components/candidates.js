@@ -6,11 +6,8 @@ import { View, widget } from "../../widgets/widget.js";
 import styles from "./candidates.css";
 
 /**
- * What candidates.py sends, and describes.
- * @typedef {{
- *   title: string, columns: string[], rows: { label: string, place: number | null, numbers: number[],
- *   mark: string }[]
- * }} Message
+ * @typedef {{ title: string, columns: string[], rows: { label: string, place: number | null, numbers: number[], mark:
+ *   string }[] }} Message what candidates.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -9,12 +9,7 @@ const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
 const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/**
- * What copy_link.py sends, and describes.
- * @typedef {{
- *   query: string, always: string[]
- * }} Message
- */
+/** @typedef {{ query: string, always: string[] }} Message what copy_link.py sends, and describes */
 
 /** @extends {View<Message>} */
 class CopyLink extends View {

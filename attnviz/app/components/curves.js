@@ -59,17 +59,13 @@ class Crowd extends Drawing {
 const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ...look);
 
 /**
- * What curves.py sends, and describes.
- * @typedef {{
- *   lines: { label: string, x: number[], y: number[], low: number[] | null, high: number[] | null, band: boolean,
- *   dash: "solid" | "dash" | "dot" | "dashdot" | null,
- *   marker: "circle" | "ring" | "square" | "diamond" | "cross" | null,
- *   colour: "query" | "key" | "value" | "weights" | "feed-forward" | "text" | "muted", faint: boolean,
- *   points: number[] | null, names: string[] | null, printed: string[] | null }[], title: string,
- *   across: { label: string, log: number | null, zero: boolean }, up: { label: string, log: number | null,
- *   zero: boolean }, at: string, digits: number, marked: number | null, faint: string, plane: boolean,
- *   crowded: boolean, height: number, alt: string, caption: string, filename: string
- * }} Message
+ * @typedef {{ lines: { label: string, x: number[], y: number[], low: number[] | null, high: number[] | null, band:
+ *   boolean, dash: "solid" | "dash" | "dot" | "dashdot" | null, marker: "circle" | "ring" | "square" | "diamond" |
+ *   "cross" | null, colour: "query" | "key" | "value" | "weights" | "feed-forward" | "text" | "muted", faint:
+ *   boolean, points: number[] | null, names: string[] | null, printed: string[] | null }[], title: string, across: {
+ *   label: string, log: number | null, zero: boolean }, up: { label: string, log: number | null, zero: boolean }, at:
+ *   string, digits: number, marked: number | null, faint: string, plane: boolean, crowded: boolean, height: number,
+ *   alt: string, caption: string, filename: string }} Message what curves.py sends, and describes
  */
 
 /** @extends {ChartView<Message>} */

@@ -8,11 +8,9 @@ import gridStyle from "../../widgets/head_grid.css";
 import styles from "./head_map.css";
 
 /**
- * What head_map.py sends, and describes.
- * @typedef {{
- *   title: string, heads: number, values: (number | null)[], texts: string[], low: [number, string], high: [number,
- *   string], kind: "sequential" | "diverging", printed: string[] | null, selected: [number, number] | null
- * }} Message
+ * @typedef {{ title: string, heads: number, values: (number | null)[], texts: string[], low: [number, string], high:
+ *   [number, string], kind: "sequential" | "diverging", printed: string[] | null, selected: [number, number] | null
+ *   }} Message what head_map.py sends, and describes
  */
 
 /**

@@ -7,10 +7,8 @@ import { View, widget } from "../../widgets/widget.js";
 import styles from "./passage.css";
 
 /**
- * What passage.py sends, and describes.
- * @typedef {{
- *   typed: string, tokens: string[], written: boolean, chosen: number | null
- * }} Message
+ * @typedef {{ typed: string, tokens: string[], written: boolean, chosen: number | null }} Message what passage.py
+ *   sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -13,11 +13,8 @@ const ORIGINAL = 112; // pixels of the longer side of the little picture
 const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
 /**
- * What patches.py sends, and describes.
- * @typedef {{
- *   picture: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head: number,
- *   heads: number, query: number
- * }} Message
+ * @typedef {{ picture: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
+ *   number, heads: number, query: number }} Message what patches.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -8,11 +8,9 @@ const WIDE = 200; // of a row's picture, in its own units
 const TALL = 40;
 
 /**
- * What distributions.py sends, and describes.
- * @typedef {{
- *   rows: { name: string, words: string, mean: number, baseline: number, heights: number[], written: string,
- *   even: string, ends: [string, string], chosen: boolean }[], heading: string, caption: string
- * }} Message
+ * @typedef {{ rows: { name: string, words: string, mean: number, baseline: number, heights: number[], written:
+ *   string, even: string, ends: [string, string], chosen: boolean }[], heading: string, caption: string }} Message
+ *   what distributions.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -19,12 +19,9 @@ const STANDINGS = {
 const MANY = 16; // columns, above which a token has no room to be written across
 
 /**
- * What measures.py sends, and describes.
- * @typedef {{
- *   title: string, agreement: string, columns: { label: string, title: string,
- *   standing: "counted" | "itself" | "aside" | "unseen", place: number }[], lines: { key: string, label: string,
- *   agreement: string, values: number[], written: string[], ranks: number[] }[], chosen: string
- * }} Message
+ * @typedef {{ title: string, agreement: string, columns: { label: string, title: string, standing: "counted" |
+ *   "itself" | "aside" | "unseen", place: number }[], lines: { key: string, label: string, agreement: string, values:
+ *   number[], written: string[], ranks: number[] }[], chosen: string }} Message what measures.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -23,13 +23,10 @@ const SQUARE_ROOT = 2; // the power that leads from a level back to its number
 const FEW = 0.1; // a scale that ends below this has a decimal
 
 /**
- * What aligned_matrices.py sends, and describes.
- * @typedef {{
- *   pixels: string, pictures: { title: string, kind: "sequential" | "diverging", high: number }[], sides: [string,
- *   string], rows: { label: string, name: string, title: string, special: boolean, only: string }[],
+ * @typedef {{ pixels: string, pictures: { title: string, kind: "sequential" | "diverging", high: number }[], sides:
+ *   [string, string], rows: { label: string, name: string, title: string, special: boolean, only: string }[],
  *   columns: { label: string, name: string, title: string, special: boolean, only: string }[], row: number | null,
- *   note: string, caption: string, filename: string
- * }} Message
+ *   note: string, caption: string, filename: string }} Message what aligned_matrices.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -5,11 +5,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./token_bars.css";
 
 /**
- * What token_bars.py sends, and describes.
- * @typedef {{
- *   title: string, bars: { number: number, label: string, size: number, written: string, hint: string,
- *   marked: boolean }[]
- * }} Message
+ * @typedef {{ title: string, bars: { number: number, label: string, size: number, written: string, hint: string,
+ *   marked: boolean }[] }} Message what token_bars.py sends, and describes
  */
 
 /** @extends {View<Message>} */

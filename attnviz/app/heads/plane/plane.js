@@ -136,12 +136,9 @@ class PlaneDrawing extends Drawing {
 }
 
 /**
- * What plane.py sends, and describes.
- * @typedef {{
- *   keeps: "distances" | "dot products", points: { query: number[][], key: number[][] },
- *   tokens: { query: ShownToken[], key: ShownToken[] }, numbers: string, query: number, axes: [string, string],
- *   title: string, alt: string, caption: string, filename: string
- * }} Message
+ * @typedef {{ keeps: "distances" | "dot products", points: { query: number[][], key: number[][] }, tokens: { query:
+ *   ShownToken[], key: ShownToken[] }, numbers: string, query: number, axes: [string, string], title: string, alt:
+ *   string, caption: string, filename: string }} Message what plane.py sends, and describes
  */
 
 /** @extends {ChartView<Message, PlaneDrawing>} */

@@ -219,13 +219,9 @@ class Strip {
 // ---------------------------------------------------------------- the widget
 
 /**
- * What stream.py sends, and describes.
- * @typedef {{
- *   arrays: string, step: number, tokens: number, layer: number, layers: number,
- *   facts: { [name: string]: { length: number, mean: number, cosine: number | null } },
- *   norms: { mean: number, variance: number, epsilon: number }[], firing: number, strongest: [number, number][],
- *   reach: number
- * }} Message
+ * @typedef {{ arrays: string, step: number, tokens: number, layer: number, layers: number, facts: { [name: string]: {
+ *   length: number, mean: number, cosine: number | null } }, norms: { mean: number, variance: number, epsilon: number
+ *   }[], firing: number, strongest: [number, number][], reach: number }} Message what stream.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -25,14 +25,11 @@ function changedRow(before, { change, source, target }) {
 }
 
 /**
- * What arrow.py sends, and describes.
- * @typedef {{
- *   title: string, words: string[], query: number | null, reader: string, open_to: boolean[], before: number[],
- *   now: number[], interference: { change: "none" | "move" | "row" | "head", source: number | null,
- *   target: number | null }, translation: { text: string, differs: boolean }[], translation_before: { text: string,
- *   differs: boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string,
- *   others: number
- * }} Message
+ * @typedef {{ title: string, words: string[], query: number | null, reader: string, open_to: boolean[], before:
+ *   number[], now: number[], interference: { change: "none" | "move" | "row" | "head", source: number | null, target:
+ *   number | null }, translation: { text: string, differs: boolean }[], translation_before: { text: string, differs:
+ *   boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string, others: number }}
+ *   Message what arrow.py sends, and describes
  */
 
 /** @extends {View<Message>} */

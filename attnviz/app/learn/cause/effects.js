@@ -9,11 +9,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./effects.css";
 
 /**
- * What effects.py sends, and describes.
- * @typedef {{
- *   words: string[], heads: string[], looks: number[][], changes: number[][], whole: number[], looks_title: string,
- *   changes_title: string, head: number | null, word: number
- * }} Message
+ * @typedef {{ words: string[], heads: string[], looks: number[][], changes: number[][], whole: number[], looks_title:
+ *   string, changes_title: string, head: number | null, word: number }} Message what effects.py sends, and describes
  */
 
 /** @extends {View<Message>} */

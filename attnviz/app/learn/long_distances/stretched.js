@@ -9,13 +9,10 @@ import styles from "./stretched.css";
 const CELL = 2; // height of one number in a picture of what is kept, in pixels
 
 /**
- * What stretched.py sends, and describes.
- * @typedef {{
- *   sentences: { title: string, language: string, reads: string, words: { text: string, clause: number,
+ * @typedef {{ sentences: { title: string, language: string, reads: string, words: { text: string, clause: number,
  *   weight: number | null, role: "referent" | "pronoun" | "" }[] }[], networks: { name: string, verdict: string,
- *   exact: boolean, keeps: string, levels: number[], columns: number, words: { text: string,
- *   mark: "right" | "wrong" | "missing" }[] }[]
- * }} Message
+ *   exact: boolean, keeps: string, levels: number[], columns: number, words: { text: string, mark: "right" | "wrong"
+ *   | "missing" }[] }[] }} Message what stretched.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -58,11 +58,9 @@ const matrix = () => element("span", { class: "number" }, "W", element("sub", { 
 const unseen = (text) => element("span", { class: "hidden", text });
 
 /**
- * What shares.py sends, and describes.
- * @typedef {{
- *   query: string, tokens: string[], weights: number[][], pieces: number[][], lengths: number[], cosines: number[],
- *   shares: number[], bias: [number, number, number], output: number[], output_length: number, selected: number
- * }} Message
+ * @typedef {{ query: string, tokens: string[], weights: number[][], pieces: number[][], lengths: number[], cosines:
+ *   number[], shares: number[], bias: [number, number, number], output: number[], output_length: number, selected:
+ *   number }} Message what shares.py sends, and describes
  */
 
 /** @extends {View<Message>} */

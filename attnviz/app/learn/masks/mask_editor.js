@@ -30,11 +30,8 @@ function writtenCells(cells, count) {
 }
 
 /**
- * What mask_editor.py sends, and describes.
- * @typedef {{
- *   tokens: ShownToken[], mask: string, without: number[][], with_mask: number[][] | null, shows:
- *   "without mask" | "with mask" | "change", query: number
- * }} Message
+ * @typedef {{ tokens: ShownToken[], mask: string, without: number[][], with_mask: number[][] | null, query: number,
+ *   shows: "without mask" | "with mask" | "change" }} Message what mask_editor.py sends, and describes
  */
 
 /** @extends {View<Message>} */

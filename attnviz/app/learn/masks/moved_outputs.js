@@ -6,11 +6,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./moved_outputs.css";
 
 /**
- * What moved_outputs.py sends, and describes.
- * @typedef {{
- *   rows: { title: string, outputs: { label: string, edited: boolean, unchanged: boolean, distance: number,
- *   written: string }[] }[]
- * }} Message
+ * @typedef {{ rows: { title: string, outputs: { label: string, edited: boolean, unchanged: boolean, distance: number,
+ *   written: string }[] }[] }} Message what moved_outputs.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -9,11 +9,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./encoding.css";
 
 /**
- * What encoding.py sends, and describes.
- * @typedef {{
- *   vectors: number[][], labels: string[], position: number, pair: number | null, limit: number, alt: string,
- *   filename: string
- * }} Message
+ * @typedef {{ vectors: number[][], labels: string[], position: number, pair: number | null, limit: number, alt:
+ *   string, filename: string }} Message what encoding.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -8,12 +8,9 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shuffle.css";
 
 /**
- * What shuffle.py sends, and describes.
- * @typedef {{
- *   tokens: { label: string, special: boolean, place: number, came_from: number, outcomes: { before: number[],
- *   after: number[], same: boolean, verdict: string, exact: [number, number], title: string }[] }[],
- *   columns: string[], chosen: number, note: string
- * }} Message
+ * @typedef {{ tokens: { label: string, special: boolean, place: number, came_from: number, outcomes: { before:
+ *   number[], after: number[], same: boolean, verdict: string, exact: [number, number], title: string }[] }[],
+ *   columns: string[], chosen: number, note: string }} Message what shuffle.py sends, and describes
  */
 
 /** @extends {View<Message>} */

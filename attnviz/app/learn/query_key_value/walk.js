@@ -235,13 +235,10 @@ class Block {
 }
 
 /**
- * What walk.py sends, and describes.
- * @typedef {{
- *   source: string, step: number, steps: { title: string, sentence: (string | { text: string,
- *   role: string })[] }[], tokens: ShownToken[], query: number | null, across: { token: ShownToken,
- *   origin: string } | null, forbidden: boolean[], total: number, rest: { count: number, weight: number } | null,
- *   origin: string
- * }} Message
+ * @typedef {{ source: string, step: number, steps: { title: string, sentence: (string | { text: string, role: string
+ *   })[] }[], tokens: ShownToken[], query: number | null, across: { token: ShownToken, origin: string } | null,
+ *   forbidden: boolean[], total: number, rest: { count: number, weight: number } | null, origin: string }} Message
+ *   what walk.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -6,11 +6,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./weights_table.css";
 
 /**
- * What weights_table.py sends, and describes.
- * @typedef {{
- *   weights: number[][], others: number[] | null, queries: string[], keys: string[], forbidden: boolean[][] | null,
- *   query: number, columns: boolean, caption: string
- * }} Message
+ * @typedef {{ weights: number[][], others: number[] | null, queries: string[], keys: string[], forbidden: boolean[][]
+ *   | null, query: number, columns: boolean, caption: string }} Message what weights_table.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -6,11 +6,9 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./softmax_bars.css";
 
 /**
- * What softmax_bars.py sends, and describes.
- * @typedef {{
- *   title: string, columns: string[], keys: { label: string, place: number | null, score: number | null,
- *   weights: number[] }[], measures: { label: string, values: string[] }[]
- * }} Message
+ * @typedef {{ title: string, columns: string[], keys: { label: string, place: number | null, score: number | null,
+ *   weights: number[] }[], measures: { label: string, values: string[] }[] }} Message what softmax_bars.py sends, and
+ *   describes
  */
 
 /** @extends {View<Message>} */

@@ -32,15 +32,12 @@ const mostOfHeads = (weights, query) => weights[0][query].map((_, key) => Math.m
 const role = (name, text) => element("bdi", { class: name, text });
 
 /**
- * What translation.py sends, and describes.
- * @typedef {{
- *   source: { label: string, name: string, special: boolean }[], target: { label: string, name: string,
- *   special: boolean }[], written: { label: string, name: string, special: boolean }[], row: number,
- *   encoder: { caption: string, heads: number[], weights: number[][][] }, cross: { caption: string,
- *   heads: number[], weights: number[][][] }, decoder: { caption: string, heads: number[], weights: number[][][] },
- *   choices: [string, number][][], pronouns: { row: number, il: number, elle: number }[], titles: string[],
- *   filename: string
- * }} Message
+ * @typedef {{ source: { label: string, name: string, special: boolean }[], target: { label: string, name: string,
+ *   special: boolean }[], written: { label: string, name: string, special: boolean }[], row: number, encoder: {
+ *   caption: string, heads: number[], weights: number[][][] }, cross: { caption: string, heads: number[], weights:
+ *   number[][][] }, decoder: { caption: string, heads: number[], weights: number[][][] }, choices: [string,
+ *   number][][], pronouns: { row: number, il: number, elle: number }[], titles: string[], filename: string }} Message
+ *   what translation.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -43,11 +43,9 @@ class Strip {
 }
 
 /**
- * What average.py sends, and describes.
- * @typedef {{
- *   words: { label: string, name: string }[], query: number, parts: { label: string, name: string, single: boolean,
- *   weight: number, vector: number[] }[], mixed: number[], d_model: number
- * }} Message
+ * @typedef {{ words: { label: string, name: string }[], query: number, parts: { label: string, name: string, single:
+ *   boolean, weight: number, vector: number[] }[], mixed: number[], d_model: number }} Message what average.py sends,
+ *   and describes
  */
 
 /** @extends {View<Message>} */

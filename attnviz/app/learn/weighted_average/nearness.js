@@ -6,10 +6,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./nearness.css";
 
 /**
- * What nearness.py sends, and describes.
- * @typedef {{
- *   lines: { label: string, name: string, before: number, after: number }[], before: string, after: string
- * }} Message
+ * @typedef {{ lines: { label: string, name: string, before: number, after: number }[], before: string, after: string
+ *   }} Message what nearness.py sends, and describes
  */
 
 /** @extends {View<Message>} */

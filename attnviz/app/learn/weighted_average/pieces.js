@@ -6,10 +6,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./pieces.css";
 
 /**
- * What pieces.py sends, and describes.
- * @typedef {{
- *   text: string, cuts: { label: string, id: number, start: number, end: number }[], more: number
- * }} Message
+ * @typedef {{ text: string, cuts: { label: string, id: number, start: number, end: number }[], more: number }}
+ *   Message what pieces.py sends, and describes
  */
 
 /** @extends {View<Message>} */
