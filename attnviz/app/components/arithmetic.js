@@ -1,5 +1,5 @@
-/* arithmetic: one weight, worked out step by step from its query and key vectors; arithmetic.py describes the
-   message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
+/* arithmetic: one weight, worked out step by step from its query and key vectors. Every number that is printed also
+   stands, unrounded, in a data-value attribute beside it. */
 
 import { bar, cellUnder, element, tr, vectorBars } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";

@@ -1,4 +1,4 @@
-/* candidates: the tokens that a model holds for likely, as a table of bars; candidates.py describes the data. */
+/* candidates: the tokens that a model holds for likely, as a table of bars. */
 
 import { bar, element, table, tr } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";

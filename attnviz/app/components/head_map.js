@@ -1,4 +1,4 @@
-/* head map: a coloured button for each head, and the bar of their scale; head_map.py describes the message. */
+/* head map: a coloured button for each head, and the bar of their scale. */
 
 import { element } from "../../widgets/dom.js";
 import { HeadGrid } from "../../widgets/head_grid.js";

@@ -1,4 +1,4 @@
-/* passage: a typed text and the tokens that a model added to it; passage.py describes the message. */
+/* passage: a typed text and the tokens that a model added to it. */
 
 import { element } from "../../widgets/dom.js";
 import { moveFocus, tabStop } from "../../widgets/keyboard.js";

@@ -1,4 +1,4 @@
-/* distributions: a table of measures, each with its mean, its spread and its baseline; see distributions.py. */
+/* distributions: a table of measures, each with its mean, its spread and its baseline. */
 
 import { drawing, element, table, tr } from "../../../widgets/dom.js";
 import { View, widget } from "../../../widgets/widget.js";

@@ -1,4 +1,4 @@
-/* measures: rows of coloured cells, one row a measure, one column a token; measures.py describes the data. */
+/* measures: rows of coloured cells, one row a measure, one column a token. */
 
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";

@@ -1,4 +1,4 @@
-/* aligned matrices: first, second and difference on one grid of words; aligned_matrices.py has the message. */
+/* aligned matrices: first, second and difference on one grid of words. */
 
 import { element } from "../../../widgets/dom.js";
 import { drawLegend, drawMatrix, matrixLayout, Panel } from "../../../widgets/matrix.js";

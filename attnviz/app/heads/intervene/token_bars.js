@@ -1,4 +1,4 @@
-/* token bars: a number for every token, as bars of one scale; token_bars.py describes the message. */
+/* token bars: a number for every token, as bars of one scale. */
 
 import { bar, element } from "../../../widgets/dom.js";
 import { View, widget } from "../../../widgets/widget.js";

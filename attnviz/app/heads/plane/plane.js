@@ -1,4 +1,4 @@
-/* plane: queries and keys as points, and who looks at whom from the one pointed at; plane.py describes the data. */
+/* plane: queries and keys as points, and who looks at whom from the one pointed at. */
 
 import { element, placeUnder, table, tr } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";

@@ -1,5 +1,5 @@
-/* stream: one token's vector on its way through a layer; stream.py describes the message. Every number that is
-   printed also stands, unrounded, in a data-value attribute beside it. */
+/* stream: one token's vector on its way through a layer. Every number that is printed also stands, unrounded, in a
+   data-value attribute beside it. */
 
 import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination, tabStop } from "../../../widgets/keyboard.js";

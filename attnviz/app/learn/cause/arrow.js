@@ -1,4 +1,4 @@
-/* arrow: one row of weights as arrows whose heads can be dragged to other words; see arrow.py. */
+/* arrow: one row of weights as arrows whose heads can be dragged to other words. */
 
 import { drawing, element, placeUnder } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";

@@ -1,4 +1,4 @@
-/* effects: two tables of words and heads: what is looked at, and what changes if it is silenced; see effects.py. */
+/* effects: two tables of words and heads: what is looked at, and what changes if it is silenced. */
 
 import { element, tr } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";

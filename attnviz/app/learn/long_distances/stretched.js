@@ -1,4 +1,4 @@
-/* stretched: a long sentence, what networks keep of it, and what they write; stretched.py describes the message. */
+/* stretched: a long sentence, what networks keep of it, and what they write. */
 
 import { element } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";

@@ -1,5 +1,5 @@
-/* shares: one token through all heads of a block; shares.py describes the message. Every number that is printed
-   also stands, unrounded, in a data-value attribute beside it. */
+/* shares: one token through all heads of a block. Every number that is printed also stands, unrounded, in a
+   data-value attribute beside it. */
 
 import { cellUnder, drawing, element, stretched, vectorBars } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";

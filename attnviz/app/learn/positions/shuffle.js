@@ -1,4 +1,4 @@
-/* shuffle: the same tokens in two orders, and what became of each token's output; see shuffle.py. */
+/* shuffle: the same tokens in two orders, and what became of each token's output. */
 
 import { drawing, element, table, tr } from "../../../widgets/dom.js";
 import { moveFocus, tabStop } from "../../../widgets/keyboard.js";

@@ -1,5 +1,5 @@
-/* walk: the six steps from a token's vector to a head's output, as one picture that grows; walk.py describes
-   the message. Every matrix keeps its place or moves there in sight, and every cell tells what made it. */
+/* walk: the six steps from a token's vector to a head's output, as one picture that grows. Every matrix keeps its
+   place or moves there in sight, and every cell tells what made it. */
 
 import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";

@@ -1,5 +1,5 @@
-/* translation: a sentence on its way from English to French, one French word at a time; translation.py describes the
-   message. Every number that is printed also stands, unrounded, in a data-value attribute beside it. */
+/* translation: a sentence on its way from English to French, one French word at a time. Every number that is printed
+   also stands, unrounded, in a data-value attribute beside it. */
 
 import { drawing, element } from "../../../widgets/dom.js";
 import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";

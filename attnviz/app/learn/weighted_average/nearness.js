@@ -1,4 +1,4 @@
-/* nearness: two similarities for each token, before and after; nearness.py describes the message. */
+/* nearness: two similarities for each token, before and after. */
 
 import { element, table, tr } from "../../../widgets/dom.js";
 import { fixed } from "../../../widgets/numbers.js";

@@ -1,4 +1,4 @@
-/* pieces: a text and the tokens it was cut into; pieces.py describes the message. */
+/* pieces: a text and the tokens it was cut into. */
 
 import { element } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
