@@ -332,12 +332,12 @@ class Stream extends View {
     this.point("dimension", this.dimension);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.stations[to - 1].item.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
-    this.trigger("walk", { step: to });
+    this.trigger("step", { step: to });
   }
 
   forward() {
     if (this.step < STATIONS.length) this.walk(this.step + 1);
-    else this.trigger("enter", { layer: this.data.layer + 1 });
+    else this.trigger("layer", { layer: this.data.layer + 1 });
   }
 
   onKey(event) {
