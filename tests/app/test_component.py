@@ -12,15 +12,24 @@ from attnviz.app.components import component
 APP = Path(component.__file__).parents[1]
 
 
+SOURCES = {path: path.read_text("utf-8") for path in APP.rglob("*.py")}
+WIDGETS = dict(re.findall(r'default as (\w+) } from "(.+)"', (APP / "widgets.js").read_text("utf-8")))
+
+
+def mounted_in(source: str) -> set[str]:
+    """The widgets that a Python file mounts."""
+    return set(re.findall(r"@widget\ndef (\w+)", source)) | set(re.findall(r'(?m)^ +mount\("(\w+)"', source))
+
+
 def test_every_widget_that_python_mounts_is_in_the_bundle() -> None:
-    mounted = {
-        name
-        for path in APP.rglob("*.py")
-        for names in re.findall(r'(?m)@widget\ndef (\w+)|^ +mount\("(\w+)"', path.read_text("utf-8"))
-        for name in filter(None, names)
-    }
-    exported = re.findall(r"default as (\w+)", (APP / "widgets.js").read_text("utf-8"))
-    assert mounted == set(exported)
+    assert set().union(*map(mounted_in, SOURCES.values())) == set(WIDGETS)
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_what_a_widget_triggers_has_a_listener_of_that_name(name: str) -> None:
+    [python] = [source for source in SOURCES.values() if name in mounted_in(source)]
+    triggers = re.findall(r'trigger\("(\w+)"', (APP / WIDGETS[name]).read_text("utf-8"))
+    assert set(triggers) <= set(re.findall(r"\bon_(\w+):", python))
 
 
 @pytest.mark.parametrize(
