@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser import chromium
+from tests.browser.explore import Explore
 from tests.browser.server import ROOT, Server, running
 from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults, forget
+from tests.browser.widgets import Widgets
 
 FAILED = pytest.StashKey[bool]()
 
@@ -170,6 +172,18 @@ def page(
     assert not faults.seen, "\n".join(faults.seen)
     tracebacks = server.tracebacks()[before:]
     assert not tracebacks, "\n".join(tracebacks)
+
+
+@pytest.fixture
+def explore(page: Page, server: Server) -> Explore:
+    """The page Explore, not yet opened."""
+    return Explore(page, server.url)
+
+
+@pytest.fixture
+def widgets(page: Page, colour_scheme: str) -> Widgets:
+    """A page for widgets alone, in the test's colours."""
+    return Widgets.on(page, colour_scheme)
 
 
 def take_pictures_of_a_failure(

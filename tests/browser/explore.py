@@ -1,9 +1,8 @@
 """The Explore page as a visitor uses and reads it: by roles, names and printed numbers."""
 
 import re
-import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -188,17 +187,3 @@ def assert_ranked(shown: Sequence[tuple[str, str]], expected: Sequence[tuple[str
     assert [name for name, _ in shown] == [name for name, _ in expected]
     for (_, text), (_, exact) in zip(shown, expected, strict=True):
         assert_printed(text, exact)
-
-
-def eventually(check: Callable[[], None], seconds: float = 10) -> None:
-    """Run a check of the whole page until it holds, as `expect` does for one place."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            check()
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-        else:
-            return

@@ -3,61 +3,12 @@
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.explore import NARROW, TIRED, Explore, eventually
-from tests.browser.server import ROOT, Server
-from tests.browser.visit import DESKTOP, Faults, visit, wait_idle
-
-DEFAULT = "explore"  # lives at "/"
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
-
-
-@pytest.fixture
-def explore(page: Page, server: Server) -> Explore:
-    return Explore(page, server.url)
-
-
-def everything(page: Page) -> tuple[str, list[str]]:
-    """All that the page says (texts, names, values, what is selected), and every picture on it."""
-    page.mouse.move(0, 0)
-    page.evaluate("document.activeElement?.blur()")
-    wait_idle(page)
-    canvases = page.get_by_role("main").locator("canvas")
-    pictures = canvases.evaluate_all("all => all.map(one => one.width * one.height ? one.toDataURL() : '')")
-    return page.get_by_role("main").aria_snapshot(), pictures
-
-
-def assert_link_reproduces(page: Page, browser: Browser, faults: Faults) -> None:
-    """Somebody else who opens this page's address has everything as it is here."""
-    here = everything(page)
-    visitor = browser.new_context(viewport=DESKTOP)
-    try:
-        faults.watch(visitor)
-        other = visitor.new_page()
-        visit(other, page.url)
-
-        def check() -> None:
-            there = everything(other)
-            assert there[0] == here[0]
-            assert there[1] == here[1]
-
-        eventually(check)
-    finally:
-        visitor.close()
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_first_hit_on_a_server_has_the_whole_frame(page: Page, server: Server, name: str) -> None:
-    server.forget_visitors()
-    page.goto(f"{server.url}/{'' if name == DEFAULT else name}")
-    assert_framed(page)
-    menu(page).filter(has_text="About").click()
-    expect(page.get_by_role("heading", name="About", exact=True)).to_be_visible()
-    wait_idle(page)
+from tests.browser.explore import NARROW, TIRED, Explore
+from tests.browser.server import Server
+from tests.browser.visit import assert_link_reproduces, everything, menu, visit, wait_idle
 
 
 def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(
@@ -70,31 +21,12 @@ def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(
     assert explore.chosen("Picture") == "Matrix"
     expect(page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
     expect(explore.words).to_have_text(re.compile(r"^dog → road \d"))
-    assert_framed(page)
     menu(page).filter(has_text="Explore").click()
     expect(page.get_by_role("grid", name="All heads")).to_be_visible()
     wait_idle(page)
 
 
-def menu(page: Page) -> Locator:
-    return page.get_by_role("navigation", name="App pages").get_by_role("link")
-
-
-def assert_framed(page: Page) -> None:
-    """The page is there, below the menu and without a complaint."""
-    expect(page.get_by_role("heading").first).to_be_visible()
-    expect(page).to_have_title(re.compile("attnviz"))
-    entries = ("Explore", "Learn", "Heads", "Translate", "Models", "About")
-    # Pictures stand in the menu once somebody has opened a model for them: another test, on this server.
-    expect(menu(page).filter(has_not_text="Pictures")).to_have_text([re.compile(entry) for entry in entries])
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.get_by_test_id("stAlert")).to_have_count(0)
-
-
-def test_the_link_of_a_view_made_by_clicking_opens_that_view(
-    explore: Explore, browser: Browser, faults: Faults
-) -> None:
+def test_the_link_of_a_view_made_by_clicking_opens_that_view(explore: Explore) -> None:
     page = explore.page
     explore.open()
     explore.choose("Show", "change")
@@ -121,38 +53,22 @@ def test_the_link_of_a_view_made_by_clicking_opens_that_view(
         "view=Matrix",
     ):
         expect(page).to_have_url(re.compile(re.escape(part)))
-    assert_link_reproduces(page, browser, faults)
+    assert_link_reproduces(page)
 
 
-def test_the_link_of_the_visitors_own_sentence_opens_it(
-    explore: Explore, browser: Browser, faults: Faults
-) -> None:
+def test_the_link_of_the_visitors_own_sentence_opens_it_and_of_the_next_one_too(explore: Explore) -> None:
     explore.open()
     explore.pick(query=12, key=2)
     explore.type("Sentence", "Naïve tokenization & un#believable 100% + “quotes”? Ünïcödé 🙂 = yes/no.")
     explore.toggle("Merge pieces")
     explore.pick(query=3)
-    assert_link_reproduces(explore.page, browser, faults)
-
-
-def test_the_link_of_a_stage_opens_it(explore: Explore, browser: Browser, faults: Faults) -> None:
-    explore.open()
+    assert_link_reproduces(explore.page)
     explore.choose("Examples", "trophy / suitcase")
     explore.choose("Show", "small")
     explore.choose("Stage", "scaled")
     explore.page.get_by_role("button", name="All lines").click()
     wait_idle(explore.page)
-    assert_link_reproduces(explore.page, browser, faults)
-
-
-def test_after_every_change_of_the_sentence_the_link_still_opens_what_is_seen(
-    explore: Explore, browser: Browser, faults: Faults
-) -> None:
-    explore.open(show="narrow", query="13 narrow", key="8 road")
-    explore.type("Sentence", "Birds sing.")
-    assert_link_reproduces(explore.page, browser, faults)
-    explore.choose("Examples", "keys / cabinet")
-    assert_link_reproduces(explore.page, browser, faults)
+    assert_link_reproduces(explore.page)
 
 
 OWN = "Own words travel along."
@@ -205,63 +121,15 @@ def assert_without(shown: str, usual: str) -> None:
     assert all(re.match(told, line) for line in extra), extra
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        {
-            "layer": ["2", "3"],
-            "view": ["Matrix", "Lines"],
-            "hide": ["true", "false"],
-            "text": [NARROW, TIRED],
-        },
-        {"layer": "", "head": "1.5", "view": "", "hide": "", "show": "", "model": "", "query": ""},
-        {"layer": "-1", "head": "1e99", "query": "0", "key": "9" * 2000, "view": "matrix", "show": "Narrow"},
-    ],
-    ids=["repeated", "empty", "beyond"],
-)
-def test_any_link_opens_a_page_that_works_and_says_what_it_left_out(
-    explore: Explore, choices: dict[str, Any]
+def test_a_link_that_chooses_twice_opens_a_page_that_works_and_says_what_it_left_out(
+    explore: Explore,
 ) -> None:
-    explore.open(**choices)
+    explore.open(layer=["2", "-1"], view=["Matrix", "Lines"], key="9" * 2000, text=[NARROW, TIRED])
     expect(explore.page.get_by_test_id("stException")).to_have_count(0)
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(1)
     explore.open_head(6, 12)
     expect(explore.page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
-
-
-def test_a_link_without_a_sentence_is_not_left_without_a_word(explore: Explore) -> None:
-    explore.open(text="", layer=2)
-    expect(explore.page.get_by_test_id("stAlert")).to_have_count(1)
-    explore.type("Sentence", "Here it is.")
-    expect(explore.page.get_by_role("heading", name=re.compile("^Layer 2 · "))).to_be_visible()
-    expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
-
-
-def test_the_sentence_of_a_link_goes_along_to_every_other_page(page: Page, server: Server) -> None:
-    birds = "Birds sing in the morning."
-    sentence = page.get_by_role("textbox", name=re.compile("^(Sentence|First sentence)$"))
-    for link in (re.compile("^Open .* in Explore$"), "Silence it", "Intervene"):
-        page.goto("about:blank")
-        visit(page, f"{server.url}/behaviour?text=Birds+sing+in+the+morning.")
-        page.get_by_role("link", name=link).first.click()
-        expect(page).not_to_have_url(re.compile("behaviour"))
-        expect(sentence).to_have_value(birds)
-    page.get_by_role("link", name="Compare", exact=False).first.click()
-    expect(page.get_by_role("textbox", name="Second sentence")).to_have_value("")
-    expect(sentence).to_have_value(birds)
-    wait_idle(page)
-
-
-def test_a_failure_opens_that_very_pair_on_explore(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/pronouns?layer=4&head=4")
-    link = page.get_by_role("link", name="Open this pair on Explore").nth(1)
-    asked = parse_qs(urlsplit(link.get_attribute("href", timeout=90_000) or "").query)
-    assert asked["text"] != [TIRED]
-    link.click()
-    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(asked["text"][0])
-    expect(page.get_by_role("textbox", name=re.compile("^Compare with"))).to_have_value(asked["other"][0])
-    wait_idle(page)
 
 
 def test_the_back_button_returns_to_the_opening_sentence(explore: Explore) -> None:

@@ -1,7 +1,7 @@
 """A page that holds only our widgets, mounted as Streamlit mounts them, but without a server."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,25 +58,6 @@ _PIXEL = """
 """
 
 
-_ALONE = """
-(widget) => {
-    const host = document.body.appendChild(document.createElement("div"));
-    const parentElement = host.attachShadow({ mode: "open" });
-    window.events = [];
-    const setTriggerValue = (name, value) => window.events.push([name, value]);
-    window.show = (data) => window.attnvizCode[widget]({ parentElement, data, setTriggerValue });
-}
-"""
-
-
-def alone(page: Page, widget: str) -> Page:
-    """The page with one widget and nothing else; `window.show` gives it a message."""
-    page.set_content("<!doctype html><title>widget</title>")
-    page.evaluate(_CODE, code.bundle("app"))
-    page.evaluate(_ALONE, widget)
-    return page
-
-
 @dataclass
 class Widgets:
     """Widgets on an empty page.
@@ -110,8 +91,9 @@ class Widgets:
         return cls(page, {})
 
     def mount(self, widget: str, message: dict[str, Any], width: int | None = None) -> None:
-        """Put a widget on the page, and give it its first message."""
-        self._mount(widget, widget, width)
+        """Put a widget on the page unless it is there, and give it its next message."""
+        if not self.page.evaluate("widget => widget in window.mounted", widget):
+            self._mount(widget, widget, width)
         self.show(widget, message)
 
     def show(self, widget: str, message: dict[str, Any]) -> None:
@@ -143,6 +125,14 @@ class Widgets:
 
     def _mount(self, place: str, widget: str, width: int | None) -> None:
         self.page.evaluate(_MOUNT, [place, widget, width or WIDTH.get(widget, 500)])
+
+
+def sent_by(draw: Callable[..., object], *arguments: Any, **facts: Any) -> dict[str, Any]:
+    """What a widget is sent when a page draws it."""
+    with patch(f"{draw.__module__}._mount") as mount:
+        draw(*arguments, **facts)
+    data: dict[str, Any] = mount.call_args.kwargs["data"]
+    return data
 
 
 @contextmanager
