@@ -12,7 +12,7 @@ import numpy as np
 from playwright.sync_api import Locator, Page
 
 from tests.browser.reference import Array
-from tests.browser.visit import visit, wait_idle
+from tests.browser.visit import type_into, visit, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
@@ -53,8 +53,7 @@ class Explore:
 
     def type(self, box: str, text: str) -> None:
         """Replace the text of a box."""
-        self.page.get_by_role("textbox", name=box).fill(text)
-        self.page.get_by_role("textbox", name=box).press("Enter")
+        type_into(self.page, box, text)
         wait_idle(self.page)
 
     def pick(self, query: int | None = None, key: int | None = None) -> None:

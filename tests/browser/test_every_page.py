@@ -11,7 +11,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.english import OPENING
 from tests.browser.server import ROOT, Server, running
-from tests.browser.visit import PHONE, Faults, axe, fits, menu, visit, wait_idle
+from tests.browser.visit import PHONE, Faults, axe, fits, menu, type_into, visit, wait_idle
 from tests.capture.tiny import tiny
 
 ZOOMED: ViewportSize = {"width": 720, "height": 450}  # 1440 × 900 at 200 %
@@ -170,9 +170,7 @@ def test_the_menu_leads_to_the_lessons_which_lead_through_all_ideas_and_the_sent
     page.get_by_role("link", name=f"1 · {LESSONS[0].title}").press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].question)
     wait_idle(page)
-    box = page.get_by_role("textbox", name="Sentence", exact=True)
-    box.fill(sentence)
-    box.press("Enter")
+    type_into(page, "Sentence", sentence)
     wait_idle(page)
     for lesson in LESSONS[1:]:
         link = page.get_by_role("link", name="Next:")

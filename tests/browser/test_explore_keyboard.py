@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser import visit
 from tests.browser.explore import Explore
 from tests.browser.visit import PHONE, wait_idle
 
@@ -90,8 +91,7 @@ def test_the_tab_key_reaches_every_control_and_leaves_it_again(explore: Explore)
 
 
 def press(page: Page, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
+    visit.press(page, *keys)
     wait_idle(page)
 
 

@@ -18,7 +18,16 @@ from attnviz.trace import Floats
 from tests.browser.explore import NARROW, TIRED, assert_printed, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
-from tests.browser.visit import PHONE, assert_link_reproduces, eventually, save, visit, wait_idle
+from tests.browser.visit import (
+    PHONE,
+    assert_link_reproduces,
+    eventually,
+    press,
+    save,
+    type_into,
+    visit,
+    wait_idle,
+)
 
 IT, DOG, ROAD = 9, 2, 7
 HOSTILE = "<script>alert(1)</script> **too**"
@@ -33,12 +42,6 @@ def tool(page: Page, server: Server, name: str, **choices: Any) -> Locator:
 
 def numbers(cells: Locator) -> list[float]:
     return [float(cell.get_attribute("data-value") or "nan") for cell in cells.all()]
-
-
-def type_into(page: Page, name: str, text: str, key: str = "Enter") -> None:
-    box = page.get_by_role("textbox", name=name)
-    box.fill(text)
-    box.press(key)
 
 
 # What does each head do?
@@ -401,8 +404,7 @@ def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
     expect(heading).to_have_text(re.compile("is looked at by$"))
     page.keyboard.press("Escape")
     expect(heading).to_have_text("it looks at")
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Enter")
+    press(page, "Shift+Tab", "Enter")
     wait_idle(page)
     expect(page).to_have_url(re.compile(r"query=3\+dog"))
     expect(queries.nth(1)).to_have_attribute("aria-pressed", "true")

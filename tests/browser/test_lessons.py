@@ -28,7 +28,16 @@ from attnviz.app.learn.weighted_average.compute import average
 from attnviz.models.catalogue import TRANSLATOR
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
-from tests.browser.visit import PHONE, assert_link_reproduces, eventually, fits, visit, wait_idle
+from tests.browser.visit import (
+    PHONE,
+    assert_link_reproduces,
+    eventually,
+    fits,
+    press,
+    type_into,
+    visit,
+    wait_idle,
+)
 from tests.browser.widgets import Widgets
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -46,11 +55,6 @@ def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
 def labels(text: str) -> list[str]:
     """What BERT's tokens of a text are called."""
     return [token.text for token in tokens(text)]
-
-
-def press(page: Page, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
 
 
 def assert_asked(page: Page, **choices: str) -> None:
@@ -394,12 +398,10 @@ def test_positions(page: Page, server: Server) -> None:
 def test_cross_attention(page: Page, server: Server) -> None:
     reader = "A hound was too <img src=x> tired to walk over the street."
     lesson(page, server, "cross_attention", text=TIRED, reader=reader)
-    box = page.get_by_role("textbox", name="Reader of that sentence: a second text")
-    box.fill("")
-    box.press("Enter")
+    box = "Reader of that sentence: a second text"
+    type_into(page, box, "")
     expect(page.get_by_text("There is nothing here for the model to read.")).to_be_visible()
-    box.fill(reader)
-    box.press("Enter")
+    type_into(page, box, reader)
     wait_idle(page)
     page.get_by_role("radio", name="Lines").press("Space")
     wait_idle(page)
@@ -546,11 +548,10 @@ def test_translate_on_a_phone(page: Page, server: Server) -> None:
     expect(page.locator(".translation .doing")).to_contain_text("choosing chien")
     wait_idle(page)
     assert_asked(page, french="2 chien")
-    box = page.get_by_role("textbox", name="English sentence")
-    box.fill("The zebra did not cross the road.")
-    box.press("Enter")
+    type_into(page, "English sentence", "The zebra did not cross the road.")
     expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
     wait_idle(page)
+    box = page.get_by_role("textbox", name="English sentence")
     expect(box).to_have_value("The zebra did not cross the road.")
     expect(page.locator(".st-key-picture")).to_be_hidden()  # an empty frame would say nothing
     page.get_by_text("All the words it knows").click()
@@ -611,9 +612,7 @@ def test_long_distances(page: Page, server: Server) -> None:
     lesson(page, server, "long_distances", clauses=1, english="The road was narrow.")
     expect(page.get_by_text("This sentence cannot be stretched here.")).to_be_visible()
     expect(page.get_by_role("button", name="SVG").first).to_be_visible()  # what was measured is still drawn
-    box = page.get_by_role("textbox", name="English sentence")
-    box.fill(text)
-    box.press("Enter")
+    type_into(page, "English sentence", text)
     wait_idle(page)
     slider = page.get_by_role("slider", name="Clauses put in between the noun and “it”")
     for clauses in (2, 3):

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explore import NARROW, TIRED, Explore
 from tests.browser.server import Server
-from tests.browser.visit import assert_link_reproduces, everything, menu, visit, wait_idle
+from tests.browser.visit import assert_link_reproduces, everything, menu, type_into, visit, wait_idle
 
 
 def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(
@@ -151,21 +151,19 @@ def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, s
     expect(page).to_have_url(re.compile("/plane"))
     wait_idle(page)
     expect(menu(page).filter(has_text="Heads")).to_have_css("font-weight", "600")
-    box = page.get_by_role("textbox", name="Sentence")
-    box.fill(OWN)
-    box.press("Enter")
+    type_into(page, "Sentence", OWN)
     expect(page).to_have_url(re.compile("text=Own\\+words"))
     wait_idle(page)
     for name, question in (("Beyond weights", "Do the weights"), ("Explore", "All 72 heads")):
         page.get_by_role("main").get_by_role("link", name=name).click()
         expect(page.get_by_role("heading", name=question)).to_be_visible()
         wait_idle(page)
-        expect(box).to_have_value(OWN)
+        expect(page.get_by_role("textbox", name="Sentence")).to_have_value(OWN)
     for question in ("Do the weights", "Where do queries"):
         page.go_back()
         expect(page.get_by_role("heading", name=question)).to_be_visible()
         wait_idle(page)
-        expect(box).to_have_value(OWN)
+        expect(page.get_by_role("textbox", name="Sentence")).to_have_value(OWN)
         expect(page.get_by_test_id("stAlert")).to_have_count(0)
     page.go_back()  # before the sentence was typed
     wait_idle(page)

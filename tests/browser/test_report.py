@@ -90,27 +90,6 @@ def test_every_number_is_the_trace_s(open_file: Open, kind: Kind, hide: bool) ->
     assert (np.array(found).reshape(drawn.shape) == 255).sum() == (drawn == 255).sum()
 
 
-def test_pointing_at_a_token_tells_its_numbers(open_file: Open) -> None:
-    trace = encoder()
-    page = open_file(report(trace, FIRST))
-    words = page.locator(".words")
-    order = np.argsort(-trace.stack("encoder")[1, 2], axis=1, kind="stable")[:, :3]
-
-    def said(query: int) -> str:
-        names = ["[CLS]", "the (token 2)", "dog", "saw", "the (token 5)", "cat", "[SEP]"]
-        row = trace.stack("encoder")[1, 2, query]
-        shares = ", ".join(f"{names[key]} {tenths(row[key])} %" for key in order[query])
-        return f"{names[query]} looks at {shares}"
-
-    expect(words).to_have_text(said(2))
-    page.locator(".queries button").nth(3).hover()
-    expect(words).to_have_text(said(3))
-    page.locator(".keys button").nth(0).hover()  # leaves the query's column
-    page.locator(".queries button").nth(5).click()
-    page.mouse.move(0, 0)
-    expect(words).to_have_text(said(5))
-
-
 def test_heads_are_chosen_with_the_keyboard_and_stand_in_the_address(open_file: Open) -> None:
     page = open_file(report(translator()), "#kind=decoder")
     expect(head_title(page)).to_have_text("Decoder · Layer 1 · Head 1")

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from attnviz.analysis import arithmetic as why
+from attnviz.analysis.shown import Shown
+from attnviz.app.explore import why as explained
+from attnviz.trace import Floats, Token
 from tests.browser.widgets import Widgets
+from tests.formula import attending
 
 # What every marked part of the widget says.
 _TEXTS = """
@@ -35,56 +40,29 @@ def message(
     masked_from: int | None = None,
     special: int = 0,
 ) -> dict[str, Any]:
-    """The message for random vectors, in float32 as a model would; the first `special` tokens are hidden."""
+    """What Explore sends for random vectors; the first `special` tokens are hidden."""
     random = np.random.default_rng(seed)
-    size = 2.0 ** random.integers(-4, 4)
-    query = (size * random.standard_normal(d_head)).astype(np.float32)
-    keys = random.standard_normal((tokens, d_head)).astype(np.float32)
-    scale = 1 / math.sqrt(d_head) if scale is None else scale
-    bias = random.standard_normal(tokens).astype(np.float32) if with_bias else np.zeros(tokens, np.float32)
-    open_cells = np.arange(tokens) < (tokens if masked_from is None else masked_from)
-    dot_products = keys @ query
-    scores = dot_products * np.float32(scale) + bias
-    largest = scores[open_cells].max()
-    exponentials = np.where(open_cells, np.exp(scores - largest), np.float32(0))
-    weights = exponentials / exponentials.sum()
-    weight, hidden = float(weights[position]), float(weights[:special].sum())
-    result = weight / (1 - hidden)
-    rescaled = [
-        {"value": weight, "as": "percent"},
-        {"value": hidden, "as": "number"},
-        {"value": result, "as": "percent"},
-    ]
-    return {
-        "query_label": "it",
-        "key_label": f"token{position}",
-        "query_vector": query.tolist(),
-        "key_vector": keys[position].tolist(),
-        "products": (query * keys[position]).tolist(),
-        "dot_product": float(dot_products[position]),
-        "d_head": d_head,
-        "scale": scale,
-        "bias": float(bias[position]) if with_bias else None,
-        "score": float(scores[position]),
-        "masked": not open_cells[position],
-        "position": position,
-        "row": [
-            {
-                "label": f"token{i}",
-                "score": float(scores[i]),
-                "exponential": float(exponentials[i]),
-                "weight": float(weights[i]),
-                "masked": not open_cells[i],
-                "hidden": i < special,
-            }
-            for i in range(tokens)
-        ],
-        "row_maximum": float(largest),
-        "row_sum": float(exponentials.sum()),
-        "weight": weight,
-        "last_steps": [[rescaled[0], " ÷ (1 − ", rescaled[1], ") = ", rescaled[2]]] if special else [],
-        "result": result,
-    }
+
+    def made(*shape: int) -> Floats:
+        return random.standard_normal((1, tokens, *shape)).astype(np.float32)
+
+    names = [f"token{number}" for number in range(tokens)]
+    read = tuple(Token(name, at, 7 * at, 7 * at + 6, at, at < special) for at, name in enumerate(names))
+    block = attending(
+        kind="encoder",
+        layer=0,
+        query_tokens=read,
+        key_tokens=read,
+        query=np.float32(2.0 ** random.integers(-4, 4)) * made(d_head),
+        key=made(d_head),
+        value=made(d_head),
+        mask=np.tile(np.arange(tokens) < (masked_from or tokens), (tokens, 1)),
+        scale=1 / math.sqrt(d_head) if scale is None else scale,
+        bias=made(tokens) if with_bias else None,
+    )
+    shown = Shown(read, " ".join(names), hide_special=special > 0)
+    worked = why.why(block, 0, tokens - 1 - special, position - special, shown)
+    return explained.message(worked, block, shown)
 
 
 def part(where: Page | Locator, name: str) -> Locator:

@@ -38,14 +38,12 @@ def brightness(widgets: Widgets) -> list[float]:
     """How bright the middle of each head's cell is, in the order of the heads."""
     canvas = widgets.page.locator("canvas").bounding_box()
     assert canvas
-    middles = []
-    for cell in widgets.page.get_by_role("gridcell").all():
-        box = cell.bounding_box()
-        assert box
-        middles.append(
-            (box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"])
-        )
-    return [float(np.dot(widgets.pixel("atlas", *middle), (0.21, 0.72, 0.07))) for middle in middles]
+    boxes = [box for cell in widgets.page.get_by_role("gridcell").all() if (box := cell.bounding_box())]
+    middles = [
+        (box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"])
+        for box in boxes
+    ]
+    return [float(np.dot(colour, (0.21, 0.72, 0.07))) for colour in widgets.pixels("atlas", middles)]
 
 
 def head(widgets: Widgets, layer: int, number: int) -> Locator:

@@ -1,6 +1,7 @@
 """The head view: lines and matrix with every number in its place, by mouse and keyboard, and as files."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -185,11 +186,14 @@ def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets
     expect(root(widgets)).to_have_attribute("data-lines", "2")
     canvas = widgets.page.locator("canvas.curves").bounding_box()
     assert canvas
-    upper, lower = [], []
-    for box in filter(None, (key.bounding_box() for key in keys(widgets).all())):
-        x, y = box["x"] - canvas["x"] - 2, box["y"] - canvas["y"]
-        upper.append(widgets.pixel("head_view", x, y + 0.27 * box["height"]))
-        lower.append(widgets.pixel("head_view", x, y + 0.73 * box["height"]))
+    boxes = [box for key in keys(widgets).all() if (box := key.bounding_box())]
+    upper, lower = (
+        widgets.pixels(
+            "head_view",
+            [(box["x"] - canvas["x"] - 2, box["y"] - canvas["y"] + part * box["height"]) for box in boxes],
+        )
+        for part in (0.27, 0.73)
+    )
     # Head 2 is orange, head 3 is green.
     assert [rgb[0] > rgb[1] + 80 for rgb in upper] == [j == 9 for j in range(KEYS)]
     assert [rgb[1] > rgb[0] + 80 for rgb in lower] == [j == 9 for j in range(KEYS)]
@@ -288,14 +292,15 @@ def middle(widgets: Widgets, query: int, key: int) -> Position:
     return {"x": (key + 0.5) * box["width"] / KEYS, "y": (query + 0.5) * box["height"] / QUERIES}
 
 
-def colour(widgets: Widgets, query: int, key: int, right: int = 0) -> list[float]:
-    """The colour in a cell's middle, or some pixels to its right."""
+def colours(widgets: Widgets, places: Sequence[tuple[int, int]], right: int = 0) -> list[list[float]]:
+    """The colours in the middles of cells, or some pixels to their right."""
     picture, box = widgets.page.locator(".frame canvas").first.bounding_box(), cells(widgets).bounding_box()
     assert picture
     assert box
-    at = middle(widgets, query, key)
-    x, y = box["x"] - picture["x"] + at["x"], box["y"] - picture["y"] + at["y"]
-    return widgets.pixel("head_view", x + right, y)
+    x, y = box["x"] - picture["x"] + right, box["y"] - picture["y"]
+    wide, high = box["width"] / KEYS, box["height"] / QUERIES
+    points = [(x + (key + 0.5) * wide, y + (query + 0.5) * high) for query, key in places]
+    return widgets.pixels("head_view", points)
 
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
@@ -306,12 +311,14 @@ def test_each_cell_has_its_level_s_colour_from_background_to_contrast(
     drawn = np.round(steps * 254 / (steps.size - 1)).astype(np.uint8)
     show(widgets, random_weights(), "matrix", drawn=np.tile(drawn, (LAYERS * HEADS, 1, 1)), query=None)
     brightness = np.empty(steps.size)
-    for query, key in np.ndindex(steps.shape):
-        brightness[steps[query, key]] = np.dot(colour(widgets, query, key), (0.21, 0.72, 0.07))
+    brightness[steps.ravel()] = colours(widgets, list(np.ndindex(QUERIES, KEYS))) @ np.array(
+        [0.21, 0.72, 0.07]
+    )
     run = np.diff(brightness) if colour_scheme == "dark" else -np.diff(brightness)
     assert run.min() > 0
     background = (14, 17, 23) if colour_scheme == "dark" else (255, 255, 255)
-    assert colour(widgets, *np.argwhere(steps == 0)[0]) == pytest.approx(background, abs=2)
+    [nothing] = np.argwhere(steps == 0).tolist()
+    assert colours(widgets, [nothing]) == [pytest.approx(background, abs=2)]
 
 
 def test_a_change_of_nothing_has_the_background_s_colour_and_rise_and_fall_differ(widgets: Widgets) -> None:
@@ -319,8 +326,8 @@ def test_a_change_of_nothing_has_the_background_s_colour_and_rise_and_fall_diffe
     drawn[:, 1, 2], drawn[:, 3, 5] = 254, 0
     change = {"kind": "diverging", "unit": "signed percent", "query": None}
     show(widgets, random_weights(), "matrix", drawn=drawn, **change)
-    assert colour(widgets, 5, 5) == pytest.approx((255, 255, 255), abs=1)
-    rise, fall = colour(widgets, 1, 2), colour(widgets, 3, 5)
+    nothing, rise, fall = colours(widgets, [(5, 5), (1, 2), (3, 5)])
+    assert nothing == pytest.approx((255, 255, 255), abs=1)
     assert rise[0] > rise[2] + 50  # orange to brown
     assert fall[2] > fall[0] + 50  # blue
 
@@ -333,7 +340,7 @@ def test_a_masked_cell_is_hatched_and_says_so(widgets: Widgets) -> None:
         show(widgets, weights, "matrix", drawn=drawn, query=None)
     cells(widgets).hover(position=middle(widgets, 0, 3))
     expect(words(widgets)).to_have_text("q0 → k3 masked")
-    assert len({tuple(colour(widgets, 0, 3, step)) for step in range(8)}) > 1  # stripes
+    assert len({tuple(*colours(widgets, [(0, 3)], step)) for step in range(8)}) > 1  # stripes
 
 
 def test_pointing_reads_the_exact_number_of_each_head_and_a_click_pins_the_pair(widgets: Widgets) -> None:

@@ -202,9 +202,11 @@ def test_above_0_is_orange_and_below_blue_and_larger_numbers_have_their_own_limi
     widgets.mount("encoding", encoding_message(position=1, pair=1))
     box = widgets.page.locator("canvas").bounding_box()
     assert box
-    for row, column in np.ndindex(VECTORS.shape):
-        x, y = (column + 0.5) * box["width"] / 4, (row + 0.5) * box["height"] / 3
-        red, _, blue = widgets.pixel("encoding", x, y)
+    wide, high = box["width"] / 4, box["height"] / 3
+    places = list(np.ndindex(VECTORS.shape))
+    middles = [((column + 0.5) * wide, (row + 0.5) * high) for row, column in places]
+    colours = widgets.pixels("encoding", middles)
+    for (row, column), (x, y), (red, _, blue) in zip(places, middles, colours, strict=True):
         assert np.sign(red - blue) == np.sign(VECTORS[row, column])
         widgets.page.mouse.move(box["x"] + x, box["y"] + y)
         number = f"{VECTORS[row, column]:.3f}".replace("-", "−")
@@ -212,6 +214,5 @@ def test_above_0_is_orange_and_below_blue_and_larger_numbers_have_their_own_limi
     widgets.show("encoding", encoding_message(20 * VECTORS, limit=20))
     expect(widgets.page.locator(".legend")).to_contain_text("blue: −20, orange: 20")
     expect(widgets.page.locator(".outline:visible")).to_have_count(1)  # the row's, without a pair
-    strongest = widgets.pixel("encoding", 1.5 * box["width"] / 4, 0.5 * box["height"] / 3)
-    middling = widgets.pixel("encoding", 3.5 * box["width"] / 4, 0.5 * box["height"] / 3)
+    strongest, middling = (widgets.pixels("encoding", middles)[column] for column in (1, 3))
     assert strongest != middling

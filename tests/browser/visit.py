@@ -141,6 +141,19 @@ def menu(page: Page) -> Locator:
     return page.get_by_role("navigation", name="App pages").get_by_role("link")
 
 
+def press(page: Page, *keys: str) -> None:
+    """Press these keys, one after the other."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
+    """Replace the text of a box, and press the key that sends it off."""
+    where = page.get_by_role("textbox", name=box)
+    where.fill(text)
+    where.press(key)
+
+
 def save(page: Page, button: str, folder: Path) -> Path:
     """The file that a button gives, under its own name."""
     with page.expect_download() as download:
