@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -27,20 +26,14 @@ from tests.browser.explore import (
     value,
     values,
 )
-from tests.browser.reference import Array, Forward, Shown, forward, names
-from tests.browser.visit import COLOURS, eventually, save, visit, wait_idle
+from tests.browser.reference import Array, Shown, forward, names
+from tests.browser.visit import COLOURS, COMPUTED_MS, eventually, save, visit, wait_idle
 from tests.capture.tiny import tiny
 
 PIECES = "The unbelievable tokenization was unhappier than the tokenization, 1234567 times."
 HOSTILE = '<script>alert("1")</script> & =1+1, it\'s "x" ]]> --> <img src=x>'
 WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "it", "rains", "again")
-COMPUTED_MS = 60_000  # transformers is imported first
 RANKED = 8
-
-
-def close(exact: object) -> Any:
-    """As near as two orders of adding up float32 numbers come."""
-    return pytest.approx(exact, rel=1e-4, abs=2e-5)
 
 
 def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: float = 0.005) -> None:
@@ -73,40 +66,7 @@ def check_ranking(explore: Explore, link: Array, open_head: str) -> None:
     assert_printed(text, named[place][1])
 
 
-def check_arithmetic(
-    explore: Explore, read: Forward, layer: int, head: int, query: int, key: int, result: float, nth: int = 0
-) -> None:
-    """Vectors, products, sum, score, the whole row and the weight between two tokens of the text, from 0."""
-    shown = explore.arithmetic.nth(nth)
-    at = (layer - 1, head - 1)
-    vectors = read.query[at][query], read.key[at][key]
-    for name, vector in zip(("query", "key", "products"), (*vectors, vectors[0] * vectors[1]), strict=True):
-        bars = shown.locator(f"[data-part={name}] rect").evaluate_all(
-            "all => all.map(one => Number(one.dataset.value))"
-        )
-        assert bars == close(vector.tolist())
-    scores, weights = read.scores[at][query], read.weights[at][query]
-    assert value(shown, "dot-product") == close(read.dot_products[at][query, key])
-    assert value(shown, "score") == close(scores[key])
-    listed = [
-        int(index)
-        for index in shown.locator("[data-part=row]").evaluate_all("a => a.map(x => x.dataset.index)")
-    ]
-    assert values(shown, "row-score") == close(scores[listed].tolist())
-    assert values(shown, "row-exponential") == close(np.exp(scores[listed] - scores.max()).tolist())
-    assert values(shown, "row-weight") == close(weights[listed].tolist())
-    assert value(shown, "row-sum") == close(np.exp(scores - scores.max()).sum())
-    assert value(shown, "weight") == close(weights[key])
-    assert value(shown, "result") == close(result)
-    for name, exact in (("score", scores[key]), ("dot-product", read.dot_products[at][query, key])):
-        assert_printed(shown.locator(f"[data-part={name}]").inner_text(), exact)
-    for name, exact in (("weight", weights[key]), ("result", result)):
-        assert_printed(shown.locator(f"[data-part={name}]").inner_text(), exact)
-
-
-def check_all(
-    explore: Explore, read: Forward, shown: Shown, layer: int, head: int, query: int, key: int
-) -> None:
+def check_all(explore: Explore, shown: Shown, layer: int, head: int, query: int, key: int) -> None:
     """Lines, sentence, ranking and arithmetic of one head and one shown pair, counted from 0."""
     weights = shown.weights[layer - 1, head - 1]
 
@@ -115,8 +75,7 @@ def check_all(
         check_lines(explore, shown.labels, weights[query])
         check_sentence(explore, shown.names[query], strongest(weights[query], shown.names))
         check_ranking(explore, shown.weights[:, :, query, key], f"{layer}-{head}")
-        pair = shown.positions[query], shown.positions[key]
-        check_arithmetic(explore, read, layer, head, *pair, weights[query, key])
+        assert value(explore.arithmetic, "result") == pytest.approx(weights[query, key], abs=1e-5)
 
     eventually(check)
 
@@ -129,15 +88,15 @@ def test_weights_are_also_rescaled_and_added_up(explore: Explore) -> None:
     for layer, head, query, key in ((1, 3, 13, 5), (6, 12, 0, len(whole.labels) - 1)):
         explore.open_head(layer, head)
         explore.pick(query, key)
-        check_all(explore, read, whole, layer, head, query, key)
+        check_all(explore, whole, layer, head, query, key)
     explore.toggle("Merge pieces")
     [first, second] = [at for at, label in enumerate(merged.labels) if label == "tokenization"]
     for query, key in ((merged.labels.index("unhappier"), first), (second, merged.labels.index("than"))):
         explore.pick(query, key)
-        check_all(explore, read, merged, 6, 12, query, key)
+        check_all(explore, merged, 6, 12, query, key)
     explore.toggle("Hide special tokens")
     pair = [both.options.index(merged.options[at]) for at in (query, key)]
-    check_all(explore, read, both, 6, 12, *pair)
+    check_all(explore, both, 6, 12, *pair)
 
 
 def test_the_change_is_the_second_sentence_minus_the_first(explore: Explore) -> None:
@@ -154,8 +113,8 @@ def test_the_change_is_the_second_sentence_minus_the_first(explore: Explore) -> 
         largest = sorted(zip(names(labels), row, strict=True), key=lambda named: -abs(named[1]))[:3]
         check_sentence(explore, "it", largest)
         check_ranking(explore, change[:, :, query, key], "4-2")
-        for nth, read in enumerate((before, after)):
-            check_arithmetic(explore, read, 4, 2, query, key, read.weights[3, 1, query, key], nth)
+        exact = [read.weights[3, 1, query, key] for read in (before, after)]
+        assert values(explore.page.get_by_role("main"), "result") == pytest.approx(exact, abs=1e-5)
 
     eventually(lambda: check(labels.index("dog")))
     explore.pick(key=labels.index("tired → narrow"))
@@ -172,7 +131,7 @@ def test_the_stages(explore: Explore) -> None:
         check_lines(explore, read.tokens, row)
         check_sentence(explore, "it", strongest(row, called))
         weight = read.weights[5, 0, query, row.argmax()]
-        check_arithmetic(explore, read, 6, 1, query, int(row.argmax()), weight)
+        assert value(explore.arithmetic, "result") == pytest.approx(weight, abs=1e-5)
 
     eventually(lambda: check(read.dot_products))
     for stage in ("scaled", "masked"):

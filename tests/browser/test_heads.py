@@ -19,8 +19,10 @@ from tests.browser.explore import NARROW, TIRED, assert_printed, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import (
+    COMPUTED_MS,
     PHONE,
     assert_link_reproduces,
+    axe,
     eventually,
     press,
     save,
@@ -31,7 +33,6 @@ from tests.browser.visit import (
 
 IT, DOG, ROAD = 9, 2, 7
 HOSTILE = "<script>alert(1)</script> **too**"
-COMPUTED_MS = 90_000  # the model is loaded first, on a busy machine
 
 
 def tool(page: Page, server: Server, name: str, **choices: Any) -> Locator:
@@ -92,6 +93,10 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=re.compile(r"^first\b")))
     expect(row).to_contain_text(f"{100 * mean[4, 5]:.0f} % ±")
     expect(page).to_have_url(re.compile(r"layer=5&head=6"))
+    page.get_by_text("All heads and rules as a table").click()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    wait_idle(page)
+    assert axe(page) == []
     page.get_by_role("link", name="Open 5-6 in Explore").click()
     expect(chosen).to_have_accessible_name(re.compile("Layer 5, head 6"))
     wait_idle(page)
@@ -169,6 +174,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     head.click()
     wait_idle(page)
     expect(page.get_by_role("spinbutton", name="Layer")).to_have_value("6")
+    assert_link_reproduces(page)
     point(page, 2, 11, DOG, size=15, click=True)
     expect(page).to_have_url(re.compile("query=12\\+too"))
     page.mouse.move(0, 0)
@@ -178,7 +184,6 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     said = " ".join(svg(file).itertext())
     for part in (OPENING.text, OPENING.other, "Head 6-9, first sentence", "Head 6-9, second − first"):
         assert part in said
-    assert_link_reproduces(page)
     # What cannot be compared stays in its box.
     box = page.get_by_role("textbox", name="Second sentence")
     for typed, problem in (

@@ -11,10 +11,9 @@ from attnviz.app.pictures import seeing
 from attnviz.capture import loading
 from attnviz.trace import Trace
 from tests.browser.server import Server
-from tests.browser.visit import PHONE, axe, fits, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, PHONE, axe, fits, visit, wait_idle
 from tests.capture.tiny import tiny
 
-OPENS_MS = 60_000  # transformers is imported first
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
 
 
@@ -29,10 +28,10 @@ def open_pictures(page: Page, server: Server, folder: Path, **choices: str) -> N
     visit(page, f"{server.url}/models?{urlencode({'own': folder})}")
     page.get_by_role("button", name="Look").click()
     opened = page.get_by_text("It is open")
-    expect(page.get_by_role("button", name="Open", exact=True).or_(opened)).to_be_visible(timeout=OPENS_MS)
+    expect(page.get_by_role("button", name="Open", exact=True).or_(opened)).to_be_visible(timeout=COMPUTED_MS)
     if not opened.is_visible():
         page.get_by_role("button", name="Open", exact=True).click()
-    expect(opened).to_be_visible(timeout=OPENS_MS)
+    expect(opened).to_be_visible(timeout=COMPUTED_MS)
     visit(page, f"{server.url}/pictures?{urlencode({'model': folder, **choices})}")
 
 

@@ -1,18 +1,15 @@
 """The page on learning: a training is slid through, watched by others, and ends with its visitor."""
 
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import assert_link_reproduces, eventually, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, assert_link_reproduces, eventually, visit, wait_idle
 
 STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
-
-WAIT_MS = 120_000  # a training imports torch and makes its sentences before it begins
 
 
 def trainings(server: Server) -> list[str]:
@@ -29,13 +26,6 @@ def trainings(server: Server) -> list[str]:
     return commands
 
 
-def wait_for_the_end(server: Server, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while trainings(server):
-        assert time.monotonic() < end, "a training goes on that nobody watches"
-        time.sleep(0.2)
-
-
 def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> None:
     with np.load(STORED, allow_pickle=False) as arrays:
         steps = arrays["steps"].tolist()
@@ -50,31 +40,18 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
     assert_link_reproduces(page)
 
 
-def test_a_short_training_is_watched_by_all_and_runs_to_its_end(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/watch_it_learn?live_steps=100&live_seed=3")
+def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, server: Server) -> None:
+    def assert_trainings(number: int) -> None:
+        assert len(trainings(server)) == number
+
+    visit(page, f"{server.url}/watch_it_learn?live_steps=3000&live_seed=3")
     page.get_by_role("button", name="Start training").press("Enter")
-    expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=WAIT_MS)
-    assert len(trainings(server)) == 1
+    expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
+    eventually(lambda: assert_trainings(1))
     other = page.context.new_page()
     other.goto(f"{server.url}/watch_it_learn")
-    expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=WAIT_MS)
+    expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)
-    expect(page.get_by_text(re.compile("^Done · "))).to_be_visible(timeout=WAIT_MS)
-    wait_idle(page)
-    expect(page.get_by_role("heading", name="Encoder 2-1 after 100 steps")).to_be_visible()
-    assert trainings(server) == []
-    expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=WAIT_MS)
-
-
-def test_a_training_ends_with_its_visitor(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/watch_it_learn?live_steps=3000")
-    page.get_by_role("button", name="Start training").press("Enter")
-    eventually(lambda: _are_one(trainings(server)))
     page.get_by_role("link", name="About").click()
-    wait_for_the_end(server, 30)
-    visit(page, f"{server.url}/watch_it_learn")
-    expect(page.get_by_role("button", name="Start training")).to_be_visible()
-
-
-def _are_one(found: list[str]) -> None:
-    assert len(found) == 1
+    eventually(lambda: assert_trainings(0), 60)
+    expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=COMPUTED_MS)

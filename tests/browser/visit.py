@@ -13,6 +13,8 @@ DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 IDLE_TIMEOUT_MS = 60_000
+COMPUTED_MS = 180_000
+"""For how long a test waits for what takes seconds even on a quiet machine: models, or many sentences."""
 
 ANSWERS = """
 window.WebSocket = class extends WebSocket {
@@ -179,7 +181,7 @@ def axe(page: Page) -> list[str]:
     return [f"{v['id']} ({v['impact']}): {[node['target'] for node in v['nodes']]}" for v in violations]
 
 
-def eventually(check: Callable[[], None], seconds: float = 10) -> None:
+def eventually(check: Callable[[], None], seconds: float = 30) -> None:
     """Run a check of the whole page until it holds, as `expect` does for one place."""
     end = time.monotonic() + seconds
     while True:
