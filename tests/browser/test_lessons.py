@@ -25,12 +25,14 @@ from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
+from attnviz.app.state.choices import CLAUSES_SEED
 from attnviz.models.catalogue import TRANSLATOR
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
     PHONE,
     assert_link_reproduces,
+    controls,
     eventually,
     fits,
     press,
@@ -42,7 +44,7 @@ from tests.browser.widgets import Widgets
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-HOSTILE = "The <img src=x> dog did not cross the **road** as it was $too$ tired."
+HOSTILE = "The <u>dog</u> did not cross as it was tired."
 LAYER, HEAD = 3, 1  # from 0
 
 
@@ -118,12 +120,12 @@ def test_weighted_average(page: Page, server: Server) -> None:
     pieces = page.locator(".pieces")
     expect(pieces.get_by_role("button")).to_have_count(len(HOSTILE))
     expect(pieces.locator(".typed")).to_have_text(HOSTILE)
-    assert main.locator("img, strong:text('road')").count() == 0
-    assert_link_reproduces(page)
+    assert main.locator("u").count() == 0
+    assert_link_reproduces(page, controls)
 
 
 def test_scale(page: Page, server: Server) -> None:
-    main = lesson(page, server, "scale", d=16, vectors_seed=5, text=HOSTILE)
+    main = lesson(page, server, "scale", d=64, vectors_seed=5, text=HOSTILE)
 
     def shows(table: Locator, row: scale.Row) -> None:
         expected = np.column_stack([row.dot_products, row.plain.weights, row.scaled.weights])
@@ -137,19 +139,19 @@ def test_scale(page: Page, server: Server) -> None:
     slider = page.get_by_role("slider", name="d: how many entries")
     slider.press("ArrowRight")
     wait_idle(page)
-    assert slider.get_attribute("aria-valuetext") == "32"
-    shows(random, scale.row(32, 1024, 8, 5))
+    assert slider.get_attribute("aria-valuetext") == "128"
+    shows(random, scale.row(128, 1024, 8, 5))
     page.get_by_role("button", name="Draw again").press("Enter")
     wait_idle(page)
-    shows(random, scale.row(32, 1024, 8, 6))
-    assert_asked(page, d="32", vectors_seed="6")
+    shows(random, scale.row(128, 1024, 8, 6))
+    assert_asked(page, d="128", vectors_seed="6")
     names = labels(HOSTILE)
     it = names.index("it")
     real = page.get_by_role("table", name="the query it in head 4-2")
     shows(real, scale.in_bert(HOSTILE, LAYER, HEAD, it).row)
     assert real.locator("tbody th bdi").all_inner_texts() == names
-    assert main.locator("img").count() == 0
-    assert_link_reproduces(page)
+    assert main.locator("u").count() == 0
+    assert_link_reproduces(page, controls)
 
 
 def walked(page: Page, part: str) -> list[float]:
@@ -216,8 +218,8 @@ def test_query_key_value(page: Page, server: Server) -> None:
     np.testing.assert_array_equal(
         [row[: len(rows)] for row in columns], np.transpose([r[: len(rows)] for r in rows])
     )
-    assert main.locator("img").count() == 0
-    assert_link_reproduces(page)
+    assert main.locator("u").count() == 0
+    assert_link_reproduces(page, controls)
 
 
 def test_many_heads(page: Page, server: Server) -> None:
@@ -264,7 +266,7 @@ def test_many_heads(page: Page, server: Server) -> None:
     wait_idle(page)
     shows(1)
     assert_asked(page, heads_of_384="1", head="4")
-    assert main.locator("img").count() == 0
+    assert main.locator("u").count() == 0
     page.set_viewport_size(PHONE)
     wait_idle(page)
     assert fits(page)
@@ -295,12 +297,19 @@ def assert_masked(page: Page, mask: NDArray[np.bool_]) -> None:
             assert (exact, printed) == (None, "")
 
 
+def below_the_title(page: Page) -> float:
+    """How far the mask stands below the page's title."""
+    title, mask = page.get_by_role("heading", level=1).bounding_box(), mask_editor(page).bounding_box()
+    assert title
+    assert mask
+    return mask["y"] - title["y"]
+
+
 def test_masks(page: Page, server: Server) -> None:
     lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1)
     mask = masks.cells("window", 15, 2, 1).copy()
     assert_masked(page, mask)
-    place = mask_editor(page).bounding_box()
-    assert place
+    before = below_the_title(page)
     it, dog = 9, 2
     mask_editor(page).get_by_role("gridcell", name="it → it:").focus()
     press(page, "Space", *(it - dog) * ["ArrowLeft"], "Enter", "ArrowDown", "Space")
@@ -309,7 +318,7 @@ def test_masks(page: Page, server: Server) -> None:
     assert_masked(page, mask)
     expect(mask_editor(page).locator(":focus")).to_have_accessible_name(re.compile("^was → dog: open, "))
     # The first stroke does not move the cells away.
-    assert mask_editor(page).bounding_box() == pytest.approx(place, abs=8)
+    assert below_the_title(page) == pytest.approx(before, abs=8)
 
     cells = mask_editor(page).get_by_role("gridcell")
     cells.last.scroll_into_view_if_needed()
@@ -321,7 +330,7 @@ def test_masks(page: Page, server: Server) -> None:
     mask[it, it + 2 : it + 5] = True
     wait_idle(page)
     assert_masked(page, mask)
-    assert_link_reproduces(page)
+    assert_link_reproduces(page, controls)
 
     # A row without an open cell is refused, and no number is left.
     row = mask_editor(page).get_by_role("button", name="dog: the whole row of dog, query", exact=True)
@@ -391,12 +400,12 @@ def test_positions(page: Page, server: Server) -> None:
     expect(page.get_by_text("The vector of the first place has the length")).to_be_visible()
     wait_idle(page)
     assert_asked(page, in_your_model="true")
-    assert main.locator("img").count() == 0
-    assert_link_reproduces(page)
+    assert main.locator("u").count() == 0
+    assert_link_reproduces(page, controls)
 
 
 def test_cross_attention(page: Page, server: Server) -> None:
-    reader = "A hound was too <img src=x> tired to walk over the street."
+    reader = "A <u>hound</u> was too tired to walk over the street."
     lesson(page, server, "cross_attention", text=TIRED, reader=reader)
     box = "Reader of that sentence: a second text"
     type_into(page, box, "")
@@ -426,8 +435,8 @@ def test_cross_attention(page: Page, server: Server) -> None:
     wait_idle(page)
     worked = page.get_by_label("Why does street look at did")
     assert value(worked, "result") == pytest.approx(row[3], abs=1e-4)
-    assert page.get_by_role("main").locator("img").count() == 0
-    assert_link_reproduces(page)
+    assert page.get_by_role("main").locator("u").count() == 0
+    assert_link_reproduces(page, controls)
 
 
 STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
@@ -496,8 +505,8 @@ def test_block(page: Page, server: Server) -> None:
     assert product == pytest.approx(printed("activated-result"), abs=0.005001)
     part("feed_forward").hover(position={"x": 1, "y": 1})
     expect(slider).to_have_attribute("aria-valuenow", "1")
-    assert main.locator("img").count() == 0
-    assert_link_reproduces(page)
+    assert main.locator("u").count() == 0
+    assert_link_reproduces(page, controls)
     # What goes out of a layer comes into the next.
     out = value(main, "came_out-length")
     page.get_by_role("button", name="On to layer 6").click()
@@ -538,7 +547,7 @@ def test_translate(page: Page, server: Server) -> None:
     page.wait_for_url(lambda url: "french=9+car" in url)
     wait_idle(page)
     expect(page.get_by_role("radio", name="car, word 9")).to_be_focused()
-    assert_link_reproduces(page)
+    assert_link_reproduces(page, controls)
 
 
 @pytest.mark.parametrize("viewport", [PHONE])
@@ -589,7 +598,7 @@ def test_cause(page: Page, server: Server) -> None:
     pin.press("Enter")
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     expect(page.get_by_text("il became elle")).to_be_visible()
-    assert_link_reproduces(page)
+    assert_link_reproduces(page, controls)
     for button, *edits in (
         ("Silence the row of it", f"encoder 2-1 {it + 1}"),
         ("Silence the whole head", "encoder 2-1"),
@@ -618,7 +627,7 @@ def test_long_distances(page: Page, server: Server) -> None:
     for clauses in (2, 3):
         slider.press("ArrowRight")
         wait_idle(page)
-        found = stretch(text, clauses, 1)
+        found = stretch(text, clauses, CLAUSES_SEED.default)
         for network, attempt in (("LSTM, no attention", found.recurrent), ("Transformer", found.transformer)):
             here = page.get_by_label(network, exact=True)
             shown = here.locator("[data-mark]:not([data-mark=missing]) bdi")
@@ -626,7 +635,7 @@ def test_long_distances(page: Page, server: Server) -> None:
     assert_asked(page, clauses="3")
     keeps = page.get_by_label("LSTM, no attention", exact=True).locator("[data-part=keeps]")
     expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
-    assert_link_reproduces(page)
+    assert_link_reproduces(page, controls)
 
 
 # What the mask editor shows before Python has answered.
@@ -659,4 +668,4 @@ def test_until_python_answers_the_numbers_of_the_former_mask_are_gone(widgets: W
     for _ in range(2):
         editor.get_by_role("button", name="c: the whole column of c, key").click()
     editor.get_by_role("button", name="all: open every cell").click()
-    assert [said["mask"] for _, said in widgets.said()[-3:]] == ["e-e-e", "8-a-a", "e-e-e"]
+    assert [said["mask"] for _, said in widgets.said()[-3:]] == ["e-e-e", "c-c-c", "e-e-e"]
