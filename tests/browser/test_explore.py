@@ -27,7 +27,18 @@ from tests.browser.explore import (
     values,
 )
 from tests.browser.reference import Array, Shown, forward, names
-from tests.browser.visit import COLOURS, COMPUTED_MS, eventually, save, visit, wait_idle
+from tests.browser.visit import (
+    COLOURS,
+    COMPUTED_MS,
+    PHONE,
+    assert_link_reproduces,
+    axe,
+    eventually,
+    fits,
+    save,
+    visit,
+    wait_idle,
+)
 from tests.capture.tiny import tiny
 
 PIECES = "The unbelievable tokenization was unhappier than the tokenization, 1234567 times."
@@ -212,6 +223,12 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
         assert taken.inner_text() == called[typed + 1]
 
     eventually(check)
+    assert_link_reproduces(page)
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
+    assert axe(page) == []
+    assert fits(page)
 
 
 # Files
