@@ -44,7 +44,7 @@ from tests.browser.widgets import Widgets
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-HOSTILE = "The <u>dog</u> did not cross as it was tired."
+HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
 LAYER, HEAD = 3, 1  # from 0
 
 
@@ -69,6 +69,7 @@ def data(where: Locator) -> list[list[float]]:
     """Of each row of a table, the unrounded numbers of its cells."""
     found: list[list[float]] = where.evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('td[data-value]')].map(c => +c.dataset.value))"
+        ".filter(row => row.length)"
     )
     return found
 
@@ -210,14 +211,16 @@ def test_query_key_value(page: Page, server: Server) -> None:
     [dot_product], [score] = written(page, "dot-product"), written(page, "result")
     assert abs(dot_product / np.sqrt(32) - score) <= 0.0006
 
-    rows = data(page.locator(".weights-table tbody tr"))[: len(steps.keys)]
-    np.testing.assert_allclose([row[: len(rows)] for row in rows], steps.model_weights, atol=1e-5)
+    def table() -> Any:
+        """[row, column], without the sums at its ends."""
+        size = len(steps.keys)
+        return np.array([row[:size] for row in data(page.locator(".weights-table tbody tr"))[:size]])
+
+    rows = table()
+    np.testing.assert_allclose(rows, steps.model_weights, atol=1e-5)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
     expect(page.locator(".weights-table .corner")).to_have_text("query (looks) →key (is looked at) ↓")
-    columns = [row for row in data(page.locator(".weights-table tbody tr")) if row][: len(rows)]
-    np.testing.assert_array_equal(
-        [row[: len(rows)] for row in columns], np.transpose([r[: len(rows)] for r in rows])
-    )
+    np.testing.assert_array_equal(table(), rows.T)
     assert main.locator("u").count() == 0
     assert_link_reproduces(page, controls)
 
