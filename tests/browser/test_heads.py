@@ -84,6 +84,10 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     page.get_by_role("radio", name="Paste").click()
     type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
     expect(read).to_be_visible()
+    page.get_by_text("All heads and rules as a table").click()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    wait_idle(page)
+    assert axe(page) == []
     page.get_by_role("radio", name="Upload").click()
     expect(page.get_by_text("Still here: good.txt, 5 lines.")).to_be_visible()
     expect(read).to_be_visible()
@@ -93,10 +97,6 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=re.compile(r"^first\b")))
     expect(row).to_contain_text(f"{100 * mean[4, 5]:.0f} % ±")
     expect(page).to_have_url(re.compile(r"layer=5&head=6"))
-    page.get_by_text("All heads and rules as a table").click()
-    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
-    wait_idle(page)
-    assert axe(page) == []
     page.get_by_role("link", name="Open 5-6 in Explore").click()
     expect(chosen).to_have_accessible_name(re.compile("Layer 5, head 6"))
     wait_idle(page)

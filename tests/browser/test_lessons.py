@@ -113,7 +113,7 @@ def test_weighted_average(page: Page, server: Server) -> None:
         np.testing.assert_allclose(shown, expected[1, places], atol=1e-5)
 
     # The lines of the sum are one tab stop; each number of the mix can be read off.
-    table.get_by_role("button").first.focus()
+    table.get_by_role("button", name=":").first.focus()
     press(page, "ArrowDown", "ArrowRight")
     expect(table.locator(".readout")).to_contain_text(re.compile(r"gives.*Number 2:", re.DOTALL))
     np.testing.assert_allclose(values(table, "value"), found.vectors[:, 1], atol=1e-6)
@@ -177,10 +177,11 @@ def test_query_key_value(page: Page, server: Server) -> None:
     assert_step(page, 2)
     box = page.locator('.walk [data-name="keys"]').bounding_box()
     assert box
-    # Column 5 of 32, row 3: number 5 of the key of the third token.
-    page.mouse.move(box["x"] + 4.5 * box["width"] / 32, box["y"] + 2.5 * box["height"] / len(steps.keys))
-    expect(detail.locator("h3")).to_have_text(f"Number 5 of the key of {labels(HOSTILE)[2]}")
-    assert walked(page, "result") == pytest.approx([steps.keys[2, 4]], abs=1e-5)
+    dog = labels(HOSTILE).index("dog")
+    high = box["height"] / len(steps.keys)
+    page.mouse.move(box["x"] + 4.5 * box["width"] / 32, box["y"] + (dog + 0.5) * high)
+    expect(detail.locator("h3")).to_have_text("Number 5 of the key of dog")
+    assert walked(page, "result") == pytest.approx([steps.keys[dog, 4]], abs=1e-5)
     page.locator('.walk [data-move="-1"]').focus()
     for number in range(3, 7):
         press(page, "ArrowRight")
