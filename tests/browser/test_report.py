@@ -189,7 +189,7 @@ def test_equal_texts_are_told_by_what_read_them(open_file: Open) -> None:
 
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_a_figure_is_a_page_as_dark_as_asked(open_file: Open) -> None:
-    grounds = {"light": "255, 255, 255", "dark": "15, 16, 22", "auto": "15, 16, 22"}
+    grounds: dict[Any, str] = {"light": "255, 255, 255", "dark": "15, 16, 22", "auto": "15, 16, 22"}
     for theme, ground in grounds.items():
         page = open_file(show(encoder(), layer=1, head=2, theme=theme).page, "#layer=1")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({ground})"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import ViewportSize
 
+from attnviz.app.components.curves import Line
 from tests.browser import test_widgets_arithmetic as arithmetic
 from tests.browser import test_widgets_arrow as arrow
 from tests.browser import test_widgets_atlas as atlas
@@ -53,7 +54,7 @@ def draw_sorted_atlas(widgets: Widgets, width: int) -> None:
 
 
 def draw_curves(widgets: Widgets, width: int) -> None:
-    hostile = curves.Line("<script>\u0001&", curves.POWERS, curves.MEASURED, marker="square")
+    hostile = Line("<script>\u0001&", curves.POWERS, curves.MEASURED, marker="square")
     message = curves.message(curves.THEORY, hostile, caption="Six measurements.", alt="<b>alt</b>")
     widgets.mount("curves", message, min(500, width))
     widgets.page.keyboard.press("Tab")
@@ -99,7 +100,7 @@ def test_everybody_can_use_it_and_no_text_is_markup(
     assert axe(widgets.page) == []
     assert fits(widgets.page)
     assert widgets.page.locator("img, script, b b, i i").count() == 0
-    assert 1 not in widgets.said()
+    assert all(isinstance(event, list) for event in widgets.said())
 
 
 @pytest.mark.parametrize("name", ["lines", "matrix", "curves", "encoding"])
