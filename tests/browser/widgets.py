@@ -90,8 +90,8 @@ class Widgets:
         style = "; ".join(f"--st-{name}: {value}" for name, value in colours.items())
         page.set_content(
             "<!doctype html><html lang=en><title>widgets</title>"
-            f"<style>:root {{ {style} }} body {{ background: {colours['background-color']} }}"
-            " h1, h2 {{ position: absolute; opacity: 0 }}</style>"
+            f"<style>:root {{ {style} }} h1, h2 {{ position: absolute; opacity: 0 }}"
+            "body { background: var(--st-background-color); color: var(--st-text-color) }</style>"
             "<main><h1>Widgets</h1><h2>One of them</h2></main>"
         )
         page.evaluate(_CODE, code.bundle("app"))
