@@ -1,9 +1,11 @@
 """The frame around every page: settings, navigation, and the model that loads behind the first picture."""
 
 from attnviz.app import frame, garbage, warm_up
+from attnviz.app.state import memory
 
 frame.configure()
 garbage.collect_when_idle()
 page = frame.navigation()
 page.run()
+memory.drawn()
 warm_up.start()

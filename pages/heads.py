@@ -11,4 +11,5 @@ with page("heads", "Heads at work"):
         "others take one sentence further: what changes with a word, what moves without a head, and what "
         "else than weights there is to ask. Every figure is computed from the model while you look."
     )
+    st.header("Six questions, six tools", anchor=False)
     contents.draw()

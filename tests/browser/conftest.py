@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser import chromium
+from tests.browser.explore import Explore
 from tests.browser.server import ROOT, Server, running
 from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults, forget
+from tests.browser.widgets import Widgets
 
 FAILED = pytest.StashKey[bool]()
 
@@ -30,23 +31,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app, started once."""
     with running(tmp_path_factory.mktemp("server")) as server:
         yield server
-
-
-@pytest.fixture
-def fresh_server(tmp_path_factory: pytest.TempPathFactory, faults: Faults) -> Iterator[Callable[[], Server]]:
-    """Starts one more app, which nobody has visited. At the end: no traceback."""
-    started: list[Server] = []
-    with ExitStack() as servers:
-
-        def start() -> Server:
-            server = servers.enter_context(running(tmp_path_factory.mktemp("server")))
-            faults.hosts.add(urlsplit(server.url).netloc)
-            started.append(server)
-            return server
-
-        yield start
-        tracebacks = [text for server in started for text in server.tracebacks()]
-        assert not tracebacks, "\n".join(tracebacks)
 
 
 @pytest.fixture(scope="session")
@@ -109,9 +93,6 @@ def context(
     colour_scheme: str,
 ) -> Iterator[BrowserContext]:
     """A visitor without history. At the end: no error, no request to others; a picture if the test failed."""
-    request.getfixturevalue(
-        "fresh_server"
-    )  # made before the visitor, so stopped after: an open page would complain
     context = visitor(browser, faults, viewport, colour_scheme)
     yield context
     take_pictures_of_a_failure(request, faults, context)
@@ -150,7 +131,6 @@ def page(
 
     At the end as for `context`, and: no traceback on the server.
     """
-    request.getfixturevalue("fresh_server")  # stopped after the page has left it
     faults.hosts.add(urlsplit(server.url).netloc)
     before = len(server.tracebacks())
     page = window(viewport == PHONE)
@@ -170,6 +150,18 @@ def page(
     assert not faults.seen, "\n".join(faults.seen)
     tracebacks = server.tracebacks()[before:]
     assert not tracebacks, "\n".join(tracebacks)
+
+
+@pytest.fixture
+def explore(page: Page, server: Server) -> Explore:
+    """The page Explore, not yet opened."""
+    return Explore(page, server.url)
+
+
+@pytest.fixture
+def widgets(page: Page, colour_scheme: str) -> Widgets:
+    """A page for widgets alone, in the test's colours."""
+    return Widgets.on(page, colour_scheme)
 
 
 def take_pictures_of_a_failure(

@@ -1,9 +1,8 @@
 """The Explore page as a visitor uses and reads it: by roles, names and printed numbers."""
 
 import re
-import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from playwright.sync_api import Locator, Page
 
 from tests.browser.reference import Array
-from tests.browser.visit import visit, wait_idle
+from tests.browser.visit import type_into, visit, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
@@ -54,8 +53,7 @@ class Explore:
 
     def type(self, box: str, text: str) -> None:
         """Replace the text of a box."""
-        self.page.get_by_role("textbox", name=box).fill(text)
-        self.page.get_by_role("textbox", name=box).press("Enter")
+        type_into(self.page, box, text)
         wait_idle(self.page)
 
     def pick(self, query: int | None = None, key: int | None = None) -> None:
@@ -188,17 +186,3 @@ def assert_ranked(shown: Sequence[tuple[str, str]], expected: Sequence[tuple[str
     assert [name for name, _ in shown] == [name for name, _ in expected]
     for (_, text), (_, exact) in zip(shown, expected, strict=True):
         assert_printed(text, exact)
-
-
-def eventually(check: Callable[[], None], seconds: float = 10) -> None:
-    """Run a check of the whole page until it holds, as `expect` does for one place."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            check()
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-        else:
-            return

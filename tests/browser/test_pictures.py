@@ -11,10 +11,9 @@ from attnviz.app.pictures import seeing
 from attnviz.capture import loading
 from attnviz.trace import Trace
 from tests.browser.server import Server
-from tests.browser.visit import PHONE, axe, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, PHONE, axe, fits, visit, wait_idle
 from tests.capture.tiny import tiny
 
-OPENS_MS = 60_000  # transformers is imported first
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
 
 
@@ -29,10 +28,10 @@ def open_pictures(page: Page, server: Server, folder: Path, **choices: str) -> N
     visit(page, f"{server.url}/models?{urlencode({'own': folder})}")
     page.get_by_role("button", name="Look").click()
     opened = page.get_by_text("It is open")
-    expect(page.get_by_role("button", name="Open", exact=True).or_(opened)).to_be_visible(timeout=OPENS_MS)
+    expect(page.get_by_role("button", name="Open", exact=True).or_(opened)).to_be_visible(timeout=COMPUTED_MS)
     if not opened.is_visible():
         page.get_by_role("button", name="Open", exact=True).click()
-    expect(opened).to_be_visible(timeout=OPENS_MS)
+    expect(opened).to_be_visible(timeout=COMPUTED_MS)
     visit(page, f"{server.url}/pictures?{urlencode({'model': folder, **choices})}")
 
 
@@ -74,33 +73,14 @@ def test_patches_are_chosen_by_mouse_and_keyboard(page: Page, server: Server, fo
     assert axe(page) == []
 
 
-@pytest.mark.parametrize(("viewport", "colour_scheme"), [(PHONE, "dark")], ids=["phone"])
-def test_a_picture_of_ones_own(
-    page: Page, server: Server, folder: Path, tmp_path: Path, colour_scheme: str
-) -> None:
-    open_pictures(page, server, folder)
-    assert axe(page) == [], colour_scheme
-    page.get_by_role("radio", name="your own").click()
-    wait_idle(page)
-    upload = page.locator("input[type=file]")
-    (tmp_path / "no.png").write_bytes(b"not a picture")
-    (tmp_path / "yes.png").write_bytes(seeing.drawn("textures"))
-    upload.set_input_files(tmp_path / "no.png")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("no.png: This is no picture")
-    upload.set_input_files(tmp_path / "yes.png")
-    weights = look(folder, "textures").block("encoder", 0).weights[0, 8]
-    patch = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell").nth(2)
-    expect(patch).to_have_accessible_name(f"row 1, column 3: {100 * weights[3]:.1f} %")
-    wait_idle(page)
-    expect(page.get_by_text("and not your picture")).to_be_visible()
-    assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
 def test_the_choices_stay_through_uploads_and_the_address_tells_them(
     page: Page, server: Server, folder: Path, tmp_path: Path
 ) -> None:
     open_pictures(page, server, folder)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
+    wait_idle(page)
+    assert axe(page) == []
     asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
     visit(page, f"{server.url}/pictures?{urlencode(asked)}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The picture is not in the link")
@@ -119,6 +99,9 @@ def test_the_choices_stay_through_uploads_and_the_address_tells_them(
     page.get_by_role("gridcell", name="Layer 1, head 3:").click()
     wait_idle(page)
     check_choices(page, asked | {"layer": "1", "head": "3", "model": str(folder)})
+    expect(page.get_by_text("and not your picture")).to_be_visible()
+    assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
+    assert fits(page)
 
 
 def check_choices(page: Page, expected: dict[str, str]) -> None:

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from attnviz.app.learn.cause.arrow import NOTHING, Interference, arrow
-from tests.browser.visit import PHONE, axe
-from tests.browser.widgets import Widgets, sent
+from tests.browser.widgets import Widgets, sent_by
 
 BEGIN = ["the", "dog", "did", "not", "cross", "the"]
 WORDS = [*BEGIN, "<b>road</b>", "as", "it", "was", "too", "tired", "[END]"]
@@ -27,27 +26,28 @@ def message(interference: Interference = NOTHING, **more: Any) -> dict[str, Any]
         now[1] = 0
     changed = interference["change"] == "move"
     pronoun = "elle" if changed else "il"
-    with sent() as messages:
-        arguments: dict[str, Any] = {
-            "title": "it in encoder 2-1",
-            "words": WORDS,
-            "query": 8,
-            "reader": "it",
-            "open_to": [True] * len(WORDS),
-            "before": BEFORE,
-            "now": now,
-            "interference": interference,
-            "translation": [{"text": "Car ", "differs": False}, {"text": f"{pronoun}.", "differs": changed}],
-            "translation_before": [{"text": "Car ", "differs": False}, {"text": "il.", "differs": changed}],
-            "choices": [{"word": "il", "before": 0.9375, "now": 0.03125 if changed else 0.9375}],
-            "choice_label": "After “car”",
-            "others": 0,
-            "on_change": lambda _: None,
-            "on_undo": lambda: None,
-        } | more
-        arrow("a", **arguments)
-    data: dict[str, Any] = messages[0]
-    return data
+    arguments: dict[str, Any] = {
+        "title": "it in encoder 2-1",
+        "words": WORDS,
+        "query": 8,
+        "reader": "it",
+        "open_to": [True] * len(WORDS),
+        "before": BEFORE,
+        "now": now,
+        "interference": interference,
+        "translation": [{"text": "Car ", "differs": False}, {"text": f"{pronoun}.", "differs": changed}],
+        "translation_before": [{"text": "Car ", "differs": False}, {"text": "il.", "differs": changed}],
+        "choices": [{"word": "il", "before": 0.9375, "now": 0.03125 if changed else 0.9375}],
+        "choice_label": "After “car”",
+        "others": 0,
+        "on_change": None,
+        "on_undo": None,
+    }
+    return sent_by(arrow, "a", **{**arguments, **more})
+
+
+def show(widgets: Widgets, interference: Interference = NOTHING, width: int = WIDE, **more: Any) -> None:
+    widgets.mount("arrow", message(interference, **more), width)
 
 
 def changes(widgets: Widgets) -> list[dict[str, Any]]:
@@ -60,19 +60,14 @@ def middle(locator: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.fixture(params=[WIDE, NARROW])
-def widgets(request: pytest.FixtureRequest, page: Page) -> Widgets:
-    shown = Widgets.on(page)
-    shown.mount("arrow", message(), request.param)
-    return shown
-
-
 def word(widgets: Widgets, place: int) -> Locator:
     return widgets.page.locator(".word").nth(place)
 
 
-def test_the_arrow_is_dragged_to_another_word(widgets: Widgets) -> None:
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_arrow_is_dragged_to_another_word_and_back(widgets: Widgets, width: int) -> None:
     page = widgets.page
+    show(widgets, width=width)
     page.mouse.move(*middle(page.get_by_role("slider")))
     page.mouse.down()
     page.mouse.move(*middle(word(widgets, 4)), steps=4)
@@ -82,27 +77,25 @@ def test_the_arrow_is_dragged_to_another_word(widgets: Widgets) -> None:
     page.mouse.up()
     assert changes(widgets) == [MOVED]
     expect(page.get_by_text("the model is running …")).to_be_visible()
-    widgets.show("arrow", message(MOVED))
+    show(widgets, MOVED)
     expect(page.get_by_text("the model is running …")).to_have_count(0)
     expect(page.locator("mark").first).to_have_text("elle")
     expect(page.locator(".choice .was[data-value]")).to_have_text("93.8\u202f%")
     expect(page.locator(".choice .is[data-value]")).to_have_text("3.1\u202f%")
-    page.get_by_role("button", name="Let it go back").click()
-    assert changes(widgets)[1:] == [NOTHING]
-
-
-def test_back_at_its_word_nothing_is_changed(widgets: Widgets) -> None:
-    page = widgets.page
-    widgets.show("arrow", message(MOVED))
     page.mouse.move(*middle(page.get_by_role("slider")))
     page.mouse.down()
     page.mouse.move(*middle(word(widgets, 1)), steps=3)
     page.mouse.up()
-    assert changes(widgets) == [NOTHING]
+    assert changes(widgets)[1:] == [NOTHING]
+    show(widgets)
+    show(widgets, MOVED)
+    page.get_by_role("button", name="Let it go back").click()
+    assert changes(widgets)[2:] == [NOTHING]
 
 
 def test_the_arrow_is_moved_by_keyboard(widgets: Widgets) -> None:
     page = widgets.page
+    show(widgets)
     slider = page.get_by_role("slider", name="Arrow from it")
     expect(slider).to_have_attribute("aria-valuetext", "dog, 87.5\u202f%")
     slider.focus()
@@ -116,78 +109,53 @@ def test_the_arrow_is_moved_by_keyboard(widgets: Widgets) -> None:
     page.keyboard.press("Enter")
     assert changes(widgets) == [MOVED]
     expect(page.get_by_role("slider")).to_be_focused()
-    widgets.show("arrow", message(MOVED))
+    show(widgets, MOVED)
     page.keyboard.press("Home")  # without Enter: after a short pause
     page.wait_for_function("window.said.length === 2")
     assert changes(widgets)[1] == {"change": "move", "source": 1, "target": 0}
 
 
-def test_a_click_on_a_word_is_enough(widgets: Widgets) -> None:
-    word(widgets, 6).click()
-    assert changes(widgets) == [MOVED]
-
-
 def test_silence_and_the_way_back(widgets: Widgets) -> None:
     page = widgets.page
+    show(widgets)
     silence = page.get_by_role("button", name="Silence the row of it")
     silence.click()
     assert changes(widgets) == [SILENT]
-    widgets.show("arrow", message(SILENT))
+    show(widgets, SILENT)
     expect(page.get_by_role("slider")).to_have_count(0)
     expect(silence).to_have_attribute("aria-pressed", "true")
     silence.click()
-    page.get_by_role("button", name="Silence the whole head").click()
+    page.get_by_role("button", name="Silence the whole head").dblclick()  # silences once
     assert [said["change"] for said in changes(widgets)] == ["row", "none", "head"]
 
 
-def test_a_double_click_silences_once(widgets: Widgets) -> None:
-    widgets.page.get_by_role("button", name="Silence the whole head").dblclick()
-    assert [said["change"] for said in changes(widgets)] == ["head"]
-
-
-def test_another_arrow_asks_again_to_be_dragged(widgets: Widgets) -> None:
+def test_a_click_on_a_word_is_enough_and_another_arrow_asks_again_to_be_dragged(widgets: Widgets) -> None:
+    show(widgets)
     hint = widgets.page.get_by_text("Drag me")
     expect(hint).to_be_visible()
     word(widgets, 6).click()
-    widgets.show("arrow", message(MOVED))
-    expect(hint).to_be_hidden()
-    widgets.show("arrow", message(query=11, reader="[END]", others=1))
-    expect(hint).to_be_visible()
-
-
-def test_all_changes_are_undone_at_once(page: Page) -> None:
-    widgets = Widgets.on(page)
-    widgets.mount("arrow", message(), WIDE)
+    assert changes(widgets) == [MOVED]
     undo = widgets.page.get_by_role("button", name="Undo all changes")
     expect(undo).to_have_count(0)
-    widgets.show("arrow", message(MOVED, others=1))
+    show(widgets, MOVED)
+    expect(hint).to_be_hidden()
+    show(widgets, query=11, reader="[END]", others=1)
+    expect(hint).to_be_visible()
     undo.click()
-    assert widgets.said() == [["undo", {}]]
+    assert widgets.said()[-1] == ["undo", {}]
 
 
-def test_a_word_that_the_mask_closes_cannot_be_reached(page: Page) -> None:
-    widgets = Widgets.on(page)
-    widgets.mount("arrow", message(open_to=[place < 3 for place in range(len(WORDS))]), WIDE)
+def test_a_word_that_the_mask_closes_cannot_be_reached(widgets: Widgets) -> None:
+    show(widgets, open_to=[place < 3 for place in range(len(WORDS))])
     word(widgets, 6).click()
     widgets.page.get_by_role("slider").focus()
-    widgets.page.keyboard.press("End")
-    widgets.page.keyboard.press("ArrowRight")
-    widgets.page.keyboard.press("Enter")
+    for key in ("End", "ArrowRight", "Enter"):
+        widgets.page.keyboard.press(key)
     assert changes(widgets) == [{"change": "move", "source": 1, "target": 2}]
 
 
-def test_a_reader_of_the_other_text_stands_behind_the_words(page: Page) -> None:
-    widgets = Widgets.on(page)
-    widgets.mount("arrow", message(query=None, reader="car"), WIDE)
+def test_a_reader_of_the_other_text_stands_behind_the_words(widgets: Widgets) -> None:
+    show(widgets, query=None, reader="car")
     expect(widgets.page.locator(".word.query")).to_have_text("car")
     word(widgets, 6).click()
     assert changes(widgets) == [MOVED]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [PHONE])
-def test_everybody_can_use_it(page: Page, theme: str) -> None:
-    widgets = Widgets.on(page, theme)
-    widgets.mount("arrow", message(MOVED), NARROW)
-    assert axe(widgets.page) == []
-    assert widgets.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, ViewportSize, expect
+from playwright.sync_api import Locator, expect
 
 from attnviz.analysis.picture import MASKED, Kind, Levels, thumbnails
-from tests.browser.visit import DESKTOP, PHONE, axe
 from tests.browser.widgets import Widgets
 
 LAYERS, HEADS = 3, 5
@@ -21,11 +20,6 @@ _DRAWN = """
     return drawn;
 }
 """
-
-
-@pytest.fixture
-def widgets(page: Page) -> Widgets:
-    return Widgets.on(page)
 
 
 def message(pixels: str, layers: int = LAYERS, heads: int = HEADS, **changes: Any) -> dict[str, Any]:
@@ -44,26 +38,23 @@ def brightness(widgets: Widgets) -> list[float]:
     """How bright the middle of each head's cell is, in the order of the heads."""
     canvas = widgets.page.locator("canvas").bounding_box()
     assert canvas
-    middles = []
-    for cell in widgets.page.get_by_role("gridcell").all():
-        box = cell.bounding_box()
-        assert box
-        middles.append(
-            (box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"])
-        )
-    return [float(np.dot(widgets.pixel("atlas", *middle), (0.21, 0.72, 0.07))) for middle in middles]
+    boxes = [box for cell in widgets.page.get_by_role("gridcell").all() if (box := cell.bounding_box())]
+    middles = [
+        (box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"])
+        for box in boxes
+    ]
+    return [float(np.dot(colour, (0.21, 0.72, 0.07))) for colour in widgets.pixels("atlas", middles)]
 
 
 def head(widgets: Widgets, layer: int, number: int) -> Locator:
     return widgets.page.get_by_role("gridcell", name=f"Layer {layer}, head {number}:")
 
 
-@pytest.mark.parametrize(("theme", "runs"), [("light", np.less), ("dark", np.greater)])
+@pytest.mark.parametrize(("colour_scheme", "runs"), [("light", np.less), ("dark", np.greater)])
 @pytest.mark.parametrize("as_thumbnails", [True, False])
 def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_background(
-    page: Page, theme: str, runs: Callable[..., Any], as_thumbnails: bool
+    widgets: Widgets, runs: Callable[..., Any], as_thumbnails: bool
 ) -> None:
-    widgets = Widgets.on(page, theme)
     order = np.random.default_rng(0).permutation(LAYERS * HEADS)
     shuffled = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
     pictures = flat_pictures()
@@ -89,7 +80,7 @@ def any_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
 
 @pytest.mark.parametrize("masked", ["nowhere", "after the diagonal", "in places"])
 @pytest.mark.parametrize("kind", ["sequential", "diverging"])
-@pytest.mark.parametrize("size", [(47, 61), (31, 67), (37, 29), (128, 128), (32, 32)])
+@pytest.mark.parametrize("size", [(47, 61), (37, 29), (128, 128)])
 def test_pictures_are_drawn_as_their_thumbnails_would_be(
     widgets: Widgets, size: tuple[int, int], kind: Kind, masked: str
 ) -> None:
@@ -166,36 +157,17 @@ def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Wid
     ]
 
 
-def test_an_answer_to_an_earlier_click_does_not_take_back_a_later_one(widgets: Widgets) -> None:
-    widgets.mount("atlas", message("none yet"))
-    head(widgets, 1, 1).click()
-    head(widgets, 3, 5).click()
-    ring = widgets.page.get_by_role("gridcell", selected=True)
-    widgets.show("atlas", message("none yet", selected={"layer": 1, "heads": [1]}))
-    expect(ring).to_have_accessible_name("Layer 3, head 5: fact 14")
-    widgets.show("atlas", message("none yet", selected={"layer": 3, "heads": [5]}))
-    expect(ring).to_have_accessible_name("Layer 3, head 5: fact 14")
-    widgets.show("atlas", message("none yet", selected={"layer": 1, "heads": [1]}))
-    expect(ring).to_have_accessible_name("Layer 1, head 1: fact 0")
-
-
 def test_the_whole_grid_is_one_tab_stop_and_arrows_go_through_it(widgets: Widgets) -> None:
     widgets.mount("atlas", message("none yet"))
     page = widgets.page
     page.keyboard.press("Tab")
     expect(head(widgets, 2, 4)).to_be_focused()
-    path = [
+    for key, place in (
         ("ArrowRight", (2, 5)),
-        ("ArrowRight", (2, 5)),
-        ("ArrowUp", (1, 5)),
-        ("ArrowUp", (1, 5)),
-        ("Home", (1, 1)),
-        ("ArrowDown", (2, 1)),
-        ("End", (2, 5)),
+        ("Home", (2, 1)),
         ("Control+End", (3, 5)),
         ("ArrowLeft", (3, 4)),
-    ]
-    for key, place in path:
+    ):
         page.keyboard.press(key)
         expect(head(widgets, *place)).to_be_focused()
     expect(page.locator(".fact")).to_have_text("Layer 3 · Head 4: fact 13")
@@ -238,15 +210,3 @@ def test_cells_are_never_too_small_to_hit_nor_larger_than_useful(
     assert least <= box["width"] <= most
     assert widgets.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert widgets.page.locator(".scroller").evaluate("it => it.scrollWidth <= it.clientWidth")
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
-def test_no_accessibility_rule_is_broken(page: Page, theme: str, viewport: ViewportSize) -> None:
-    widgets = Widgets.on(page, theme)
-    pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
-    widgets.mount("atlas", message(pixels, dim=[1, 2]), width=min(500, viewport["width"] - 64))
-    head(widgets, 2, 1).focus()
-    assert axe(widgets.page) == []
-    widgets.show("atlas", message(pixels, dim=[1, 2], order=list(range(LAYERS * HEADS))[::-1]))
-    assert axe(widgets.page) == []

@@ -1,18 +1,14 @@
 """The curves: points at their places on linear and logarithmic axes, read off, and saved."""
 
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import expect
 
 from attnviz.app.components.curves import Axis, Line, curves
-from tests.browser.visit import DESKTOP, PHONE, axe
-from tests.browser.widgets import Widgets, sent
+from tests.browser.widgets import Widgets, sent_by
 
-SVG = "{http://www.w3.org/2000/svg}"
 POWERS = np.array([1, 2, 4, 8, 16, 32])
 MEASURED = np.array([1.5, 2.26, 3.5, 9.0, 14.0, 40.0])
 
@@ -34,10 +30,7 @@ def message(*lines: Line, **changes: Any) -> dict[str, Any]:
     """What Python sends to the browser."""
     axes = {"across": Axis("d", log=2), "up": Axis("variance", log=10)}
     words = {"title": "Growth", "alt": "It grows from 1.50 to 40.00.", "filename": "growth"}
-    with sent() as messages:
-        curves("chart", lines, **{**axes, **words, **changes})
-    data: dict[str, Any] = messages[0]
-    return data
+    return sent_by(curves, "chart", lines, **{**axes, **words, **changes})
 
 
 def measured(**changes: Any) -> Line:
@@ -47,11 +40,6 @@ def measured(**changes: Any) -> Line:
 
 
 THEORY = Line("theory", POWERS, POWERS, dash="dash", colour="muted")
-
-
-@pytest.fixture
-def widgets(page: Page) -> Widgets:
-    return Widgets.on(page)
 
 
 def drawn(widgets: Widgets, selector: str) -> Any:
@@ -65,8 +53,11 @@ def straight(pixels: Any, numbers: Any) -> bool:
     return bool(np.abs(np.polyval(fit, numbers) - pixels).max() < 0.05)
 
 
-def test_on_logarithmic_axes_equal_factors_lie_equally_far_apart(widgets: Widgets) -> None:
+def test_equal_factors_on_logarithmic_axes_and_equal_differences_on_linear_ones_lie_equally_far_apart(
+    widgets: Widgets,
+) -> None:
     widgets.mount("curves", message(THEORY, measured()))
+    expect(widgets.page.get_by_role("img", name="It grows from 1.50 to 40.00.")).to_be_visible()
     # The first marker is the legend's.
     markers, errors = drawn(widgets, ".marker")[1:], drawn(widgets, ".error")[1:]
     assert straight(markers[:, 0], np.log2(POWERS))
@@ -77,10 +68,7 @@ def test_on_logarithmic_axes_equal_factors_lie_equally_far_apart(widgets: Widget
     # From half to twice the value: a factor of four.
     assert errors[:, 3] == pytest.approx(np.full(len(POWERS), factor * np.log10(4)), abs=0.1)
     assert errors[:, :2] == pytest.approx(markers[:, :2], abs=0.1)
-
-
-def test_on_linear_axes_equal_differences_do(widgets: Widgets) -> None:
-    widgets.mount("curves", message(measured(), across=Axis("d"), up=Axis("variance", zero=True)))
+    widgets.show("curves", message(measured(), across=Axis("d"), up=Axis("variance", zero=True)))
     markers = drawn(widgets, ".marker")
     assert straight(markers[:, 0], POWERS)
     assert straight(markers[:, 1], MEASURED)
@@ -207,39 +195,3 @@ def test_pointing_reads_the_nearest_place_and_the_faint_line_beside_the_pointer(
     )
     page.mouse.move(5, 600)
     expect(page.locator(".tip")).to_be_visible()
-
-
-def test_it_is_described(widgets: Widgets) -> None:
-    widgets.mount("curves", message(THEORY))
-    expect(widgets.page.get_by_role("img", name="It grows from 1.50 to 40.00.")).to_be_visible()
-
-
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_the_saved_picture_is_whole_and_light(widgets: Widgets, tmp_path: Path, ending: str) -> None:
-    hostile = Line("<script>\u0001&", POWERS, MEASURED, marker="square")
-    widgets.mount("curves", message(THEORY, hostile, caption="Six measurements.", alt="<b>alt</b>"))
-    with widgets.page.expect_download() as download:
-        widgets.page.get_by_role("button", name=ending.upper(), exact=True).click()
-    assert download.value.suggested_filename == f"attnviz-growth.{ending}"
-    download.value.save_as(path := tmp_path / "picture")
-    if ending == "png":
-        assert path.read_bytes().startswith(b"\x89PNG")
-        return
-    root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314 - our own file
-    ground = root.find(f"{SVG}rect")
-    assert ground is not None
-    assert ground.get("fill") == "#ffffff"
-    said = " ".join(root.itertext())
-    for part in ("Growth", "Six measurements.", "<b>alt</b>", "<script>\ufffd&", "theory", "variance"):
-        assert part in said
-    assert "script" not in {element.tag.removeprefix(SVG) for element in root.iter()}
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
-def test_no_accessibility_rule_is_broken(page: Page, theme: str, viewport: ViewportSize) -> None:
-    widgets = Widgets.on(page, theme)
-    widgets.mount("curves", message(THEORY, measured()), width=min(500, viewport["width"] - 64))
-    widgets.page.keyboard.press("Tab")
-    expect(widgets.page.locator(".tip")).to_be_visible()
-    assert axe(widgets.page) == []

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
 
 from attnviz.app.components import store
 from tests.browser.widgets import Widgets, sent
@@ -16,11 +15,6 @@ id => {
         [name, values.constructor.name, shape, [...values]])];
 }
 """
-
-
-@pytest.fixture
-def widgets(page: Page) -> Widgets:
-    return Widgets.on(page)
 
 
 def known(widgets: Widgets) -> list[str]:

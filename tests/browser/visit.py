@@ -1,15 +1,20 @@
 """What a visitor's browser does with the page, and what it must never do."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, ViewportSize, WebError
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Locator, Page, ViewportSize, WebError
 
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 IDLE_TIMEOUT_MS = 60_000
+COMPUTED_MS = 180_000
+"""For how long a test waits for what takes seconds even on a quiet machine: models, or many sentences."""
 
 ANSWERS = """
 window.WebSocket = class extends WebSocket {
@@ -53,6 +58,25 @@ _SETTLED = """
     one.playState !== "running" || !Number.isFinite(one.effect.getComputedTiming().endTime))
 """
 
+# Streamlit's pages scroll in a part of their own.
+_FITS = """
+() => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
+    .every((one) => one.scrollWidth <= one.clientWidth + 1)
+"""
+
+_CHOICES = """
+() => [...document.querySelectorAll('[data-testid="stMain"] :is(input, [aria-checked])')].map((one) =>
+    [one.ariaLabel, one.value, one.checked, one.ariaChecked, one.textContent].map(String))
+"""
+
+COLOURS = """
+canvas => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+}
+"""
+"""How many colours a picture has: a blank one has one, a drawn one many."""
+
 
 @dataclass
 class Faults:
@@ -67,11 +91,16 @@ class Faults:
     seen: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
-        """Note from now on every error of a page, and every request to anybody but `hosts`."""
+        """Note from now on every error and dialog of a page, and every request to anybody but `hosts`."""
         context.on("weberror", self._page_error)
+        context.on("dialog", self._dialog)
         context.on("console", self._console)
         context.on("request", lambda request: self._request(request.url))
         context.on("page", lambda page: page.on("websocket", lambda socket: self._request(socket.url)))
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.seen.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _page_error(self, error: WebError) -> None:
         self.seen.append(f"page error: {error.error}")
@@ -114,6 +143,38 @@ def visit(page: Page, url: str) -> None:
     wait_idle(page)
 
 
+def menu(page: Page) -> Locator:
+    """The links of the menu."""
+    return page.get_by_role("navigation", name="App pages").get_by_role("link")
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press these keys, one after the other."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
+    """Replace the text of a box, and press the key that sends it off."""
+    where = page.get_by_role("textbox", name=box)
+    where.fill(text)
+    where.press(key)
+
+
+def save(page: Page, button: str, folder: Path) -> Path:
+    """The file that a button gives, under its own name."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing is wider than the screen."""
+    return bool(page.evaluate(_FITS))
+
+
 def axe(page: Page) -> list[str]:
     """Every breach of an accessibility rule on the page as it is now: rule, impact, and the elements."""
     page.evaluate(Axe().axe_script)
@@ -123,3 +184,49 @@ def axe(page: Page) -> list[str]:
         "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"
     )
     return [f"{v['id']} ({v['impact']}): {[node['target'] for node in v['nodes']]}" for v in violations]
+
+
+def eventually(check: Callable[[], None], seconds: float = 30) -> None:
+    """Run a check of the whole page until it holds, as `expect` does for one place."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            check()
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def everything(page: Page) -> tuple[str, list[str]]:
+    """All that the page says (texts, names, values, what is selected), and every picture on it."""
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement?.blur()")
+    wait_idle(page)
+    main = page.get_by_role("main")
+    pictures = main.locator("canvas").evaluate_all(
+        "all => all.map(one => one.width * one.height ? one.toDataURL() : '')"
+    )
+    return main.aria_snapshot(), pictures
+
+
+def controls(page: Page) -> list[list[str]]:
+    """What all of the page's own controls say; what a picture points at is no choice."""
+    wait_idle(page)
+    found: list[list[str]] = page.evaluate(_CHOICES)
+    return found
+
+
+def assert_link_reproduces(page: Page, shown: Callable[[Page], object] = everything) -> None:
+    """Who opens this page's address has everything as it is here, or only the choices."""
+    here = shown(page)
+    other = page.context.new_page()
+    visit(other, page.url)
+
+    def check() -> None:  # exact numbers come a moment after the picture
+        assert shown(other) == here
+
+    eventually(check)
+    other.close()

@@ -1,7 +1,7 @@
 """A page that holds only our widgets, mounted as Streamlit mounts them, but without a server."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,9 @@ from playwright.sync_api import Page
 
 from attnviz.app.components import component, store
 from attnviz.widgets import code
+
+Point = tuple[float, float]
+"""How far to the right, and how far down."""
 
 WIDTH = {"head_view": 700}  # of other widgets 500
 
@@ -47,34 +50,19 @@ _SHOW = """
     it.close = it.show({ ...it, data });
 }
 """
-_PIXEL = """
-([place, at, x, y]) => {
+_PIXELS = """
+([place, at, points]) => {
     const canvas = window.mounted[place].parentElement.querySelectorAll("canvas")[at];
     const [right, down] = [canvas.width / canvas.clientWidth, canvas.height / canvas.clientHeight];
-    const { data } = canvas.getContext("2d").getImageData(Math.floor(x * right), Math.floor(y * down), 1, 1);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     const below = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
-    return below.map((colour, at) => (data[at] * data[3] + colour * (255 - data[3])) / 255);
+    return points.map(([x, y]) => {
+        const from = 4 * (Math.floor(y * down) * canvas.width + Math.floor(x * right));
+        const [alpha, ink] = [data[from + 3] / 255, data.slice(from, from + 3)];
+        return below.map((colour, at) => ink[at] * alpha + colour * (1 - alpha));
+    });
 }
 """
-
-
-_ALONE = """
-(widget) => {
-    const host = document.body.appendChild(document.createElement("div"));
-    const parentElement = host.attachShadow({ mode: "open" });
-    window.events = [];
-    const setTriggerValue = (name, value) => window.events.push([name, value]);
-    window.show = (data) => window.attnvizCode[widget]({ parentElement, data, setTriggerValue });
-}
-"""
-
-
-def alone(page: Page, widget: str) -> Page:
-    """The page with one widget and nothing else; `window.show` gives it a message."""
-    page.set_content("<!doctype html><title>widget</title>")
-    page.evaluate(_CODE, code.bundle("app"))
-    page.evaluate(_ALONE, widget)
-    return page
 
 
 @dataclass
@@ -102,16 +90,18 @@ class Widgets:
         style = "; ".join(f"--st-{name}: {value}" for name, value in colours.items())
         page.set_content(
             "<!doctype html><html lang=en><title>widgets</title>"
-            f"<style>:root {{ {style} }} body {{ background: {colours['background-color']} }}</style>"
-            "<main><h1 style='position: absolute; opacity: 0'>Widgets</h1></main>"
+            f"<style>:root {{ {style} }} h1, h2 {{ position: absolute; opacity: 0 }}"
+            "body { background: var(--st-background-color); color: var(--st-text-color) }</style>"
+            "<main><h1>Widgets</h1><h2>One of them</h2></main>"
         )
         page.evaluate(_CODE, code.bundle("app"))
         page.evaluate(_START)
         return cls(page, {})
 
     def mount(self, widget: str, message: dict[str, Any], width: int | None = None) -> None:
-        """Put a widget on the page, and give it its first message."""
-        self._mount(widget, widget, width)
+        """Put a widget on the page unless it is there, and give it its next message."""
+        if not self.page.evaluate("widget => widget in window.mounted", widget):
+            self._mount(widget, widget, width)
         self.show(widget, message)
 
     def show(self, widget: str, message: dict[str, Any]) -> None:
@@ -136,13 +126,21 @@ class Widgets:
         said: list[list[Any]] = self.page.evaluate("window.said")
         return said
 
-    def pixel(self, widget: str, x: float, y: float, canvas: int = 0) -> list[float]:
-        """Red, green and blue, 0 to 255, that are seen at a place of a canvas, in CSS pixels."""
-        rgb: list[float] = self.page.evaluate(_PIXEL, [widget, canvas, x, y])
-        return rgb
+    def pixels(self, widget: str, points: Sequence[Point], canvas: int = 0) -> list[list[float]]:
+        """Red, green and blue, 0 to 255, that are seen at places of a canvas, in CSS pixels."""
+        found: list[list[float]] = self.page.evaluate(_PIXELS, [widget, canvas, [list(at) for at in points]])
+        return found
 
     def _mount(self, place: str, widget: str, width: int | None) -> None:
         self.page.evaluate(_MOUNT, [place, widget, width or WIDTH.get(widget, 500)])
+
+
+def sent_by(draw: Callable[..., object], *arguments: Any, **facts: Any) -> dict[str, Any]:
+    """What a widget is sent when a page draws it."""
+    with sent() as messages:
+        draw(*arguments, **facts)
+    data: dict[str, Any] = messages[0]
+    return data
 
 
 @contextmanager

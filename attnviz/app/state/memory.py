@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 STALE_SECONDS = 2.0
-"""For how long after a pick the widgets may still say what they said before it."""
+"""For how long after a pick was drawn the widgets may still say what they said before it."""
 
 _PICKED = "what was picked"
 
@@ -40,18 +40,18 @@ def said(widget: str, trigger: str) -> Any:
 
 
 class _Picked(NamedTuple):
-    """Values that were picked, and those that stood there before, by name."""
+    """Values that were picked, those that stood there before, by name, and when the page had drawn them."""
 
     before: dict[str, Any]
     now: dict[str, Any]
-    at: float
+    drawn: float | None = None
 
 
 def pick(values: Mapping[str, Any]) -> None:
     """Put values that a visitor picked in a picture; `keep_picked` then defends them."""
     before = {name: get(name) for name in values}
     st.session_state.update(values)
-    put(_PICKED, _Picked(before, dict(values), time.monotonic()))
+    put(_PICKED, _Picked(before, dict(values)))
 
 
 def keep_picked() -> None:
@@ -61,7 +61,18 @@ def keep_picked() -> None:
     held: the values before, if it does not know of the pick yet. To be called before those widgets are drawn.
     """
     picked: _Picked | None = get(_PICKED)
-    if picked is None or time.monotonic() - picked.at >= STALE_SECONDS:
+    if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):
         return
     if all(get(name) == value for name, value in picked.before.items()):
         st.session_state.update(picked.now)
+        put(_PICKED, picked._replace(drawn=None))
+
+
+def drawn() -> None:
+    """The page has been drawn to its end: from now on the browser learns what was picked.
+
+    On a busy server, drawing the page can take longer than `STALE_SECONDS`.
+    """
+    picked: _Picked | None = get(_PICKED)
+    if picked is not None and picked.drawn is None:
+        put(_PICKED, picked._replace(drawn=time.monotonic()))

@@ -92,30 +92,34 @@ def test_another_text_begins_anew_with_its_pronoun(visit_page: VisitPage) -> Non
     assert app.session_state["query"] == "4 warm"
 
 
-def picking() -> None:
-    """A page with a picture of heads that one can pick."""
+def picking(drawn: bool = True) -> None:
+    """A page with a picture of heads that one can pick; it may still be being drawn when one looks at it."""
     import streamlit as st
 
     from attnviz.app import controls
     from attnviz.app.heads import choosing
+    from attnviz.app.state import memory
     from attnviz.models import catalogue
 
     st.button("6-12", on_click=controls.open_head, args=(5, 11))
     st.write(choosing.head(catalogue.entry("minilm"), "encoder"))
+    if drawn:
+        memory.drawn()
 
 
-@pytest.mark.parametrize("stale", [True, False])
-def test_a_message_from_before_a_pick_does_not_undo_it(monkeypatch: pytest.MonkeyPatch, stale: bool) -> None:
-    app = AppTest.from_function(picking).run()
+@pytest.mark.parametrize(("drawn", "seconds", "kept"), [(False, 0, True), (True, 60, True), (True, 0, False)])
+def test_a_message_from_before_a_pick_was_drawn_does_not_undo_it(
+    monkeypatch: pytest.MonkeyPatch, drawn: bool, seconds: float, kept: bool
+) -> None:
+    monkeypatch.setattr(memory, "STALE_SECONDS", seconds)
+    app = AppTest.from_function(picking, kwargs={"drawn": drawn}).run()
     before = [box.value for box in app.number_input]
     app.button[0].click().run()
     assert [box.value for box in app.number_input] == [6, 12]
-    if not stale:
-        monkeypatch.setattr(memory, "STALE_SECONDS", 0.0)
     for box, value in zip(app.number_input, before, strict=True):
         box.set_value(value)
     app.run()
-    assert [box.value for box in app.number_input] == ([6, 12] if stale else before)
+    assert [box.value for box in app.number_input] == ([6, 12] if kept else before)
 
 
 def test_after_a_pick_the_boxes_take_what_is_typed() -> None:

@@ -7,6 +7,8 @@ import streamlit as st
 from attnviz.app.heads.pronouns import choices, computing, grammar, grammar_cases, listing
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.job_view import counted, show_job
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.relations import Grammar
 
 
 def draw(chosen: HeadSelection) -> None:
@@ -20,14 +22,18 @@ def draw(chosen: HeadSelection) -> None:
     with listed:
         which = listing.choose(chosen.name)
     job = computing.grammar(chosen)
+    streamed = False
+
+    def stream(latest: Progress[Grammar]) -> None:
+        nonlocal streamed
+        if job.running:
+            streamed = True
+            grammar.draw(chosen, latest, looks, sort, still=False)
+
     with overview:
-        show_job(
-            job,
-            counted("Reading the sentences", "sentences"),
-            lambda latest: grammar.draw(chosen, latest, looks, sort, still=False) if job.running else None,
-            key="grammar",
-        )
-    latest = None if job.running else job.latest
+        show_job(job, counted("Reading the sentences", "sentences"), stream, key="grammar")
+    # A job may end right after it was drawn: what stands still is then drawn with the next run of the page.
+    latest = None if streamed or job.running else job.latest
     if latest is not None:
         with overview:
             grammar.draw(chosen, latest, looks, sort, still=True)

@@ -42,13 +42,17 @@ def draw(chosen: HeadSelection) -> None:
 def _read(chosen: HeadSelection, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
     """Draw what all heads do, and the open one; return it once it stands still."""
     job = computing.verdicts(chosen, given)
-    show_job(
-        job,
-        counted("Reading the pairs", "pairs"),
-        lambda latest: all_heads.draw(chosen, latest, looks, still=False) if job.running else None,
-        key="pronouns",
-    )
-    latest = None if job.running else job.latest
+    streamed = False
+
+    def stream(latest: Progress[Verdicts]) -> None:
+        nonlocal streamed
+        if job.running:
+            streamed = True
+            all_heads.draw(chosen, latest, looks, still=False)
+
+    show_job(job, counted("Reading the pairs", "pairs"), stream, key="pronouns")
+    # A job may end right after it was drawn: what stands still is then drawn with the next run of the page.
+    latest = None if streamed or job.running else job.latest
     if latest is None:
         return None
     all_heads.draw(chosen, latest, looks, still=True)

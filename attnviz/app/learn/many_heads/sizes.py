@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 TABLES = "many-heads-tables"
 """The key of the container that tables stand in."""
 
-# A phone has room for five columns of numbers, but not for Streamlit's margins around them.
+# A narrow window has room for five columns of numbers, but not for Streamlit's margins around them.
 STYLE = """
 <style>
-@media (max-width: 640px) {
+@media (max-width: 1000px) {
   .st-key-many-heads-tables :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; }
 }
 </style>

@@ -1,0 +1,170 @@
+"""Every page can be read and used by everybody: axe, narrow screens, large letters, and the way on."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.english import OPENING
+from tests.browser.server import ROOT, Server
+from tests.browser.visit import COMPUTED_MS, PHONE, axe, fits, menu, type_into, visit, wait_idle
+
+ZOOMED: ViewportSize = {"width": 720, "height": 450}  # 1440 × 900 at 200 %
+
+# How many tables stand over the edge of what they stand in, where nobody can scroll to the rest.
+_WIDER = """
+all => all.filter(({ scrollWidth, parentElement: room }) =>
+    getComputedStyle(room).overflowX === "visible" && scrollWidth > room.clientWidth + 1).length
+"""
+
+FIRST, SECOND = "The dog did not cross the road.", "It was too tired."
+
+
+@dataclass(frozen=True)
+class View:
+    """What one sees of a page.
+
+    Attributes:
+        link: of the page.
+        ready: a text that is there once all has been computed; "": nothing is waited for.
+        opened: texts that are clicked, one after the other.
+    """
+
+    link: str
+    ready: str = ""
+    opened: tuple[str, ...] = ()
+
+
+def explore(**choices: str | int) -> str:
+    return f"?{urlencode(choices)}"
+
+
+VIEWS = {
+    "explore": View(""),
+    "explore, change": View(explore(show="change", view="Matrix", layer=2, also=5, find="itself")),
+    "explore, heatmap": View(explore(view="Heatmap", hide="true", stage="scaled")),
+    "explore, unfolded": View(
+        explore(merge="true", hide="true", text="The unbelievable tokenization.", query="3 unbelievable"),
+        opened=("Show all 32 numbers", "Largest first", "^Several$"),
+    ),
+    "explore, too long": View(explore(text="word " * 600)),
+    "explore, one word": View(explore(text="x" * 300)),
+    "explore, cross": View(explore(model="translator", kind="cross")),
+    "explore, masked": View(explore(model="translator", kind="decoder", view="Matrix", show="change")),
+    "explore, pair": View(explore(text=FIRST, other=SECOND, second="Read together with", between="A→B")),
+    "learn": View("learn"),
+    **{lesson.name: View(lesson.name) for lesson in LESSONS},
+    "masks of a model": View("masks?in_your_model=true&model=translator&own_kind=Decoder"),
+    "positions of a model": View("positions?in_your_model=true&encoding=ALiBi"),
+    "six steps across": View(
+        f"query_key_value?step=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}"
+    ),
+    "heads": View("heads"),
+    "behaviour": View("behaviour?layer=1&head=3"),
+    "beyond weights": View("beyond_weights?measure=Norms+after+Add+%26+Norm&special=true", ready="^Flow$"),
+    "compare": View(
+        f"compare?{urlencode({'other': 'The old dog did not cross the road.'})}",
+        opened=("How words are aligned",),
+    ),
+    "compare, two models": View("compare", opened=("Two models",)),
+    "intervene": View(
+        f"intervene?model=translator&{urlencode({'edits': 'encoder 2-1 9 >7'})}",
+        ready="of 8 encoder heads, with",
+        opened=("What this does not show",),
+    ),
+    "plane": View("plane?query=3+dog"),
+    "pronouns": View("pronouns", "It resolves", (r"^All \d+ heads$", "Is the best head only lucky")),
+    "grammar": View("pronouns?part=Grammar", "better than always"),
+    "models": View(
+        f"models?{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
+        opened=("^Look$", "Refused families, and why"),
+    ),
+    "about": View("about"),
+}
+
+
+def test_no_page_is_left_out() -> None:
+    seen = {urlsplit(view.link).path or "explore" for view in VIEWS.values()}
+    # With a model that sees, in a test of its own.
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == seen | {"pictures"}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
+    view = VIEWS[name]
+    server.forget_visitors()
+    visit(page, f"{server.url}/{view.link}")
+    # Pictures stand in the menu once somebody has opened a model for them: another test, on this server.
+    entries = ("Explore", "Learn", "Heads", "Translate", "Models", "About")
+    expect(menu(page).filter(has_not_text="Pictures")).to_have_text([re.compile(entry) for entry in entries])
+    expect(page).to_have_title(re.compile("attnviz"))
+    for fault in ("stException", "stDialog"):
+        expect(page.get_by_test_id(fault)).to_have_count(0)
+    if view.ready:
+        expect(page.get_by_text(re.compile(view.ready)).first).to_be_visible(timeout=COMPUTED_MS)
+    if "Heatmap" in view.link:
+        expect(page.locator(".js-plotly-plot")).to_be_visible()
+    for text in view.opened:
+        page.get_by_text(re.compile(text)).first.click()
+        wait_idle(page)
+    assert axe(page) == []
+    assert fits(page)
+    page.set_viewport_size(ZOOMED)
+    wait_idle(page)
+    assert fits(page)
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
+    wait_idle(page)
+    assert axe(page) == []
+    assert fits(page)
+    tables = page.get_by_role("main").locator("table")
+    assert tables.evaluate_all(_WIDER) == 0
+
+
+def test_a_teacher_shows_the_picture_alone_and_larger(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/weighted_average?teacher=true")
+    expect(page.get_by_text("What this picture does not show")).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    picture = page.locator(".st-key-for-the-projector")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("one => Number(getComputedStyle(one).zoom)") > 1
+    assert axe(page) == []
+    assert fits(page)
+    page.get_by_text("Teacher's view").click()
+    expect(page.get_by_text("What this picture does not show")).to_be_visible()
+    wait_idle(page)
+
+
+def test_the_menu_leads_to_the_lessons_which_lead_through_all_ideas_and_the_sentence_goes_along(
+    page: Page, server: Server
+) -> None:
+    sentence = "Anna gave the ball to Ben, and he gave it back."
+    visit(page, server.url)
+    page.get_by_role("link", name="Learn").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Learn")
+    for number, lesson in enumerate(LESSONS, start=1):
+        expect(page.get_by_role("link", name=f"{number} · {lesson.title}")).to_be_visible()
+    page.get_by_role("link", name=f"1 · {LESSONS[0].title}").press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].question)
+    wait_idle(page)
+    type_into(page, "Sentence", sentence)
+    wait_idle(page)
+    for lesson in LESSONS[1:]:
+        link = page.get_by_role("link", name="Next:")
+        expect(link).to_contain_text(lesson.title)
+        link.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(lesson.question)
+        wait_idle(page)
+        assert page.url.split("?")[0].endswith(f"/{lesson.name}")
+        if lesson.sentence.name != "probe":
+            label = "Sentence" if lesson.sentence.name == "text" else "English sentence"
+            box = page.get_by_role("textbox", name=label, exact=True)
+            expect(box).to_have_value(sentence if lesson.sentence.name == "text" else OPENING)
+    expect(page.get_by_role("link", name="Next:")).to_have_count(0)
+    page.get_by_role("link", name="Explore:").press("Enter")
+    wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(OPENING)

@@ -1,0 +1,333 @@
+"""Explore as a whole: every number on the page and in its files is that of a forward pass without attnviz."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput, Writing
+from tests.browser.explore import (
+    NARROW,
+    TIRED,
+    Explore,
+    assert_printed,
+    assert_ranked,
+    strongest,
+    svg,
+    value,
+    values,
+)
+from tests.browser.reference import Array, Shown, forward, names
+from tests.browser.visit import (
+    COLOURS,
+    COMPUTED_MS,
+    PHONE,
+    assert_link_reproduces,
+    axe,
+    eventually,
+    fits,
+    save,
+    visit,
+    wait_idle,
+)
+from tests.capture.tiny import tiny
+
+PIECES = "The unbelievable tokenization was unhappier than the tokenization, 1234567 times."
+HOSTILE = '<script>alert("1")</script> & =1+1, it\'s "x" ]]> --> <img src=x>'
+WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "it", "rains", "again")
+RANKED = 8
+
+
+def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: float = 0.005) -> None:
+    """Every key's number; a share below half a percent is left blank."""
+    shown = explore.rows(explore.keys)
+    assert [label for label, _ in shown] == list(labels)
+    for (_, text), exact in zip(shown, row, strict=True):
+        if text:
+            assert_printed(text, exact)
+        else:
+            assert abs(exact) < least + 1e-6
+
+
+def check_sentence(explore: Explore, query: str, largest: Sequence[tuple[str, float]]) -> None:
+    """ "it looks at dog 65.8 %, road 12.4 %, the 5.4 %": the largest, and their numbers."""
+    [(name, _), *named] = explore.sentence()
+    assert name == query
+    assert_ranked(named, largest)
+
+
+def check_ranking(explore: Explore, link: Array, open_head: str) -> None:
+    """The heads with the largest numbers, and the place of the open one."""
+    order = np.argsort(-np.abs(link), axis=None, kind="stable")
+    named = [(f"{at // link.shape[1] + 1}-{at % link.shape[1] + 1}", float(link.flat[at])) for at in order]
+    assert_ranked(explore.ranked(), named[:RANKED])
+    place = [name for name, _ in named].index(open_head)
+    said = explore.page.get_by_text(re.compile(f"^The open head, {open_head}, is number")).inner_text()
+    number, of, text = re.findall(r"number (\d+) of (\d+): (.*)\.$", said)[0]
+    assert (int(number), int(of)) == (place + 1, link.size)
+    assert_printed(text, named[place][1])
+
+
+def check_all(explore: Explore, shown: Shown, layer: int, head: int, query: int, key: int) -> None:
+    """Lines, sentence, ranking and arithmetic of one head and one shown pair, counted from 0."""
+    weights = shown.weights[layer - 1, head - 1]
+
+    def check() -> None:
+        explore.page.mouse.move(0, 0)  # so that no token is pointed at
+        check_lines(explore, shown.labels, weights[query])
+        check_sentence(explore, shown.names[query], strongest(weights[query], shown.names))
+        check_ranking(explore, shown.weights[:, :, query, key], f"{layer}-{head}")
+        assert value(explore.arithmetic, "result") == pytest.approx(weights[query, key], abs=1e-5)
+
+    eventually(check)
+
+
+def test_weights_are_also_rescaled_and_added_up(explore: Explore) -> None:
+    read = forward(PIECES)
+    whole, merged, both = read.shown(), read.shown(merge=True), read.shown(hide=True, merge=True)
+    assert both.weights.shape[-1] < merged.weights.shape[-1] < whole.weights.shape[-1]
+    explore.open(text=PIECES)
+    for layer, head, query, key in ((1, 3, 13, 5), (6, 12, 0, len(whole.labels) - 1)):
+        explore.open_head(layer, head)
+        explore.pick(query, key)
+        check_all(explore, whole, layer, head, query, key)
+    explore.toggle("Merge pieces")
+    [first, second] = [at for at, label in enumerate(merged.labels) if label == "tokenization"]
+    for query, key in ((merged.labels.index("unhappier"), first), (second, merged.labels.index("than"))):
+        explore.pick(query, key)
+        check_all(explore, merged, 6, 12, query, key)
+    explore.toggle("Hide special tokens")
+    pair = [both.options.index(merged.options[at]) for at in (query, key)]
+    check_all(explore, both, 6, 12, *pair)
+
+
+def test_the_change_is_the_second_sentence_minus_the_first(explore: Explore) -> None:
+    explore.open(show="change")
+    before, after = forward(TIRED), forward(NARROW)
+    change = after.weights - before.weights
+    labels = tuple(a if a == b else f"{a} → {b}" for a, b in zip(before.tokens, after.tokens, strict=True))
+    query = labels.index("it")
+
+    def check(key: int) -> None:
+        explore.page.mouse.move(0, 0)
+        row = change[3, 1, query]
+        check_lines(explore, labels, row)
+        largest = sorted(zip(names(labels), row, strict=True), key=lambda named: -abs(named[1]))[:3]
+        check_sentence(explore, "it", largest)
+        check_ranking(explore, change[:, :, query, key], "4-2")
+        exact = [read.weights[3, 1, query, key] for read in (before, after)]
+        assert values(explore.page.get_by_role("main"), "result") == pytest.approx(exact, abs=1e-5)
+
+    eventually(lambda: check(labels.index("dog")))
+    explore.pick(key=labels.index("tired → narrow"))
+    eventually(lambda: check(labels.index("tired → narrow")))
+
+
+def test_the_stages(explore: Explore) -> None:
+    read = forward(TIRED)
+    query, called = read.tokens.index("it"), names(read.tokens)
+    explore.open(stage="dot product", layer=6, head=1)
+
+    def check(numbers: Array) -> None:
+        row = numbers[5, 0, query]
+        check_lines(explore, read.tokens, row)
+        check_sentence(explore, "it", strongest(row, called))
+        weight = read.weights[5, 0, query, row.argmax()]
+        assert value(explore.arithmetic, "result") == pytest.approx(weight, abs=1e-5)
+
+    eventually(lambda: check(read.dot_products))
+    for stage in ("scaled", "masked"):
+        explore.choose("Stage", stage)
+        eventually(lambda: check(read.scores))
+
+
+def text_of(tokens: int) -> str:
+    """A text of so many tokens, the two special ones included."""
+    return " ".join(islice(cycle(WORDS), tokens - 2))
+
+
+def test_the_longest_text_is_drawn_and_another_head_opened(explore: Explore) -> None:
+    text = text_of(512)
+    read, query = forward(text), 502
+    explore.open(text=text, query=f"{query + 1} {read.tokens[query]}")
+    expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
+    assert len(explore.rows(explore.keys)) == 512
+    explore.open_head(2, 9)
+    expect(explore.picture).to_have_attribute("data-head", "2-9")
+    row = read.weights[1, 8, query]
+
+    def check() -> None:
+        explore.page.mouse.move(0, 0)
+        assert_ranked(explore.sentence()[1:], strongest(row, names(read.tokens)))
+
+    eventually(check)
+    assert 0 < int(explore.picture.get_attribute("data-lines") or 0) <= 32
+    assert explore.picture.locator("canvas").first.evaluate(COLOURS) > 20
+
+
+def test_of_a_long_text_the_labels_thin_out(explore: Explore, tmp_path: Path) -> None:
+    explore.open(text=text_of(128), view="Matrix")
+    picture = svg(save(explore.page, "SVG", tmp_path))
+    assert 16 < len([text for text in picture.itertext() if text in WORDS]) < 128
+    explore.choose("Picture", "Heatmap")
+    expect(explore.page.locator(".js-plotly-plot")).to_be_visible()
+    wait_idle(explore.page)
+    ticks = explore.page.locator(".js-plotly-plot text").all_text_contents()
+    assert 16 < len([text for text in ticks if text in WORDS]) <= 64
+
+
+def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path: Path) -> None:
+    page, prompt = explore.page, "The capital of France is"
+    folder = tiny("gpt2", tmp_path)
+    visit(page, f"{explore.url}/?{urlencode({'model': folder, 'text': prompt, 'layer': 2, 'head': 3})}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text(f"model cannot be {str(folder)[:60]}")
+    page.get_by_role("link", name="on this server …").click()
+    expect(page.get_by_role("textbox", name="Folder or Hugging Face id")).to_have_value(str(folder))
+    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
+    page.get_by_role("link", name="Explore with it").first.click()
+    expect(page).to_have_url(re.compile("model="))
+    wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(prompt)
+    page.get_by_role("spinbutton", name="Tokens to write").fill("4")
+    page.get_by_role("spinbutton", name="Tokens to write").press("Enter")
+    expect(page).to_have_url(re.compile("write=4"))
+    explore.open_head(2, 3)
+
+    trace = loading.trace(str(folder), ModelInput(prompt, writing=Writing(4)))
+    block = trace.block("decoder", 1)
+    called = [token.text for token in block.query_tokens]
+    typed = len(called) - 4
+    written = page.get_by_role("button", name=re.compile("written token"))
+    expect(written).to_have_text([re.compile(rf"\s*{re.escape(name)}\s*") for name in called[typed:]])
+    expect(written.first).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Next token").click()
+    expect(written.nth(1)).to_have_attribute("aria-pressed", "true")
+
+    def check() -> None:
+        page.mouse.move(0, 0)
+        check_lines(explore, tuple(called), np.asarray(block.weights[2, typed], np.float64))
+        table = page.get_by_role("table", name="What comes after")
+        expect(table.locator("tbody tr")).not_to_have_count(0)
+        taken = table.get_by_role("row").filter(has_text="taken").locator("bdi")
+        assert taken.inner_text() == called[typed + 1]
+
+    eventually(check)
+    assert_link_reproduces(page)
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
+    assert axe(page) == []
+    assert fits(page)
+
+
+# Files
+
+
+@pytest.mark.parametrize("view", ["Lines", "Matrix"])
+def test_pictures_as_files_say_what_they_show_and_run_nothing(
+    explore: Explore, view: str, tmp_path: Path
+) -> None:
+    explore.open(text=HOSTILE, layer=3, head=7, hide="true", view=view)
+    picture, png = (save(explore.page, ending, tmp_path) for ending in ("SVG", "PNG"))
+    for path, ending in ((picture, ".svg"), (png, ".png")):
+        assert path.suffix == ending
+        for part in ("minilm", "layer3", "head7", "hidden"):
+            assert part in path.stem
+    root = svg(picture)
+    names = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert names <= {"svg", "title", "g", "rect", "path", "text", "defs", "pattern", "image", "tspan", "desc"}
+    assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
+    said = " ".join(root.itertext())
+    about = ("minilm", "3-7", "weights", "without [CLS] and [SEP]", "rescaled", "Layer 3 · Head 7")
+    for part in (HOSTILE, *about):
+        assert part in said, part
+    visible = " ".join(element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    for part in ("rescaled", "colour scale", '<script>alert("1")</script>'):
+        assert part in visible
+    width, height = (int.from_bytes(png.read_bytes()[at : at + 4], "big") for at in (16, 20))
+    assert width > 1000
+    assert height > 500
+
+
+def test_the_heatmap_and_its_file_say_what_they_show(explore: Explore) -> None:
+    explore.open(text=HOSTILE, layer=3, head=7, hide="true", view="Heatmap")
+    shown = forward(HOSTILE).shown(hide=True)
+    said = explore.page.get_by_text(re.compile("In head 3-7,"))
+    query, *named = said.locator("code").all_inner_texts()
+    row = shown.weights[2, 6, shown.labels.index(query)]
+    expected = strongest(row, shown.names)[: len(named)]
+    assert_ranked(list(zip(named, said.locator("strong").all_inner_texts(), strict=True)), expected)
+    plot = explore.page.locator(".js-plotly-plot")
+    plot.hover()
+    with explore.page.expect_download() as download:
+        plot.locator("[data-title*=ownload]").click()
+    for part in ("minilm", "layer3", "head7", "hidden", ".svg"):
+        assert part in download.value.suggested_filename
+    root = svg(download.value.path())
+    assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
+    for part in ('<script>alert("1")</script>', "minilm", "3-7", "rescaled"):
+        assert part in " ".join(root.itertext()), part
+
+
+def read_table(file: Path) -> tuple[dict[str, str], list[str], Array]:
+    """What a table says of itself, the names of its rows, and its numbers."""
+    lines = list(csv.reader(io.StringIO(file.read_text("utf-8-sig"))))
+    facts = {line[0]: line[1] for line in lines if line[0].startswith("# ")}
+    header, *rows = lines[len(facts) :]
+    assert [row[0] for row in rows] == header[1:]
+    return facts, header[1:], np.array([[float(cell) for cell in row[1:]] for row in rows])
+
+
+def save_data(explore: Explore, button: str, folder: Path) -> Path:
+    name = explore.page.get_by_role("button", name=re.compile(button)).inner_text()
+    return save(explore.page, name, folder)
+
+
+def test_numbers_as_files_are_those_of_the_page(explore: Explore, tmp_path: Path) -> None:
+    explore.open(text=HOSTILE, layer=3, head=7, hide="true")
+    read = forward(HOSTILE)
+    shown = read.shown(hide=True)
+    explore.unfold("Save")
+    table = save_data(explore, "^CSV", tmp_path)
+    assert re.fullmatch(r"attnviz-minilm-layer3-head7-.*hidden.*\.csv", table.name)
+    facts, rows, numbers = read_table(table)
+    said = " ".join([*facts, *facts.values()])
+    for part in (HOSTILE, "minilm", "without [CLS] and [SEP]", "rescaled"):
+        assert part in said, part
+    assert [value for name, value in facts.items() if "layer" in name or "head" in name] == ["3", "7"]
+    assert [name.split(":", 1)[1] for name in rows] == list(shown.labels)
+    np.testing.assert_allclose(numbers, shown.weights[2, 6], atol=1e-5)
+
+    archive = save_data(explore, "NPZ", tmp_path)
+    assert "minilm" in archive.name
+    with np.load(archive, allow_pickle=False) as arrays:
+        for layer in range(6):
+            weights = arrays[f"encoder-{layer + 1}.weights"]
+            np.testing.assert_allclose(weights, read.weights[layer], atol=1e-5)
+            np.testing.assert_allclose(arrays[f"encoder-{layer + 1}.query"], read.query[layer], atol=1e-4)
+        header = json.loads(bytes(arrays["header"]))
+    assert (header["text"], header["model"]) == (HOSTILE, "minilm")
+
+
+def test_the_numbers_of_a_change_as_a_file(explore: Explore, tmp_path: Path) -> None:
+    explore.open(show="change", layer=4, head=2)
+    explore.unfold("Save")
+    table = save_data(explore, "^CSV", tmp_path)
+    assert "change" in table.name
+    facts, _, numbers = read_table(table)
+    said = " ".join([*facts, *facts.values()])
+    assert TIRED in said
+    assert NARROW in said
+    change = forward(NARROW).weights[3, 1] - forward(TIRED).weights[3, 1]
+    np.testing.assert_allclose(numbers, change, atol=1e-5)

@@ -1,0 +1,472 @@
+"""One journey through each tool of Heads: its main control, its numbers, its file, and its link.
+
+That a computed number is the model's own, and what the pages say in words, is proved below `tests/app/heads`.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, Position, expect
+
+import attnviz
+from attnviz.app.examples import OPENING
+from attnviz.trace import Floats
+from tests.browser.explore import NARROW, TIRED, assert_printed, svg
+from tests.browser.reference import forward
+from tests.browser.server import Server
+from tests.browser.visit import (
+    COMPUTED_MS,
+    PHONE,
+    assert_link_reproduces,
+    axe,
+    eventually,
+    press,
+    save,
+    type_into,
+    visit,
+    wait_idle,
+)
+
+IT, DOG, ROAD = 9, 2, 7
+HOSTILE = "<script>alert(1)</script> **too**"
+
+
+def tool(page: Page, server: Server, name: str, **choices: Any) -> Locator:
+    """Open the page by a link; return the part that is not the menu."""
+    visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
+    return page.get_by_role("main")
+
+
+def numbers(cells: Locator) -> list[float]:
+    return [float(cell.get_attribute("data-value") or "nan") for cell in cells.all()]
+
+
+# What does each head do?
+
+
+def to_the_first(text: str) -> Floats:
+    """[layer, head]: which share of its attention an average token of the sentence's own gives to [CLS]."""
+    return np.asarray(forward(text).weights[:, :, 1:-1, 0].mean(axis=-1))
+
+
+def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    lines = (TIRED, "The ferry was late again.", "Bees dance, and bears dance, too.")
+    tool(page, server, "behaviour", rule="first")
+    heads = page.get_by_role("grid").get_by_role("gridcell")
+    chosen = page.get_by_role("gridcell", selected=True)
+    expect(chosen).to_have_accessible_name(re.compile(r"Head 4-2: gives "))
+    np.testing.assert_allclose(numbers(heads), to_the_first(TIRED).ravel(), atol=1e-4)
+    page.get_by_role("radio", name="Many sentences").click()
+    page.get_by_role("radio", name="Upload").click()
+    upload, alert = page.locator("input[type=file]"), page.get_by_test_id("stAlert")
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9
+    for name, content, told in (
+        ("picture.txt", picture, "picture.txt"),
+        ("empty.txt", b" \n\n", "no sentence"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        upload.set_input_files(tmp_path / name)
+        expect(alert).to_contain_text(told)
+    (tmp_path / "good.txt").write_text("\n".join([*lines, "", "word " * 600]))
+    upload.set_input_files(tmp_path / "good.txt")
+    read = page.get_by_text(re.compile("^In 3 sentences, head "))
+    expect(read).to_be_visible()
+    expect(alert).to_have_count(0)
+    mean = np.mean([to_the_first(line) for line in lines], axis=0)
+    eventually(lambda: np.testing.assert_allclose(numbers(heads), mean.ravel(), atol=1e-4))
+    page.get_by_role("radio", name="Paste").click()
+    type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
+    expect(read).to_be_visible()
+    page.get_by_text("All heads and rules as a table").click()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    wait_idle(page)
+    assert axe(page) == []
+    page.get_by_role("radio", name="Upload").click()
+    expect(page.get_by_text("Still here: good.txt, 5 lines.")).to_be_visible()
+    expect(read).to_be_visible()
+
+    page.get_by_role("gridcell", name="Head 5-6:").click()
+    expect(page.get_by_role("heading", name="All rules of head 5-6")).to_be_visible()
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=re.compile(r"^first\b")))
+    expect(row).to_contain_text(f"{100 * mean[4, 5]:.0f} % ±")
+    expect(page).to_have_url(re.compile(r"layer=5&head=6"))
+    page.get_by_role("link", name="Open 5-6 in Explore").click()
+    expect(chosen).to_have_accessible_name(re.compile("Layer 5, head 6"))
+    wait_idle(page)
+
+
+# Do the weights tell the story?
+
+
+def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
+    tool(page, server, "beyond_weights", text=f"The dog did not cross {HOSTILE} it.", layer=2, head=7)
+
+    def measure(name: str) -> Locator:
+        return page.get_by_role("rowheader").get_by_role("button", name=name)
+
+    def cells(name: str) -> Locator:
+        row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
+        return row.get_by_role("gridcell").get_by_role("button")
+
+    def until_all_is_measured() -> None:
+        expect(measure("Flow")).to_be_visible(timeout=COMPUTED_MS)
+        expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+        wait_idle(page)
+
+    until_all_is_measured()
+    read = forward(f"The dog did not cross {HOSTILE} it.")
+    row = read.weights[1, 6, read.tokens.index("it")]
+    np.testing.assert_allclose(numbers(cells("Weights of head 2-7")), row[1:-1], atol=1e-5)
+    moved = numbers(cells("Leaving it out"))
+    most = int(np.nanargmax([-1 if read.tokens[at + 1] == "it" else value for at, value in enumerate(moved)]))
+    cell = cells("Leaving it out").nth(most)
+    expect(cell).to_have_text("1")
+    cell.hover()
+    expect(page.get_by_text(re.compile(rf"Leaving it out: {moved[most]:.3g}, rank 1 of \d+"))).to_be_visible()
+    measure("Rollout").click()
+    expect(measure("Rollout")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text("All layers multiplied")).to_be_visible()
+    page.get_by_role("columnheader").get_by_role("button", name="dog").click()
+    expect(page.get_by_role("heading", name="What does dog depend on?")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"query=3(\+|%20)dog"))
+    until_all_is_measured()
+    expect(cells("Leaving it out").nth(1)).to_have_accessible_name(re.compile("the token itself"))
+    assert_link_reproduces(page)
+
+
+# What changes?
+
+
+def point(page: Page, picture: int, row: int, column: int, size: int, click: bool = False) -> None:
+    """Point at a cell of a picture of `size` × `size` words."""
+    cells = page.get_by_role("application").nth(picture)
+    cells.scroll_into_view_if_needed()
+    box = cells.bounding_box()
+    assert box
+    position: Position = {"x": (column + 0.5) * box["width"] / size, "y": (row + 0.5) * box["height"] / size}
+    (cells.click if click else cells.hover)(position=position)
+
+
+def test_compare_tells_the_cell_pointed_at_in_all_pictures(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    tool(page, server, "compare")
+    first, second = (forward(text).weights for text in (OPENING.text, OPENING.other))
+    told = page.locator("p.words")
+    one, other = (100 * float(each[3, 1, IT, DOG]) for each in (first, second))
+    for picture in range(3):
+        point(page, picture, IT, DOG, size=15)
+        sides = f"{one:.1f} % in the first sentence, {other:.1f} % in the second sentence"
+        expect(told).to_have_text(f"it → dog {sides}: −{one - other:.1f} pp")
+    page.get_by_role("application").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    expect(told).to_contain_text(re.compile(r"^it → the .*%"))
+    moved = np.abs(second - first).sum(axis=-1).mean(axis=-1) / 2
+    head = page.get_by_role("gridcell").nth(5 * 12 + 8)
+    expect(head).to_have_accessible_name(f"Head 6-9: {100 * moved[5, 8]:.0f} %")
+    head.click()
+    wait_idle(page)
+    expect(page.get_by_role("spinbutton", name="Layer")).to_have_value("6")
+    assert_link_reproduces(page)
+    point(page, 2, 11, DOG, size=15, click=True)
+    expect(page).to_have_url(re.compile("query=12\\+too"))
+    page.mouse.move(0, 0)
+    expect(told).to_contain_text(re.compile("^too → dog "))  # what was clicked is kept
+    file = save(page, "SVG", tmp_path)
+    assert file.name == "attnviz-minilm-two-sentences.svg"
+    said = " ".join(svg(file).itertext())
+    for part in (OPENING.text, OPENING.other, "Head 6-9, first sentence", "Head 6-9, second − first"):
+        assert part in said
+    # What cannot be compared stays in its box.
+    box = page.get_by_role("textbox", name="Second sentence")
+    for typed, problem in (
+        ("<b>x</b> **y**", "no word in common"),
+        ("so " * 3334, "The second sentence: This text has"),
+    ):
+        type_into(page, "Second sentence", typed)
+        expect(page.get_by_test_id("stAlert").filter(has_text=problem)).to_be_visible()
+        wait_idle(page)
+        expect(box).to_have_value(typed)
+
+
+def test_compare_brings_gaps_and_two_models(page: Page, server: Server) -> None:
+    longer = TIRED.replace("dog", "old dog")
+    tool(page, server, "compare", text=OPENING.text, other=longer, layer=2, head=3, query="10 it")
+    old = 100 * float(forward(longer).weights[1, 2, IT + 1, 2])
+    told = page.locator("p.words")
+    point(page, 0, IT + 1, 2, size=16)
+    sides = f"no such word in the first sentence, {old:.1f} % in the second sentence"
+    expect(told).to_have_text(f"it → + old {sides}: cannot be compared")
+    page.get_by_text("Two models", exact=True).click()
+    wait_idle(page)
+    expect(page.get_by_text("Second model: translator")).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="Layer", exact=True)).to_have_value("2")
+    point(page, 1, IT, DOG, size=15)
+    english = 100 * float(forward(OPENING.text).weights[1, 2, IT, DOG])
+    expect(told).to_contain_text(f"it → dog {english:.1f} % in the first model")
+    head = page.get_by_role("spinbutton", name="Its head", exact=True)
+    head.fill("1")
+    head.press("Enter")
+    wait_idle(page)
+    expect(page).to_have_url(re.compile("alike=false"))
+    expect(page.get_by_text(re.compile(r"translator, \d-1$"))).to_be_visible()
+
+
+@pytest.mark.parametrize("viewport", [PHONE])
+def test_compare_on_a_phone_flips_the_pictures_in_place(page: Page, server: Server) -> None:
+    page.add_init_script(
+        "const all = matchMedia; window.matchMedia = (query) =>"
+        " (query === '(hover: none)' ? { matches: true, addEventListener() {} } : all(query));"
+    )
+    tool(page, server, "compare")
+    expect(page.get_by_text("Head 4-2, second − first")).to_be_visible()
+    places = []
+    for side in ("first sentence", "second sentence"):
+        page.get_by_role("button", name=side).click()
+        expect(page.get_by_text(f"Head 4-2, {side}")).to_be_visible()
+        expect(page.get_by_role("application")).to_have_count(1)
+        places.append(page.get_by_role("application").bounding_box())
+    assert places[0] == places[1]
+    expect(page.locator("p.words")).to_contain_text(re.compile("^Tap a cell"))
+
+
+# What if a head were silent?
+
+# How much of a box at the side of another one lies below all that it holds, in pixels.
+_BLANK = """
+() => {
+    const boxes = document.querySelectorAll(
+        ".stColumn > .stVerticalBlock > .stLayoutWrapper > .stVerticalBlock");
+    const bottom = (one) => one.getBoundingClientRect().bottom;
+    return Math.max(...[...boxes].map((box) => bottom(box) - Math.max(...[...box.children].map(bottom))));
+}
+"""
+MOST_BLANK = 120
+
+
+def effect(page: Page, text: str) -> Locator:
+    """What stands under “What moves”, not its beginning below the buttons that only a phone shows."""
+    return page.get_by_text(text).filter(visible=True)
+
+
+def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:
+    tool(page, server, "intervene")
+    expect(page).to_have_url(re.compile(r"text=The\+dog.*edits=encoder\+4-2"))  # all that a reload needs
+    bars = page.get_by_role("list", name="How far each token’s output turns").get_by_role("listitem")
+    turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
+    assert len(turned) == 15
+    for bar, degrees in zip(bars.all(), turned, strict=True):
+        length, room = bar.locator(".bar > span").bounding_box(), bar.locator(".bar").bounding_box()
+        assert length
+        assert room
+        assert length["width"] / room["width"] == pytest.approx(degrees / max(turned), abs=0.01)
+    expect(effect(page, "Without head 4-2, the output of")).to_contain_text(f"{turned[IT]}°")
+    rank = page.get_by_text(re.compile(r"is number \d+ of 72, with"))
+    expect(rank).to_be_visible(timeout=COMPUTED_MS)
+    cell = page.get_by_role("gridcell", name="Head 6-12")
+    expect(cell).to_have_accessible_name(re.compile(r"^Head 6-12: \d+\.\d°$"))
+    assert page.evaluate(_BLANK) < MOST_BLANK
+    cell.click()
+    page.get_by_role("button", name="Silence head 6-12").click()
+    expect(effect(page, "With these 2 changes, the output of")).to_be_visible()
+    page.get_by_role("button", name=re.compile("Let it look at .* alone")).click()
+    expect(effect(page, "With these 3 changes, the output of")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"edits=encoder\+4-2&edits=encoder\+6-12&edits=encoder\+6-12\+10"))
+    page.get_by_role("button", name="Undo: silence head 6-12").click()
+    expect(effect(page, "With these 2 changes, the output of")).to_be_visible()
+    wait_idle(page)
+    assert_link_reproduces(page)
+    page.get_by_role("button", name="Silence them one after the other").click()
+    together = page.get_by_text(re.compile(r"The \d+ heads that matter least alone"))
+    expect(together).to_be_visible(timeout=COMPUTED_MS)
+
+
+def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Page, server: Server) -> None:
+    rubbish = ["encoder 9-1", HOSTILE, "x" * 500]
+    tool(page, server, "intervene", model="translator", edits=rubbish)
+    alert = page.get_by_test_id("stAlert")
+    for said in ("encoder layer 9", f"“{HOSTILE}” is no edit"):
+        expect(alert).to_contain_text(said)
+    page.get_by_role("button", name="Take away what does not fit").click()
+    expect(alert).to_have_count(0)
+    expect(effect(page, "Nothing is changed yet.")).to_be_visible()
+    page.get_by_role("button", name="Silence head").click()
+    wait_idle(page)
+    short = page.get_by_text("What the model expects after car").first
+    expect(short).to_be_hidden()  # the effect itself stands beside the button
+    page.set_viewport_size(PHONE)
+    expect(short).to_be_visible()
+    button, said_below = (
+        page.get_by_role("button", name="silence its row of it").bounding_box(),
+        short.bounding_box(),
+    )
+    assert button
+    assert said_below
+    assert 0 < said_below["y"] - button["y"] - button["height"] < 40
+
+
+# Where do queries and keys meet?
+
+WIDGET = """
+  const shadows = [...document.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean);
+  const inside = [document, ...shadows];
+  const all = (selector) => inside.flatMap((root) => [...root.querySelectorAll(selector)]);
+"""
+# The points that touch the axis, or lie as near to the frame as half a marker.
+ON_THE_FRAME = f"""() => {{{WIDGET}
+  const [frame] = all(".picture [opacity='0.6']").map((path) => path.getBoundingClientRect());
+  const points = all(".picture .marker").slice(2).map((point) => point.getBoundingClientRect());
+  return points.filter(({{ bottom }}) => bottom > frame.top - 10).map(({{ x, y }}) => [x, y]);
+}}"""
+# The bold names through which a thick line runs.
+ON_A_LINE = f"""() => {{{WIDGET}
+  const lines = all(".pointed .link").filter((link) => link.getAttribute("stroke-width") > 3);
+  if (!lines.length) return ["no thick line"];
+  const runsThrough = ({{ x, y, width, height }}) => lines.some((line) => {{
+    const length = line.getTotalLength();
+    return Array.from({{ length: 200 }}, (_, at) => line.getPointAtLength((at / 199) * length)).some(
+      (point) => point.x > x && point.x < x + width && point.y > y && point.y < y + height,
+    );
+  }});
+  return all(".pointed text").filter((name) => runsThrough(name.getBBox())).map((name) => name.textContent);
+}}"""
+
+
+def open_plane(page: Page, server: Server, **choices: str) -> tuple[Locator, Locator, Locator]:
+    """The tokens that look, those that are looked at, and what is read off."""
+    tool(page, server, "plane", **choices)
+    expect(page.get_by_role("img", name=re.compile("keys as points"))).to_be_visible()
+    sides = (page.get_by_role("group", name=name) for name in ("query (looks)", "key (is looked at)"))
+    queries, keys = (side.get_by_role("button") for side in sides)
+    return queries, keys, page.locator(".reading .heading")
+
+
+def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server: Server) -> None:
+    queries, keys, heading = open_plane(page, server)
+    block = attnviz.trace(TIRED).block("encoder", 3)
+    query, key = (vector[1].astype(np.float64) for vector in (block.query, block.key))
+    labels = ["[CLS]", "the₂", "dog", "did", "not", "cross", "the₇", "road", "as", "it", "was"]
+    read = "all => all.map(r => [...r.children].map(cell => (cell.querySelector('bdi') ?? cell).textContent))"
+
+    def says(at: int) -> None:
+        """Token, weight, q · k and distance."""
+        row = block.weights[1, at]
+        shown = page.locator(".reading tbody tr").evaluate_all(read)
+        assert len(shown) == 6
+        for (name, *numbers), largest in zip(shown[:3], np.argsort(-row)[:3], strict=True):
+            assert name.replace("\u200e", "") == labels[largest]
+            exact = row[largest], query[at] @ key[largest], np.linalg.norm(query[at] - key[largest])
+            for text, number in zip(numbers, exact, strict=False):
+                assert_printed(text, float(number))
+
+    expect(heading).to_have_text("it looks at")
+    eventually(lambda: says(IT))
+    assert page.evaluate(ON_THE_FRAME) == []
+    queries.nth(DOG).hover()
+    expect(heading).to_have_text("dog looks at")
+    eventually(lambda: says(DOG))
+    # A key tells who looks at it; lines are as many as weights that can be seen.
+    keys.nth(DOG).hover()
+    expect(heading).to_have_text("dog is looked at by")
+    expect(page.locator(".pointed .link")).to_have_count(int((block.weights[1, :, DOG] >= 0.005).sum()))
+    # A click on a query's point chooses it, for Python too; the first two markers are the legend's.
+    point = page.locator(".picture .marker").nth(2 + ROAD)
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(r"query=8\+road"))
+    page.mouse.move(5, 5)
+    expect(heading).to_have_text("road looks at")
+    eventually(lambda: says(ROAD))
+    page.set_viewport_size(PHONE)
+    expect(page.locator(".picture > svg")).to_have_attribute("width", re.compile(r"^3\d\d$"))
+    assert page.evaluate(ON_THE_FRAME) == []
+    assert page.evaluate(ON_A_LINE) == []
+
+
+def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    text = "The dog שלום 😀 <script> **it** slept"
+    queries, keys, heading = open_plane(page, server, text=text, keeps="dot products", hide="true")
+    names = [token.strip("\u200e₀₁₂₃₄₅₆₇₈₉") for token in queries.all_inner_texts()]
+    assert {"<", "script", "dog"} <= set(names)
+    queries.nth(3).focus()
+    for key, name in (("End", names[-1]), ("Home", names[0]), ("ArrowRight", "dog")):
+        page.keyboard.press(key)
+        expect(heading).to_have_text(re.compile(f"{re.escape(name)}.* looks at$"))
+    page.keyboard.press("Tab")
+    expect(keys.first).to_be_focused()
+    expect(heading).to_have_text(re.compile("is looked at by$"))
+    page.keyboard.press("Escape")
+    expect(heading).to_have_text("it looks at")
+    press(page, "Shift+Tab", "Enter")
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(r"query=3\+dog"))
+    expect(queries.nth(1)).to_have_attribute("aria-pressed", "true")
+    assert_link_reproduces(page)
+    file = save(page, "SVG", tmp_path)
+    assert file.name == "attnviz-minilm-4-2-plane.svg"
+    picture = svg(file)
+    assert text in " ".join(picture.itertext())
+    shapes = [element for element in picture.iter() if element.get("class") == "marker"]
+    assert len(shapes) == 2 + 2 * len(names)
+    # Where there is no room for all names, only those that are told of stand there.
+    open_plane(page, server, text=f"{text} {TIRED}")
+    crowd = page.get_by_text("So many points have no room for all their names")
+    expect(crowd).to_be_hidden()
+    page.set_viewport_size(PHONE)
+    expect(crowd).to_be_visible()
+    expect(page.locator(".picture .name")).to_have_count(0)
+    assert 2 <= page.locator(".pointed text").count() <= 2 + 4
+
+
+# Which head resolves the pronoun?
+
+
+def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) -> None:
+    main = tool(page, server, "pronouns", layer=4, head=2)
+    page.get_by_role("gridcell", name=re.compile(r"^Head 4-4: \d+ of \d+ pairs resolved")).click(
+        timeout=COMPUTED_MS
+    )
+    expect(page.get_by_role("heading", name="Head 4-4", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile("head=4"))
+    page.get_by_role("radio", name="Successes").click()
+    wait_idle(page)
+    for text in (TIRED, NARROW):
+        read = forward(text)
+        row = read.weights[3, 3, read.tokens.index("it")]
+        dog, road = (row[read.tokens.index(noun)] for noun in ("dog", "road"))
+        shares = [f"{100 * each:.0f}" if each >= 0.0995 else f"{100 * each:.1f}" for each in (dog, road)]
+        written = rf"✓ {re.escape(text)} → dog {shares[0]}\s%, road {shares[1]}\s%"
+        expect(main.get_by_text(re.compile(written))).to_be_visible()
+    page.get_by_role("link", name="Open this pair on Explore").first.click()
+    expect(page).not_to_have_url(re.compile("pronouns"))
+    wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(TIRED)
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 4"))
+    expect(page.get_by_role("combobox", name=re.compile(r"Query \(looks\)"))).to_have_value("10 it")
+
+
+def test_pronouns_of_ones_own_pair(page: Page, server: Server) -> None:
+    tool(page, server, "pronouns")
+    other, wide = page.get_by_role("textbox", name="Second sentence"), NARROW.replace("narrow", "wide")
+    type_into(page, "Second sentence", f"😀 {HOSTILE}")
+    expect(page.get_by_test_id("stAlert").first).to_contain_text("The two sentences differ in “it”")
+    expect(other).to_have_value(f"😀 {HOSTILE}")
+    type_into(page, "Second sentence", wide)
+    expect(page.get_by_text(re.compile("Head 4-2 (resolves|does not resolve) this pair"))).to_be_visible()
+    page.get_by_role("link", name="Silence head 4-2 here").last.click()
+    expect(page).to_have_url(re.compile("intervene"))
+    expect(page.get_by_text("Head 4-2 is silent.")).to_be_visible()
+    wait_idle(page)
+    assert page.get_by_role("textbox", name="Sentence", exact=True).input_value() in {TIRED, wide}
+    expect(page.get_by_role("combobox", name=re.compile("Token that looks"))).to_have_value("10 it")

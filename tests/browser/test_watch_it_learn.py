@@ -1,0 +1,57 @@
+"""The page on learning: a training is slid through, watched by others, and ends with its visitor."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import ROOT, Server
+from tests.browser.visit import COMPUTED_MS, assert_link_reproduces, eventually, visit, wait_idle
+
+STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
+
+
+def trainings(server: Server) -> list[str]:
+    """The processes that this server has started for training."""
+    commands = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (process / "status").read_text("utf-8")
+            command = (process / "cmdline").read_text("utf-8").replace("\0", " ")
+        except OSError:  # it has ended meanwhile
+            continue
+        if f"\nPPid:\t{server.process.pid}\n" in status and "attnviz live" in command:
+            commands.append(command)
+    return commands
+
+
+def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> None:
+    with np.load(STORED, allow_pickle=False) as arrays:
+        steps = arrays["steps"].tolist()
+    visit(page, f"{server.url}/watch_it_learn?step={steps[6]}")
+    slider = page.get_by_role("slider", name="After how many steps")
+    for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):
+        slider.press(key)
+        wait_idle(page)
+        assert slider.get_attribute("aria-valuetext") == str(step)
+        expect(page.get_by_role("heading", name=f"Encoder 2-1 after {step:,} steps")).to_be_visible()
+        expect(page).to_have_url(re.compile(re.escape(f"step={step}")))
+    assert_link_reproduces(page)
+
+
+def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, server: Server) -> None:
+    def assert_trainings(number: int) -> None:
+        assert len(trainings(server)) == number
+
+    visit(page, f"{server.url}/watch_it_learn?live_steps=3000&live_seed=3")
+    page.get_by_role("button", name="Start training").press("Enter")
+    expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
+    eventually(lambda: assert_trainings(1))
+    other = page.context.new_page()
+    other.goto(f"{server.url}/watch_it_learn")
+    expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
+    expect(other.get_by_role("button", name="Start training")).to_have_count(0)
+    page.get_by_role("link", name="About").click()
+    eventually(lambda: assert_trainings(0), 60)
+    expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=COMPUTED_MS)

@@ -1,0 +1,47 @@
+"""The button "Copy link" by itself: the clipboard, the older way, and by hand."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.widgets import Widgets
+
+
+@pytest.fixture
+def copying(widgets: Widgets) -> Page:
+    """A page, without a secure context as on plain http, that holds the button and nothing else."""
+    widgets.mount("copy_link", {})
+    return widgets.page
+
+
+def test_with_a_clipboard_the_address_goes_there_and_the_button_says_so_for_a_while(copying: Page) -> None:
+    copying.evaluate("navigator.clipboard ?? Object.defineProperty(navigator, 'clipboard', { value: {} })")
+    copying.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    copying.get_by_role("button", name="Copy link").click()
+    expect(copying.get_by_role("button", name="Copied ✓")).to_be_focused()
+    expect(copying.locator("[aria-live]")).to_have_text("Link copied")
+    assert copying.evaluate("window.copied === location.href")
+    expect(copying.get_by_role("button", name="Copy link")).to_be_visible()
+
+
+def test_without_a_clipboard_it_copies_from_a_text_field(copying: Page) -> None:
+    copying.evaluate("document.oncopy = () => { window.copied = true; }")
+    copying.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")
+    copying.get_by_role("button", name="Copy link").click()
+    expect(copying.get_by_role("button", name="Copied ✓")).to_be_visible()
+    expect(copying.get_by_label("Link to this view")).to_be_hidden()
+    assert copying.evaluate("window.copied")
+
+
+def test_where_both_are_refused_the_link_waits_selected_for_copying_by_hand(copying: Page) -> None:
+    copying.evaluate("document.execCommand = () => false")
+    copying.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")
+    copying.get_by_role("button", name="Copy link").click()
+    field = copying.get_by_label("Link to this view")
+    expect(field).to_be_focused()
+    expect(copying.get_by_text("Press Ctrl+C").last).to_be_visible()
+    assert (
+        field.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)") == copying.url
+    )
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    expect(copying.get_by_role("button", name="Copy link")).to_be_focused()

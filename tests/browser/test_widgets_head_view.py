@@ -1,0 +1,480 @@
+"""The head view: lines and matrix with every number in its place, by mouse and keyboard, and as files."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Locator, Page, Position, expect
+
+from tests.browser.visit import save
+from tests.browser.widgets import Widgets, levels
+
+LAYERS, HEADS, QUERIES, KEYS = 2, 5, 7, 11
+SVG = "{http://www.w3.org/2000/svg}"
+CAPTION = "“The <b>dog</b> & the road” · minilm · special tokens hidden, the rest rescaled to 100 %. " * 3
+
+Weights = NDArray[np.float32]
+
+
+def random_weights(queries: int = QUERIES, keys: int = KEYS, layers: int = LAYERS) -> Weights:
+    """[layer, head, query, key]; every row sums to 1, as after a softmax."""
+    scores = np.exp(2 * np.random.default_rng(0).standard_normal((layers, HEADS, queries, keys)))
+    return np.asarray(scores / scores.sum(-1, keepdims=True), np.float32)
+
+
+def tokens(name: str, count: int) -> list[dict[str, Any]]:
+    return [
+        {"label": f"{name}{i}", "name": f"{name}{i}", "title": "", "special": i == 0} for i in range(count)
+    ]
+
+
+def show(
+    widgets: Widgets, weights: Weights, view: str = "lines", heads: tuple[int, ...] = (3,), **changes: Any
+) -> dict[str, Any]:
+    """Shows heads of layer 2, and returns the message; all pixels are published, and these heads’ numbers."""
+    everywhere = [[layer + 1, head + 1] for layer, head in np.ndindex(weights.shape[:2])]
+    flat = levels(weights).reshape(-1, *weights.shape[2:])
+    exact = weights[1, [head - 1 for head in heads]]
+    pixels, width = changes.pop("drawn", flat), changes.pop("width", 700)
+    message = {
+        "pixels": widgets.publish("pixels", {"pixels": pixels}, heads=everywhere, **changes.pop("facts", {})),
+        "exact": widgets.publish("exact", {"values": exact}, heads=[[2, head] for head in heads]),
+        "view": view,
+        "layer": 2,
+        "heads": list(heads),
+        "heads_total": 12 if view == "matrix" else HEADS,
+        "query_tokens": tokens("q", weights.shape[2]),
+        "key_tokens": tokens("k", weights.shape[3]),
+        "query": 4,
+        "key": None,
+        "kind": "sequential",
+        "unit": "percent",
+        "note": "shared colour scale",
+        "caption": CAPTION,
+        "filename": "minilm-layer2",
+        **changes,
+    }
+    widgets.mount("head_view", message, width)
+    return message
+
+
+def queries(widgets: Widgets) -> Locator:
+    return widgets.page.get_by_role("group", name="query (looks)").get_by_role("button")
+
+
+def keys(widgets: Widgets) -> Locator:
+    return widgets.page.get_by_role("group", name="key (is looked at)").get_by_role("button")
+
+
+def button(widgets: Widgets, name: str) -> Locator:
+    return widgets.page.get_by_role("button", name=name, exact=True)
+
+
+def printed(row: Weights) -> list[str]:
+    """What stands beside each key: whole percents, nothing below a half."""
+    return [f"{100 * float(value):.0f} %" if value >= 0.005 else "" for value in row]
+
+
+def percent(value: float) -> str:
+    return f"{100 * float(value):.1f} %"
+
+
+def numbers(widgets: Widgets) -> list[str]:
+    return [number.strip() for number in widgets.page.locator(".keys .numbers").all_inner_texts()]
+
+
+def words(widgets: Widgets) -> Locator:
+    return widgets.page.locator("p[aria-live]")
+
+
+def root(widgets: Widgets) -> Locator:
+    return widgets.page.locator("[data-view]")
+
+
+def largest(row: Weights, count: int = 3) -> str:
+    return ", ".join(f"k{j} {percent(row[j])}" for j in np.argsort(row)[::-1][:count])
+
+
+# Lines
+
+
+def test_the_pinned_query_has_its_row_and_another_has_its_own_while_pointed_at(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights)
+    row = weights[1, 2]
+    assert numbers(widgets) == printed(row[4])
+    expect(words(widgets)).to_have_text(f"q4 looks at {largest(row[4])}")
+    queries(widgets).nth(1).hover()
+    expect(words(widgets)).to_have_text(f"q1 looks at {largest(row[1])}")
+    assert numbers(widgets) == printed(row[1])
+    keys(widgets).nth(5).hover()
+    expect(words(widgets)).to_have_text(f"q4 → k5 {percent(row[4, 5])}")
+    widgets.page.mouse.move(350, 500)
+    expect(words(widgets)).to_have_text(f"q4 looks at {largest(row[4])}")
+    assert [event for event, _ in widgets.said() if event != "attnviz:data"] == []
+
+
+def test_a_click_pins_a_query_keeps_the_key_and_a_key_keeps_the_query(widgets: Widgets) -> None:
+    show(widgets, random_weights(), key=8)
+    expect(keys(widgets).nth(8)).to_have_attribute("aria-pressed", "true")
+    queries(widgets).nth(2).click()
+    expect(queries(widgets).nth(2)).to_have_attribute("aria-pressed", "true")
+    keys(widgets).nth(10).click()
+    expect(keys(widgets).nth(8)).to_have_attribute("aria-pressed", "false")
+    assert widgets.said()[-2:] == [["pick", {"query": 2, "key": 8}], ["pick", {"query": 2, "key": 10}]]
+
+
+def test_another_head_is_drawn_at_once_and_its_numbers_stay_blank_until_they_come(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights)
+    expect(root(widgets)).to_have_attribute("data-head", "2-3")
+    button(widgets, "5").click()
+    chosen = {"layer": 2, "heads": [5]}
+    assert widgets.said()[-2:] == [["attnviz:heads", chosen], ["heads", chosen]]
+    expect(root(widgets)).to_have_attribute("data-head", "2-5")
+    assert set(numbers(widgets)) == {""}
+    show(widgets, weights, heads=(5,))
+    assert numbers(widgets) == printed(weights[1, 4, 4])
+    widgets.page.evaluate(
+        "window.dispatchEvent(new CustomEvent('attnviz:heads', { detail: { layer: 1, heads: [2] } }))"
+    )
+    expect(root(widgets)).to_have_attribute("data-head", "1-2")
+    assert set(numbers(widgets)) == {""}
+
+
+def test_it_waits_for_pixels_and_shows_nothing_that_belongs_to_other_tokens(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights, pixels="later", exact="later")
+    expect(root(widgets)).to_have_attribute("data-waiting", "")
+    show(widgets, weights, key_tokens=tokens("k", KEYS + 1))
+    expect(root(widgets)).to_have_attribute("data-waiting", "")
+    assert set(numbers(widgets)) == {""}
+    show(widgets, weights)
+    expect(root(widgets)).not_to_have_attribute("data-waiting", "")
+    expect(widgets.page.locator(".keys .numbers")).to_have_text(printed(weights[1, 2, 4]))
+
+
+def test_several_heads_are_added_and_taken_away_and_each_has_its_numbers(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights)
+    button(widgets, "Several").click()
+    expect(button(widgets, "Several")).to_have_attribute("aria-pressed", "true")
+    button(widgets, "3").click()  # the only one stays
+    button(widgets, "1").click()
+    assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1, 3]}]
+    show(widgets, weights, heads=(1, 3))
+    first, second = ([text.removesuffix(" %") or "·" for text in printed(weights[1, h, 4])] for h in (0, 2))
+    assert [text.split() or ["·", "·"] for text in numbers(widgets)] == [
+        list(pair) for pair in zip(first, second, strict=True)
+    ]
+    expect(words(widgets)).to_have_text(
+        f"q4 looks in head 1 at {largest(weights[1, 0, 4], 2)}; in head 3 at {largest(weights[1, 2, 4], 2)}"
+    )
+    button(widgets, "3").click()
+    assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1]}]
+
+
+def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets: Widgets) -> None:
+    weights = np.zeros((LAYERS, HEADS, QUERIES, KEYS), np.float32)
+    weights[..., 9] = 1
+    show(widgets, weights, heads=(2, 3))
+    expect(root(widgets)).to_have_attribute("data-lines", "2")
+    canvas = widgets.page.locator("canvas.curves").bounding_box()
+    assert canvas
+    boxes = [box for key in keys(widgets).all() if (box := key.bounding_box())]
+    upper, lower = (
+        widgets.pixels(
+            "head_view",
+            [(box["x"] - canvas["x"] - 2, box["y"] - canvas["y"] + part * box["height"]) for box in boxes],
+        )
+        for part in (0.27, 0.73)
+    )
+    # Head 2 is orange, head 3 is green.
+    assert [rgb[0] > rgb[1] + 80 for rgb in upper] == [j == 9 for j in range(KEYS)]
+    assert [rgb[1] > rgb[0] + 80 for rgb in lower] == [j == 9 for j in range(KEYS)]
+
+
+def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at_it(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights)
+    button(widgets, "All lines").click()
+    assert widgets.said()[-1] == ["pick", {"query": None, "key": None}]
+    expect(button(widgets, "All lines")).to_have_attribute("aria-pressed", "true")
+    visible = int(np.sum((levels(weights[1, 2]) / 254.0) ** 1.4 > 0.004))
+    expect(root(widgets)).to_have_attribute("data-lines", str(visible))
+    keys(widgets).nth(6).hover()
+    by = weights[1, 2, :, 6]
+    most = ", ".join(f"q{i} {percent(by[i])}" for i in np.argsort(by)[::-1][:3])
+    expect(words(widgets)).to_have_text(f"k6 is looked at most by {most}")
+    keys(widgets).nth(6).click()
+    assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
+    button(widgets, "All lines").click()
+    button(widgets, "All lines").click()
+    assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
+
+
+def test_the_longest_text_scrolls_in_a_box_that_the_keyboard_reaches_and_its_lines_are_thinned_out(
+    widgets: Widgets,
+) -> None:
+    weights = np.repeat(random_weights(512, 512, layers=1)[:, :3], 2, axis=0)
+    show(widgets, weights, query=511)
+    box = widgets.page.get_by_role("region", name="All tokens")
+    box.focus()
+    expect(box).to_be_focused()
+    height = box.bounding_box()
+    assert height
+    assert height["height"] <= 640
+    queries(widgets).nth(500).hover()
+    expect(words(widgets)).to_contain_text(f"q500 looks at {largest(weights[1, 2, 500])}")
+    expect(root(widgets)).to_have_attribute("data-lines", "24")
+    show(widgets, random_weights(61, 61), query=None)
+    widgets.page.mouse.move(0, 0)
+    expect(root(widgets)).to_have_attribute("data-lines", "600")
+    expect(words(widgets)).to_contain_text("The 600 strongest of 3,721 lines.")
+
+
+def test_tokens_are_reached_by_keyboard_and_escape_returns_to_the_pinned_one(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights)
+    page, row = widgets.page, weights[1, 2]
+    page.keyboard.press("Tab")
+    expect(button(widgets, "3")).to_be_focused()
+    page.keyboard.press("End")
+    expect(button(widgets, "5")).to_be_focused()
+    for _ in range(5):  # Several, All lines, PNG, SVG, the query column
+        page.keyboard.press("Tab")
+    expect(queries(widgets).nth(4)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    assert numbers(widgets) == printed(row[5])
+    page.keyboard.press("Escape")
+    assert numbers(widgets) == printed(row[4])
+    for key in ("ArrowDown", "Enter", "ArrowRight"):
+        page.keyboard.press(key)
+    assert widgets.said()[-1] == ["pick", {"query": 6, "key": None}]
+    expect(keys(widgets).nth(6)).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press(" ")
+    assert widgets.said()[-1] == ["pick", {"query": 6, "key": 0}]
+    page.keyboard.press("ArrowLeft")
+    expect(queries(widgets).nth(0)).to_be_focused()
+
+
+def test_a_token_is_text_in_its_own_direction_whatever_it_says(widgets: Widgets) -> None:
+    markup = '<img src=x onerror="window.said.push(1)">'
+    labels = [markup, "שלום", "![x](http://nowhere.invalid/)", "a\u0301", "x" * 90]
+    shown = [{"label": label, "name": label, "title": label, "special": False} for label in labels]
+    show(widgets, random_weights(5, 5), query_tokens=shown, key_tokens=shown, query=0)
+    assert queries(widgets).all_inner_texts() == labels
+    expect(words(widgets)).to_contain_text(f"{markup} looks at")
+    assert words(widgets).locator("bdi").count() == 4
+    assert widgets.page.locator("img").count() == 0
+    expect(queries(widgets).nth(4)).to_have_attribute("title", "x" * 90)
+    assert widgets.page.locator(".label").nth(1).evaluate("it => getComputedStyle(it).direction") == "rtl"
+    assert widgets.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+# The matrix
+
+
+def cells(widgets: Widgets, head: int = 3) -> Locator:
+    return widgets.page.get_by_role("application", name=f"Layer 2, head {head},")
+
+
+def middle(widgets: Widgets, query: int, key: int) -> Position:
+    """Where a cell's middle is, from the corner of the matrix."""
+    box = cells(widgets).bounding_box()
+    assert box
+    return {"x": (key + 0.5) * box["width"] / KEYS, "y": (query + 0.5) * box["height"] / QUERIES}
+
+
+def colours(widgets: Widgets, places: Sequence[tuple[int, int]], right: int = 0) -> list[list[float]]:
+    """The colours in the middles of cells, or some pixels to their right."""
+    picture, box = widgets.page.locator(".frame canvas").first.bounding_box(), cells(widgets).bounding_box()
+    assert picture
+    assert box
+    x, y = box["x"] - picture["x"] + right, box["y"] - picture["y"]
+    wide, high = box["width"] / KEYS, box["height"] / QUERIES
+    points = [(x + (key + 0.5) * wide, y + (query + 0.5) * high) for query, key in places]
+    return widgets.pixels("head_view", points)
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_each_cell_has_its_level_s_colour_from_background_to_contrast(
+    widgets: Widgets, colour_scheme: str
+) -> None:
+    steps = np.random.default_rng(1).permutation(QUERIES * KEYS).reshape(QUERIES, KEYS)
+    drawn = np.round(steps * 254 / (steps.size - 1)).astype(np.uint8)
+    show(widgets, random_weights(), "matrix", drawn=np.tile(drawn, (LAYERS * HEADS, 1, 1)), query=None)
+    brightness = np.empty(steps.size)
+    brightness[steps.ravel()] = colours(widgets, list(np.ndindex(QUERIES, KEYS))) @ np.array(
+        [0.21, 0.72, 0.07]
+    )
+    run = np.diff(brightness) if colour_scheme == "dark" else -np.diff(brightness)
+    assert run.min() > 0
+    background = (14, 17, 23) if colour_scheme == "dark" else (255, 255, 255)
+    query, key = divmod(int(steps.argmin()), KEYS)
+    assert colours(widgets, [(query, key)]) == [pytest.approx(background, abs=2)]
+
+
+def test_a_change_of_nothing_has_the_background_s_colour_and_rise_and_fall_differ(widgets: Widgets) -> None:
+    drawn = np.full((LAYERS * HEADS, QUERIES, KEYS), 127, np.uint8)
+    drawn[:, 1, 2], drawn[:, 3, 5] = 254, 0
+    change: dict[str, Any] = {"kind": "diverging", "unit": "signed percent", "query": None}
+    show(widgets, random_weights(), "matrix", drawn=drawn, **change)
+    nothing, rise, fall = colours(widgets, [(5, 5), (1, 2), (3, 5)])
+    assert nothing == pytest.approx((255, 255, 255), abs=1)
+    assert rise[0] > rise[2] + 50  # orange to brown
+    assert fall[2] > fall[0] + 50  # blue
+
+
+def test_a_masked_cell_is_hatched_and_says_so(widgets: Widgets) -> None:
+    weights = random_weights()
+    drawn = levels(weights).reshape(-1, QUERIES, KEYS)
+    weights[1, 2, 0, 1:], drawn[:, 0, 1:] = np.nan, 255
+    with np.errstate(invalid="ignore"):
+        show(widgets, weights, "matrix", drawn=drawn, query=None)
+    cells(widgets).hover(position=middle(widgets, 0, 3))
+    expect(words(widgets)).to_have_text("q0 → k3 masked")
+    assert len({tuple(*colours(widgets, [(0, 3)], step)) for step in range(8)}) > 1  # stripes
+
+
+def test_pointing_reads_the_exact_number_of_each_head_and_a_click_pins_the_pair(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights, "matrix", heads=(1, 2, 3))
+    titles = [f"Layer 2 · Head {head}" for head in (1, 2, 3)]
+    assert widgets.page.locator(".panel-title").all_inner_texts() == titles
+    for query, key in ((0, 0), (6, 10), (2, 7)):
+        cells(widgets).hover(position=middle(widgets, query, key))
+        told = ", ".join(f"head {head} {percent(weights[1, head - 1, query, key])}" for head in (1, 2, 3))
+        expect(words(widgets)).to_have_text(f"q{query} → k{key}: {told}")
+        tip = f"q{query} → k{key} {percent(weights[1, 2, query, key])}"
+        expect(widgets.page.locator(".tip")).to_have_text(tip)
+    cells(widgets).click(position=middle(widgets, 2, 7))
+    assert widgets.said()[-1] == ["pick", {"query": 2, "key": 7}]
+    tops = [box["y"] for head in (1, 2, 3) if (box := cells(widgets, head).bounding_box())]
+    assert tops[0] == tops[1] < tops[2]
+    # Numbers that have not come are not guessed from colours.
+    show(widgets, weights, "matrix", exact="not yet")
+    cells(widgets).hover(position=middle(widgets, 3, 2))
+    expect(words(widgets)).to_have_text("q3 → k2 …")
+
+
+def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> None:
+    weights = random_weights()
+    show(widgets, weights, "matrix", key=9)
+    page = widgets.page
+    for _ in range(5):  # chips, Several, PNG, SVG, the matrix
+        page.keyboard.press("Tab")
+    expect(cells(widgets)).to_be_focused()
+    path = [
+        (None, (4, 9)),
+        ("ArrowRight", (4, 10)),
+        ("ArrowRight", (4, 10)),
+        ("ArrowDown", (5, 10)),
+        ("Home", (5, 0)),
+        ("Control+Home", (0, 0)),
+        ("ArrowUp", (0, 0)),
+        ("ArrowRight", (0, 1)),
+    ]
+    for pressed, (query, key) in path:
+        if pressed:
+            page.keyboard.press(pressed)
+        expect(words(widgets)).to_have_text(f"q{query} → k{key} {percent(weights[1, 2, query, key])}")
+    page.keyboard.press("Enter")
+    assert widgets.said()[-1] == ["pick", {"query": 0, "key": 1}]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(words(widgets)).to_have_text(f"q0 → k1 {percent(weights[1, 2, 0, 1])}")
+    weights = np.repeat(random_weights(512, 512, layers=1)[:, :3], 2, axis=0)
+    show(widgets, weights, "matrix", query=None)
+    page.keyboard.press("Control+End")
+    expect(words(widgets)).to_have_text(f"q511 → k511 {percent(weights[1, 2, 511, 511])}")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "limits", "curve", "expected"),
+    [
+        ("sequential", "percent", [[0, 0.5], [0, 0.5]], "sqrt", "0 %, 12.5 %, 50.0 %"),
+        ("sequential", "percent", [[0, 0.5], [0, 0.5]], "linear", "0 %, 25.0 %, 50.0 %"),
+        ("diverging", "score", [[-8, 8], [-8, 8]], "linear", "−8.00, 0.00, 8.00"),
+        ("sequential", "percent", [[0, 0.5], [0, 0.8]], "sqrt", "0 %, , each head’s highest"),
+    ],
+)
+def test_the_legend_gives_the_values_of_its_colours(
+    widgets: Widgets, kind: str, unit: str, limits: list[list[float]], curve: str, expected: str
+) -> None:
+    facts = {"limits": [limits[head % 2] for head in range(LAYERS * HEADS)], "curve": curve}
+    show(widgets, random_weights(), "matrix", heads=(1, 2), kind=kind, unit=unit, facts=facts)
+    expect(widgets.page.get_by_role("img")).to_have_accessible_name(f"Colour scale: {expected}")
+
+
+# Files
+
+
+def texts(svg: ET.Element) -> list[str]:
+    return [text.text or "" for text in svg.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("heads", [(2,), (2, 5)])
+def test_lines_are_saved_with_tokens_numbers_and_caption(
+    widgets: Widgets, tmp_path: Path, heads: tuple[int, ...]
+) -> None:
+    weights = random_weights(7, 7)
+    show(widgets, weights, heads=heads, query=2)
+    svg = ET.parse(save(widgets.page, "SVG", tmp_path)).getroot()  # noqa: S314
+    written = texts(svg)
+    assert written[0] == ("Layer 2 · Head 2" if len(heads) == 1 else "Layer 2 · Heads 2, 5")
+    named = [text for text in written if re.fullmatch(r"[qk]\d", text)]
+    assert named == [f"{side}{i}" for side in "qk" for i in range(7)]
+    unit = " %" if len(heads) == 1 else ""
+    rows = [weights[1, head - 1, 2] for head in heads]
+    expected = [f"{100 * row[key]:.0f}{unit}" for key in range(7) for row in rows]
+    shown = [text for text in written[written.index("k0") :] if re.fullmatch(r"\d+( %)?", text)]
+    assert [text for text in expected if text.split()[0] != "0"] == [
+        text for text in shown if text.split()[0] != "0"
+    ]
+    assert " ".join(written).count(CAPTION.strip()) == 1
+    assert "shared colour scale" in written
+    width = float(str(svg.get("width")))
+    assert all(float(str(text.get("x"))) < width for text in svg.iter(f"{SVG}text"))
+
+
+def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
+    widgets: Widgets, tmp_path: Path
+) -> None:
+    drawn = np.round(np.linspace(0, 254, 49)).astype(np.uint8).reshape(7, 7)
+    drawn[0, 1:] = 255
+    drawn = np.tile(drawn, (LAYERS * HEADS, 1, 1))
+    show(widgets, random_weights(7, 7), "matrix", drawn=drawn)
+    svg = ET.parse(save(widgets.page, "SVG", tmp_path)).getroot()  # noqa: S314
+    [group, _swatch] = [group for group in svg.iter(f"{SVG}g") if group.get("shape-rendering")]
+    colours = [cell.get("fill") for cell in group]
+    assert len(colours) == len(set(colours)) == 43
+    assert colours[0] == "#ffffff"
+    assert [pattern.get("id") for pattern in svg.iter(f"{SVG}pattern")] == ["masked"]
+    assert len([cell for cell in svg.iter(f"{SVG}rect") if cell.get("fill") == "url(#masked)"]) == 2
+    assert {"← query (looks)", "key (is looked at) →"} <= set(texts(svg))
+    show(widgets, random_weights(131, 131), "matrix")  # a large one is one image
+    path = save(widgets.page, "SVG", tmp_path)
+    [image] = ET.parse(path).getroot().iter(f"{SVG}image")  # noqa: S314
+    assert str(image.get("href")).startswith("data:image/png;base64,")
+    assert path.stat().st_size < 200_000
+
+
+def test_saving_waits_for_the_answer_that_brings_the_caption(page: Page, widgets: Widgets) -> None:
+    message = show(widgets, random_weights(), heads=(2,))
+    page.evaluate(
+        "() => { window.saved = [];"
+        " HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }; }"
+    )
+    button(widgets, "5").click()
+    button(widgets, "SVG").click()
+    assert page.evaluate("window.saved") == []
+    widgets.show("head_view", {**message, "heads": [5], "filename": "answered"})
+    assert page.evaluate("window.saved") == ["answered.svg"]

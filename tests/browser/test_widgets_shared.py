@@ -1,0 +1,139 @@
+"""What all widgets have in common: everybody can use them, text stays text, and a picture is saved whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from playwright.sync_api import ViewportSize
+
+from attnviz.app.components.curves import Line
+from tests.browser import test_widgets_arithmetic as arithmetic
+from tests.browser import test_widgets_arrow as arrow
+from tests.browser import test_widgets_atlas as atlas
+from tests.browser import test_widgets_curves as curves
+from tests.browser import test_widgets_head_view as head_view
+from tests.browser import test_widgets_tables as tables
+from tests.browser import test_widgets_translation as translation
+from tests.browser.visit import DESKTOP, PHONE, axe, fits, save
+from tests.browser.widgets import Widgets
+
+SVG = "{http://www.w3.org/2000/svg}"
+LABELS = ["<script>1", "a\x00b", "\ud83d", "שלום", "👩", "&amp;", "]]>"]
+KEPT = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
+MARKUP = '<img src=x onerror="window.said.push(1)">'
+
+Draw = Callable[[Widgets, int], Any]
+
+
+def draw_heads(view: str, *heads: int) -> Draw:
+    tokens = [{"label": label, "name": label, "title": "", "special": False} for label in LABELS]
+    sides = {"query_tokens": tokens, "key_tokens": tokens}
+
+    def draw(widgets: Widgets, width: int) -> None:
+        head_view.show(
+            widgets, head_view.random_weights(7, 7), view, heads, key=2, width=min(700, width), **sides
+        )
+        widgets.page.get_by_role("button", name="Several").focus()
+
+    return draw
+
+
+def draw_atlas(widgets: Widgets, width: int, **changes: Any) -> None:
+    pictures = widgets.publish("p", {"thumbnails": atlas.flat_pictures()}, heads=[])
+    facts = [MARKUP] * atlas.LAYERS * atlas.HEADS
+    message = atlas.message(pictures, dim=[1, 2], facts=facts, **changes)
+    widgets.mount("atlas", message, min(500, width))
+    atlas.head(widgets, 2, 1).focus()
+
+
+def draw_sorted_atlas(widgets: Widgets, width: int) -> None:
+    draw_atlas(widgets, width, order=list(range(atlas.LAYERS * atlas.HEADS))[::-1])
+
+
+def draw_curves(widgets: Widgets, width: int) -> None:
+    hostile = Line("<script>\u0001&", curves.POWERS, curves.MEASURED, marker="square")
+    message = curves.message(curves.THEORY, hostile, caption="Six measurements.", alt="<b>alt</b>")
+    widgets.mount("curves", message, min(500, width))
+    widgets.page.keyboard.press("Tab")
+
+
+def draw_arithmetic(widgets: Widgets, width: int) -> None:
+    message = arithmetic.message()
+    message["query_label"] = message["key_label"] = message["row"][3]["label"] = MARKUP
+    widgets.mount("arithmetic", message | {"note": MARKUP}, width)
+
+
+def draw(widget: str, message: Callable[[], dict[str, Any]]) -> Draw:
+    return lambda widgets, width: widgets.mount(widget, message(), min(800, width))
+
+
+DRAW: dict[str, Draw] = {
+    "lines": draw_heads("lines", 3),
+    "lines of several heads": draw_heads("lines", 1, 2, 3, 4, 5),
+    "matrix": draw_heads("matrix", 3),
+    "matrices of several heads": draw_heads("matrix", 1, 2, 3),
+    "atlas": draw_atlas,
+    "sorted atlas": draw_sorted_atlas,
+    "curves": draw_curves,
+    "arithmetic": draw_arithmetic,
+    "arrow": draw("arrow", lambda: arrow.message(arrow.MOVED)),
+    "translation": draw("translation", translation.message),
+    "map of heads": draw("head_map", tables.map_message),
+    "measures": draw("distributions", tables.measures_message),
+    "effects": draw("effects", tables.effects_message),
+    "encoding": draw("encoding", lambda: tables.encoding_message(position=1, pair=1)),
+}
+
+
+@pytest.mark.parametrize("name", DRAW)
+@pytest.mark.parametrize(
+    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["wide light", "narrow dark"]
+)
+def test_everybody_can_use_it_and_no_text_is_markup(
+    widgets: Widgets, name: str, viewport: ViewportSize
+) -> None:
+    DRAW[name](widgets, viewport["width"] - 64)
+    # What moves into its place is waited for by axe.
+    assert axe(widgets.page) == []
+    assert fits(widgets.page)
+    assert widgets.page.locator("img, script, b b, i i").count() == 0
+    assert all(isinstance(event, list) for event in widgets.said())
+
+
+@pytest.mark.parametrize("name", ["lines", "matrix", "curves", "encoding"])
+@pytest.mark.parametrize("colour_scheme", ["dark"])
+def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
+    widgets: Widgets, name: str, tmp_path: Path
+) -> None:
+    DRAW[name](widgets, 700)
+    file = save(widgets.page, "SVG", tmp_path)
+    root = ET.parse(file).getroot()  # noqa: S314 - our own file
+    assert "script" not in {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert any(shape.get("fill") == "#ffffff" for shape in root.findall(f"{SVG}rect"))
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    if name in {"lines", "matrix"}:
+        assert set(KEPT) <= set(texts)
+    if name == "curves":
+        said = " ".join(root.itertext())
+        for part in ("Growth", "Six measurements.", "<b>alt</b>", "<script>\ufffd&", "theory", "variance"):
+            assert part in said
+
+    image = save(widgets.page, "PNG", tmp_path)
+    assert image.stem == file.stem
+    png = image.read_bytes()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    size = [int.from_bytes(png[at : at + 4]) for at in (16, 20)]
+    assert size == pytest.approx([2 * float(str(root.get(side))) for side in ("width", "height")], abs=2)
+    corner = widgets.page.evaluate(
+        """async (bytes) => {
+            const image = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+            const context = Object.assign(document.createElement("canvas"), image).getContext("2d");
+            context.drawImage(image, 0, 0);
+            return [...context.getImageData(2, 2, 1, 1).data];
+        }""",
+        np.frombuffer(png, np.uint8).tolist(),
+    )
+    assert corner == [255, 255, 255, 255]

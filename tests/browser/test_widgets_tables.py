@@ -1,0 +1,218 @@
+"""Widgets whose numbers stand in rows and columns: the map of heads, effects, measures, and an encoding."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, expect
+
+from attnviz.app.components.head_map import head_map
+from attnviz.app.heads.behaviour.distributions import Measured, distributions
+from attnviz.app.learn.cause.effects import effects
+from attnviz.app.learn.positions.encoding import encoding
+from tests.browser.widgets import Widgets, sent_by
+
+# The map of heads
+
+LAYERS, HEADS = 3, 5
+VALUES = (np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS) / 16).astype(np.float32)
+VALUES[1, 2] = np.nan
+TEXTS = ["no value" if np.isnan(value) else f"<b>{100 * value:.2f} %</b>" for value in VALUES.ravel()]
+
+
+def map_message(**changes: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "title": "to the token before",
+        "values": VALUES,
+        "texts": TEXTS,
+        "low": (0.0, "0 %"),
+        "high": (0.875, "88 %"),
+        "printed": [f"{100 * value:.0f}" if np.isfinite(value) else "" for value in VALUES.ravel()],
+        "selected": (2, 4),
+    }
+    return sent_by(head_map, "map", **{**given, **changes})
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_every_head_has_its_number_its_colour_and_its_name(widgets: Widgets, colour_scheme: str) -> None:
+    widgets.mount("head_map", map_message())
+    cells = widgets.page.get_by_role("gridcell")
+    expect(cells).to_have_count(LAYERS * HEADS)
+    shown = [float(cell.get_attribute("data-value") or "nan") for cell in cells.all()]
+    np.testing.assert_array_equal(np.array(shown, np.float32), VALUES.ravel())
+    half = widgets.page.get_by_role("gridcell", name="Head 2-4: <b>50.00 %</b>", exact=True)
+    expect(half).to_have_text("50")
+    expect(widgets.page.get_by_role("gridcell", name="Head 2-3: no value", exact=True)).to_have_class("none")
+    lightness = [sum(colour) for colour in colours(cells) if colour]
+    assert lightness == sorted(lightness, reverse=colour_scheme == "light")
+    assert len(set(lightness)) == LAYERS * HEADS - 1
+
+
+def colours(cells: Locator) -> list[list[float]]:
+    """Red, green and blue behind each cell; nothing where it has no value."""
+    found: list[list[float]] = cells.evaluate_all(
+        "cells => cells.map(cell => cell.dataset.value"
+        " ? getComputedStyle(cell).backgroundColor.match(/\\d+/g).map(Number) : [])"
+    )
+    return found
+
+
+def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> None:
+    widgets.mount("head_map", map_message())
+    page, fact = widgets.page, widgets.page.locator(".fact")
+    expect(fact).to_have_text("Head 2-4: <b>50.00 %</b>")
+    page.get_by_role("gridcell", selected=True).press("ArrowUp")
+    expect(fact).to_have_text("Head 1-4: <b>18.75 %</b>")
+    page.keyboard.press("Enter")
+    page.get_by_role("gridcell", name="Head 3-1:").click()
+    assert widgets.said() == [["pick", {"layer": 1, "head": 4}], ["pick", {"layer": 3, "head": 1}]]
+    # The answer to the first pick is late, and must not move the ring back.
+    widgets.show("head_map", map_message(selected=(1, 4)))
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Head 3-1: <b>62.50 %</b>")
+
+
+def test_a_diverging_scale_has_the_ground_at_zero_and_one_colour_on_each_side(widgets: Widgets) -> None:
+    values = np.array([[-0.25, 0.0, 0.25, 0.5, 9.0]], np.float32)
+    ends = {"low": (-0.25, "−25 pp"), "high": (0.5, "+50 pp"), "kind": "diverging"}
+    message = map_message(values=values, texts=["a"] * 5, printed=None, selected=None, **ends)
+    widgets.mount("head_map", message)
+    below, zero, above, high, beyond = colours(widgets.page.get_by_role("gridcell"))
+    assert zero == [255, 255, 255]
+    assert below[2] > below[0]
+    assert above[0] > above[2]
+    assert sum(high) < sum(above)
+    assert beyond == high
+
+
+def test_as_many_texts_as_heads() -> None:
+    with pytest.raises(ValueError, match="14 texts for 3 × 5 heads"):
+        map_message(texts=TEXTS[:-1])
+
+
+# Measures, each with its bars
+
+ROWS = [
+    Measured(
+        "previous",
+        "the token before",
+        0.75,
+        0.25,
+        [0.0, 0.25, 0.75, 0.0],
+        "75 % ± 8",
+        "25 %",
+        ("0", "100 %"),
+        chosen=True,
+    ),
+    Measured("<b>", "<i>", 1.5, 0.0, [], "60.0 tokens", "<1 %", ("0", "40+")),
+    Measured("broad", "how evenly", 0.0, 1.0, [1.0, 0.0], "0 %", "100 %", ("0", "40+")),
+]
+
+
+def measures_message() -> dict[str, Any]:
+    return sent_by(distributions, "rules", ROWS, heading="How they score", caption="Dashed: even attention.")
+
+
+def along(mark: Locator, picture: Locator) -> float:
+    """Where a mark stands on its picture, 0 to 1."""
+    at, whole = mark.bounding_box(), picture.bounding_box()
+    assert at
+    assert whole
+    return (at["x"] + at["width"] / 2 - whole["x"]) / whole["width"]
+
+
+def test_rows_marks_and_bars(widgets: Widgets) -> None:
+    widgets.mount("distributions", measures_message(), width=700)
+    rows = widgets.page.get_by_role("row")
+    # The axis is written below the last row that has it.
+    assert [row.inner_text().split() for row in rows.all()[1:]] == [
+        ["previous", "the", "token", "before", "75", "%", "±", "8", "25", "%", "0", "100", "%"],
+        ["<b>", "<i>", "60.0", "tokens", "<1", "%"],
+        ["broad", "how", "evenly", "0", "%", "100", "%", "0", "40+"],
+    ]
+    expect(widgets.page.locator("tr.chosen")).to_have_count(1)
+    first = rows.nth(1)
+    assert along(first.locator(".at"), first.locator(".axis")) == pytest.approx(0.75, abs=0.02)
+    assert along(first.locator(".baseline"), first.locator(".axis")) == pytest.approx(0.25, abs=0.02)
+    heights = [float(bar.get_attribute("height") or "nan") for bar in first.locator("rect").all()]
+    assert heights[2] == pytest.approx(3 * heights[1])
+    # What is beyond the axis stands at its end.
+    assert along(rows.nth(2).locator(".at"), rows.nth(2).locator(".axis")) == pytest.approx(1, abs=0.02)
+
+
+# Weights and effects, side by side
+
+LOOKS = (np.arange(12).reshape(3, 4) / 16).astype(np.float32)
+CHANGES = (np.arange(12).reshape(3, 4) / 32 - 0.25).astype(np.float32)
+
+
+def effects_message() -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "words": ["<b>", "dog", "it"],
+        "heads": ["1-1", "1-2", "2-1", "2-2"],
+        "looks": LOOKS,
+        "changes": CHANGES,
+        "whole": CHANGES.min(axis=0),
+        "looks_title": "looks at dog",
+        "changes_title": "il",
+    }
+    return sent_by(effects, "e", **facts, head=2, word=2, on_pick=None)
+
+
+def test_both_tables_hold_their_numbers_and_a_cell_is_told_and_picked_by_keyboard(widgets: Widgets) -> None:
+    widgets.mount("effects", effects_message())
+    page = widgets.page
+    for table, values in zip(page.get_by_role("table").all(), (LOOKS, CHANGES), strict=True):
+        cells = table.get_by_role("button").all()
+        shown = [float(cell.get_attribute("data-value") or "nan") for cell in cells]
+        assert shown == values.ravel().tolist()
+    expect(page.get_by_role("row", name="whole head")).to_contain_text("−25")
+    page.get_by_role("table").nth(1).get_by_role("button", pressed=True).press("ArrowUp")
+    expect(page.locator(".words")).to_have_text("dog in head 2-1 · looks at dog: 37.5 % · il: −6.3 pp")
+    expect(page.locator(".pointed")).to_have_count(2)
+    page.keyboard.press("Enter")
+    assert widgets.said() == [["pick", {"head": 2, "word": 1}]]
+
+
+# An encoding of positions
+
+VECTORS = np.array([[0.0, 1.0, -1.0, 0.5], [0.84147, 0.5403, -0.25, 0.125], [-0.9, 0.9, 0.1, -0.1]])
+
+
+def encoding_message(vectors: Any = VECTORS, **changes: Any) -> dict[str, Any]:
+    return sent_by(encoding, "e", vectors, ["a", "<b>"], alt="Stripes.", filename="waves", **changes)
+
+
+def test_the_keyboard_reads_every_cell(widgets: Widgets) -> None:
+    widgets.mount("encoding", encoding_message(position=1, pair=1))
+    slider = widgets.page.get_by_role("slider")
+    expect(slider).to_have_attribute("aria-valuetext", "position 1 (<b>), dimension 3: −0.250")
+    slider.focus()
+    for keys, said in (
+        (["ArrowDown"], "position 2, dimension 3: 0.100"),
+        (["Home", "ArrowUp"], "position 1 (<b>), dimension 1: 0.841"),
+        (["ArrowUp", "End"], "position 0 (a), dimension 4: 0.500"),
+    ):
+        for key in keys:
+            widgets.page.keyboard.press(key)
+        expect(slider).to_have_attribute("aria-valuetext", said)
+        expect(widgets.page.locator(".words")).to_have_text(said)
+
+
+def test_above_0_is_orange_and_below_blue_and_larger_numbers_have_their_own_limit(widgets: Widgets) -> None:
+    widgets.mount("encoding", encoding_message(position=1, pair=1))
+    box = widgets.page.locator("canvas").bounding_box()
+    assert box
+    wide, high = box["width"] / 4, box["height"] / 3
+    places = list(np.ndindex(VECTORS.shape))
+    middles = [((column + 0.5) * wide, (row + 0.5) * high) for row, column in places]
+    colours = widgets.pixels("encoding", middles)
+    for (row, column), (x, y), (red, _, blue) in zip(places, middles, colours, strict=True):
+        assert np.sign(red - blue) == np.sign(VECTORS[row, column])
+        widgets.page.mouse.move(box["x"] + x, box["y"] + y)
+        number = f"{VECTORS[row, column]:.3f}".replace("-", "−")
+        expect(widgets.page.locator(".words")).to_contain_text(f"dimension {column + 1}: {number}")
+    widgets.show("encoding", encoding_message(20 * VECTORS, limit=20))
+    expect(widgets.page.locator(".legend")).to_contain_text("blue: −20, orange: 20")
+    expect(widgets.page.locator(".outline:visible")).to_have_count(1)  # the row's, without a pair
+    strongest, middling = (widgets.pixels("encoding", middles)[column] for column in (1, 3))
+    assert strongest != middling
