@@ -14,6 +14,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
 from attnviz.app.learn.computed import MODEL, computed
@@ -23,7 +24,12 @@ from attnviz.capture import loading
 from attnviz.text import decimal
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.block.compute import Journey, Norm, Station, Walk
+    from attnviz.app.learn.block import compute
+else:
+    compute = later("attnviz.app.learn.block.compute")
+
+_walk = computed(compute.walk)
+_journey = computed(compute.journey)
 
 STEPS = STAGE_IN_BLOCK.most
 MOST_STRONGEST = 5  # neurons that are named
@@ -58,7 +64,7 @@ class TokenInLayer:
         return markdown.code(name_of(self.token, self.groups))
 
     @property
-    def walk(self) -> Walk:
+    def walk(self) -> compute.Walk:
         """Its way through the layer."""
         return _walk(self.text, self.layer, self.token)
 
@@ -197,7 +203,7 @@ def more(chosen: TokenInLayer) -> None:
     st.markdown(_neurons_in_words(chosen))
 
 
-def _lengths_chart(through: Journey, token: int) -> None:
+def _lengths_chart(through: compute.Journey, token: int) -> None:
     layers = range(1, len(through.came_in) + 1)
     curves(
         "lengths by layer",
@@ -223,7 +229,7 @@ def _lengths_chart(through: Journey, token: int) -> None:
     )
 
 
-def _similarity_chart(through: Journey, tokens: Sequence[int], groups: tuple[Group, ...]) -> None:
+def _similarity_chart(through: compute.Journey, tokens: Sequence[int], groups: tuple[Group, ...]) -> None:
     """The first of the tokens stands out."""
     after = range(len(through.similarity))
     token, *others = tokens
@@ -286,20 +292,6 @@ def limits(chosen: TokenInLayer) -> None:
     )
 
 
-@computed
-def _walk(text: str, layer: int, token: int) -> Walk:
-    from attnviz.app.learn.block.compute import walk
-
-    return walk(text, layer, token)
-
-
-@computed
-def _journey(text: str) -> Journey:
-    from attnviz.app.learn.block.compute import journey
-
-    return journey(text)
-
-
 def _go_to_step(step: int) -> None:
     STAGE_IN_BLOCK.set(step)
 
@@ -358,7 +350,7 @@ def _mixing(chosen: TokenInLayer) -> str:
     )
 
 
-def _lengths_in_words(through: Journey, token: int, name: str) -> str:
+def _lengths_in_words(through: compute.Journey, token: int, name: str) -> str:
     listed = [
         ", ".join(decimal(float(value), 1) for value in numbers[:, token])
         for numbers in (through.came_in, through.attention, through.feed_forward)
@@ -372,7 +364,7 @@ def _lengths_in_words(through: Journey, token: int, name: str) -> str:
     )
 
 
-def _similarity_in_words(through: Journey, token: int, name: str) -> str:
+def _similarity_in_words(through: compute.Journey, token: int, name: str) -> str:
     listed = ", ".join(decimal(float(value)) for value in through.similarity[1:, token])
     return (
         f"{name} begins as its embedding. After layers 1 to {len(through.similarity) - 1} the cosine between "
@@ -380,7 +372,7 @@ def _similarity_in_words(through: Journey, token: int, name: str) -> str:
     )
 
 
-def _furthest(chosen: TokenInLayer, through: Journey) -> str:
+def _furthest(chosen: TokenInLayer, through: compute.Journey) -> str:
     last = through.similarity[-1]
     least, most = (
         f"{markdown.code(name_of(place, chosen.groups))} ({decimal(float(last[place]))})"
@@ -413,21 +405,21 @@ def _nearest(token: int, tokens: int) -> Sequence[int]:
     ]
 
 
-def _station(walk: Walk, name: str) -> Station:
-    station: Station = getattr(walk, name)
+def _station(walk: compute.Walk, name: str) -> compute.Station:
+    station: compute.Station = getattr(walk, name)
     return station
 
 
-def _cosine(station: Station) -> float:
+def _cosine(station: compute.Station) -> float:
     assert station.cosine is not None  # noqa: S101 - only the neurons have none; for the type checker
     return station.cosine
 
 
-def _facts(station: Station) -> Facts:
+def _facts(station: compute.Station) -> Facts:
     return {"length": station.length, "mean": station.mean, "cosine": station.cosine}
 
 
-def _norm_facts(norm: Norm) -> NormFacts:
+def _norm_facts(norm: compute.Norm) -> NormFacts:
     return {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn.cause.arrow import NOTHING, Change, Interference
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
@@ -22,8 +23,12 @@ from attnviz.trace import Kind
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.cause.compute import Experiment
+    from attnviz.app.learn.cause import compute
     from attnviz.interventions.edit import Edit
+else:
+    compute = later("attnviz.app.learn.cause.compute")
+
+_readers = translated(compute.readers)
 
 PRONOUNS = ("il", "elle")
 HEAD = "encoder 2-1"
@@ -70,7 +75,7 @@ class ArrowSelection:
     place: Place
     edits: tuple[str, ...]
     interference: Interference
-    experiment: Experiment
+    experiment: compute.Experiment
 
     @property
     def reader(self) -> str:
@@ -115,17 +120,8 @@ class ArrowSelection:
 @translated
 def _experiment(
     model: str, text: str, place: tuple[Kind, int, int, int], edits: tuple[str, ...]
-) -> Experiment:
-    from attnviz.app.learn.cause import compute
-
+) -> compute.Experiment:
     return compute.experiment(model, text, *place, edits)
-
-
-@translated
-def _readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    from attnviz.app.learn.cause import compute
-
-    return compute.readers(model, text, kind)
 
 
 @translated
@@ -273,7 +269,7 @@ def _opening(readers: Sequence[str], kind: Kind) -> int:
 # The changes
 
 
-def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> Experiment:
+def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> compute.Experiment:
     """The same sentence and the same arrow, in a translator of this name and with these changes.
 
     Raises:

@@ -14,6 +14,7 @@ from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -23,7 +24,11 @@ from attnviz.models import catalogue
 from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.cross_attention.compute import Crossing
+    from attnviz.app.learn.cross_attention import compute
+else:
+    compute = later("attnviz.app.learn.cross_attention.compute")
+
+_cross = computed(compute.cross)
 
 OPENING_READER = "A hound was too tired to walk over the street."
 LAYERS = catalogue.entry(MODEL).layers
@@ -48,7 +53,7 @@ class Reading:
     reader: str
     source: str
     layer: int
-    crossing: Crossing
+    crossing: compute.Crossing
     readers: Shown
     sources: Shown
     at: int
@@ -72,13 +77,6 @@ class Reading:
         """How many readers, how many sources: N and M."""
         readers, sources = self.crossing.weights.shape
         return readers, sources
-
-
-@computed
-def _cross(reader: str, source: str, layer: int) -> Crossing:
-    from attnviz.app.learn.cross_attention import compute
-
-    return compute.cross(reader, source, layer)
 
 
 def choose_texts() -> tuple[str, str]:

@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import EXAMPLES
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
@@ -17,16 +18,13 @@ from attnviz.models import catalogue
 from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import Translation
+    from attnviz.app.learn.translate import compute
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_translate = translated(compute.translate)
 
 _HEADS = catalogue.entry(catalogue.TRANSLATOR).heads
-
-
-@translated
-def _translate(text: str) -> Translation:
-    from attnviz.app.learn.translate import compute
-
-    return compute.translate(catalogue.TRANSLATOR, text)
 
 
 def trained() -> None:
@@ -45,7 +43,7 @@ def trained() -> None:
         example = CROSS_EXAMPLE.select("Example", list(EXAMPLES))
     with number:
         head = TRAINED_HEAD.draw("Head of its decoder", _HEADS)
-    read = _translate(EXAMPLES[example])
+    read = _translate(catalogue.TRANSLATOR, EXAMPLES[example])
     block = read.trace.block("cross", layer=0)
     weights = block.weights[head - 1]
     step = read.pronouns[-1].step if read.pronouns else 0

@@ -12,6 +12,7 @@ import streamlit as st
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
+from attnviz.app.later import later
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import english
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -42,7 +43,11 @@ from attnviz.trained.translator.distance import (
 from attnviz.trained.translator.lengthening import MOST
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.long_distances.compute import Attempt, Stretched
+    from attnviz.app.learn.long_distances import compute
+else:
+    compute = later("attnviz.app.learn.long_distances.compute")
+
+_stretch = translated(compute.stretch)
 
 
 NETWORK: dict[Name, str] = {"recurrent": "LSTM, no attention", "transformer": "Transformer"}
@@ -63,13 +68,6 @@ class _Look(TypedDict):
 
 _MARKER: dict[Gender, Marker] = {"il": "circle", "elle": "ring"}
 _GENDER_DASH: dict[Gender, Dash] = {"il": "solid", "elle": "dot"}
-
-
-@translated
-def _stretch(text: str, clauses: int, seed: int) -> Stretched:
-    from attnviz.app.learn.long_distances import compute
-
-    return compute.stretch(text, clauses, seed)
 
 
 def measured() -> Distances:
@@ -112,7 +110,7 @@ def question(found: Distances) -> None:
     )
 
 
-def stretch(text: str, seed: int) -> Stretched:
+def stretch(text: str, seed: int) -> compute.Stretched:
     """Draw the slider; return the sentence of that length, and what both networks do with it.
 
     Stops the page with a kind word where the sentence cannot be stretched.
@@ -124,7 +122,7 @@ def stretch(text: str, seed: int) -> Stretched:
         stop(error)
 
 
-def picture(shown: Stretched, found: Distances) -> None:
+def picture(shown: compute.Stretched, found: Distances) -> None:
     """Draw the sentence, what both networks keep of it and write, and that in words."""
     st.header(f"{shown.words_apart} words from noun to *it*", anchor=False)
     stretched(
@@ -142,7 +140,7 @@ def picture(shown: Stretched, found: Distances) -> None:
         )
 
 
-def _english(shown: Stretched) -> Sentence:
+def _english(shown: compute.Stretched) -> Sentence:
     roles: dict[int, Role] = {shown.referent: "referent", shown.pronoun: "pronoun"}
     words, clauses = (*shown.source, "[END]"), (*shown.source_clauses, 0)
     return Sentence(
@@ -159,7 +157,7 @@ def _english(shown: Stretched) -> Sentence:
     )
 
 
-def _french(shown: Stretched) -> Sentence:
+def _french(shown: compute.Stretched) -> Sentence:
     roles: dict[int, Role] = {shown.choice: "pronoun", **dict.fromkeys(shown.named, "referent")}
     ahead = len(shown.target) - shown.choice  # words that the decoder does not know yet
     weights = [*shown.back.tolist(), *[None] * ahead]
@@ -176,7 +174,7 @@ def _french(shown: Stretched) -> Sentence:
     )
 
 
-def _network(name: Name, attempt: Attempt, shown: Stretched) -> Network:
+def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> Network:
     rows, columns = attempt.kept.shape
     right, whole = attempt.right, len(shown.target)
     exact = attempt.words == shown.target
@@ -196,7 +194,7 @@ def _network(name: Name, attempt: Attempt, shown: Stretched) -> Network:
     )
 
 
-def _told(name: Name, attempt: Attempt, shown: Stretched) -> str:
+def _told(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> str:
     whole = len(shown.target)
     words = (
         f"gets all {whole} words right"
@@ -212,7 +210,7 @@ def _told(name: Name, attempt: Attempt, shown: Stretched) -> str:
     )
 
 
-def _looks(shown: Stretched) -> str:
+def _looks(shown: compute.Stretched) -> str:
     strongest = int(shown.across.argmax())
     read = markdown.code((*shown.source, "[END]")[strongest])
     named = markdown.code(" ".join(shown.target[place] for place in shown.named).replace("' ", "'"))

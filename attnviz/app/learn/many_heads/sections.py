@@ -11,6 +11,7 @@ import streamlit as st
 from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -22,7 +23,12 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads.compute import Habit, HeadShares
+    from attnviz.app.learn.many_heads import compute
+else:
+    compute = later("attnviz.app.learn.many_heads.compute")
+
+_at_token = computed(compute.at_token)
+_habits = computed(compute.habits)
 
 _MODEL = catalogue.entry(MODEL)
 
@@ -56,20 +62,6 @@ class HeadSelection:
     def name(self) -> str:
         """The head's name as in Clark et al. 2019: "4-2"."""
         return head_name(self.layer, self.head)
-
-
-@computed
-def _at_token(text: str, layer: int, query: int, heads: int) -> HeadShares:
-    from attnviz.app.learn.many_heads import compute
-
-    return compute.at_token(text, layer, query, heads)
-
-
-@computed
-def _habits(text: str) -> tuple[Habit, ...]:
-    from attnviz.app.learn.many_heads import compute
-
-    return compute.habits(text)
 
 
 def choose() -> HeadSelection:
@@ -129,7 +121,7 @@ def picture(chosen: HeadSelection) -> int:
     return heads
 
 
-def _told(chosen: HeadSelection, found: HeadShares, head: int) -> str:
+def _told(chosen: HeadSelection, found: compute.HeadShares, head: int) -> str:
     """The picture in words."""
     heads = len(found.shares)
     groups = chosen.shown.groups

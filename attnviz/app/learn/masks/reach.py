@@ -10,6 +10,7 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
@@ -19,7 +20,12 @@ from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.masks.compute import OutputChange, Reach
+    from attnviz.app.learn.masks import compute
+else:
+    compute = later("attnviz.app.learn.masks.compute")
+
+_replaced = computed(compute.replaced)
+_reach = computed(compute.reach)
 
 _MOST_OUTPUTS = 60
 
@@ -60,7 +66,7 @@ def draw(text: str) -> None:
     )
 
 
-def _outputs(text: str, changed: str, reach: Reach) -> None:
+def _outputs(text: str, changed: str, reach: compute.Reach) -> None:
     count = len(reach.edited)
     if not reach.edited.any():
         st.info("Both sentences have the same tokens, so every output is the same. Type another word.")
@@ -70,7 +76,7 @@ def _outputs(text: str, changed: str, reach: Reach) -> None:
     begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
     seen = range(begin, min(count, begin + _MOST_OUTPUTS))
 
-    def outputs(moved: OutputChange) -> list[Output]:
+    def outputs(moved: compute.OutputChange) -> list[Output]:
         return [
             {
                 "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,
@@ -95,7 +101,7 @@ def _outputs(text: str, changed: str, reach: Reach) -> None:
         st.markdown(_reach_in_words(text, reach))
 
 
-def _reach_in_words(text: str, reach: Reach) -> str:
+def _reach_in_words(text: str, reach: compute.Reach) -> str:
     count, first = len(reach.edited), int(reach.edited.argmax())
     free, behind = reach.encoder.unchanged, reach.decoder.unchanged
     others = np.where(reach.edited, -1, reach.encoder.distance)
@@ -115,17 +121,3 @@ def _groups(text: str) -> tuple[Group, ...]:
 
 def _distance(distance: float) -> str:
     return "<0.001" if distance < 0.0005 else f"{distance:.3f}"
-
-
-@computed
-def _replaced(text: str, place: int, replacement: str) -> str:
-    from attnviz.app.learn.masks import compute
-
-    return compute.replaced(text, place, replacement)
-
-
-@computed
-def _reach(text: str, changed: str) -> Reach:
-    from attnviz.app.learn.masks import compute
-
-    return compute.reach(text, changed)

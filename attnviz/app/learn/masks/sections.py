@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -11,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -22,6 +24,13 @@ from attnviz.capture import loading
 from attnviz.errors import InvalidMask
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Mask
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.masks import compute
+else:
+    compute = later("attnviz.app.learn.masks.compute")
+
+_cells_of = computed(compute.cells)
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
@@ -149,13 +158,13 @@ def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
     cells, mask = _cells(mask, len(groups))
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
-        CELLS.set(_written(cells) if len(groups) <= MOST_TOKENS else "")
+        CELLS.set(compute.written(cells) if len(groups) <= MOST_TOKENS else "")
     masked = _weights_or_refusal(chosen, mask)
     if len(groups) <= MOST_TOKENS:
         mask_editor(
             "mask editor",
             tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
-            mask=_written(cells),
+            mask=compute.written(cells),
             without=chosen.unmasked,
             with_mask=None if isinstance(masked, InvalidMask) else masked,
             shows=shows,
@@ -366,21 +375,6 @@ def _first_layer(chosen: HeadSelection) -> str:
 
 
 @computed
-def _cells_of(kind: str, tokens: int, size: int, after: int, drawn: str) -> Mask:
-    from attnviz.app.learn.masks import compute
-
-    return compute.cells(kind, tokens, size, after, drawn)
-
-
-@computed
 def _weights(text: str, kind: str, size: int, after: int, drawn: str, head: int) -> Floats:
-    from attnviz.app.learn.masks import compute
-
     mask = compute.cells(kind, len(loading.tokens(MODEL, text)), size, after, drawn)
     return compute.weights(text, mask, head)
-
-
-def _written(cells: Mask) -> str:
-    from attnviz.app.learn.masks import compute
-
-    return compute.written(cells)

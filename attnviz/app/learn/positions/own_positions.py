@@ -12,6 +12,7 @@ from attnviz.analysis.sentence import name_of
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
+from attnviz.app.later import later
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
@@ -23,8 +24,10 @@ from attnviz.trace import Block, Floats, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions.compute import Likeness
-    from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns
+    from attnviz.app.learn.positions import compute
+    from attnviz.capture.positions import Biases, Relative, Slopes, Table, Turns
+else:
+    compute = later("attnviz.app.learn.positions.compute")
 
 _SHOWN_PLACES = 64
 _SHOWN_NUMBERS = 64
@@ -95,7 +98,7 @@ def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
         _chart_of_vectors(_labels(entry, text, table), table)
 
 
-def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
+def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
     places, numbers = table.vectors.shape
     st.subheader(
         "A table that it learned" if table.learned else "The paper’s sines and cosines", anchor=False
@@ -134,7 +137,7 @@ def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
     )
 
 
-def _chart_of_likeness(found: Likeness) -> None:
+def _chart_of_likeness(found: compute.Likeness) -> None:
     distances = range(len(found.mean))
     curves(
         "own likeness",
@@ -154,9 +157,7 @@ def _chart_of_likeness(found: Likeness) -> None:
 
 
 def _chart_of_directions(table: Table) -> None:
-    from attnviz.app.learn.positions.compute import patch_likeness
-
-    found = patch_likeness(table)
+    found = compute.patch_likeness(table)
     curves(
         "own directions",
         [
@@ -262,14 +263,13 @@ def _chart_of_rates(ways: list[Turns]) -> None:
 
 
 def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
-    from attnviz.app.learn.positions.compute import REACH, scores_by_distance
-
     turning = sorted(layer for turns in ways for layer in turns.layers)
     kind = ways[0].part or trace.blocks[0].kind
     block, head = choose_head([block for block in trace.of_kind(kind) if block.layer in turning])
     query, key = choose_pair(block, trace)
     turns = next(turns for turns in ways if block.layer in turns.layers)
-    found = scores_by_distance(block, turns, head, query, key, min(REACH, entry.token_limit - 1))
+    reach = min(compute.REACH, entry.token_limit - 1)
+    found = compute.scores_by_distance(block, turns, head, query, key, reach)
     names, _ = groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
@@ -357,10 +357,8 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
 
 
 def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
-    from attnviz.app.learn.positions.compute import distance_likeness
-
     [way] = ways
-    found = distance_likeness(way)
+    found = compute.distance_likeness(way)
     trace = read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
@@ -459,17 +457,11 @@ def _apart(distance: int) -> str:
 _opened = cached(named, "Opening the model …")
 
 
-@_opened
-def _positions(model: str) -> Positions:
-    from attnviz.app.learn.positions.compute import positions
-
-    return positions(model)
+_positions = _opened(compute.positions)
 
 
 @_opened
-def _likeness(model: str, number: int) -> Likeness:
+def _likeness(model: str, number: int) -> compute.Likeness:
     """How alike the places of a model's table of this number are."""
-    from attnviz.app.learn.positions.compute import likeness
-
     tables = [way for way in _positions(model).ways if way.kind == "table"]
-    return likeness(tables[number].vectors, _SHOWN_PLACES)
+    return compute.likeness(tables[number].vectors, _SHOWN_PLACES)

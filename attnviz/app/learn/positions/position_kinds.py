@@ -11,6 +11,7 @@ from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula
@@ -22,7 +23,15 @@ from attnviz.text import decimal, head_name
 from attnviz.trace import Floats
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions.compute import Alibi, Curve, Likeness, Rotary, Waves
+    from attnviz.app.learn.positions import compute
+else:
+    compute = later("attnviz.app.learn.positions.compute")
+
+_waves = computed(compute.waves)
+_curve = computed(compute.curve)
+_table = computed(compute.table)
+_rotated = computed(compute.rotary)
+_biases = computed(compute.alibi)
 
 _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
 _CODE = {
@@ -113,7 +122,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         _chart_of_waves(found, _curve(pair, positions), pair, word)
 
 
-def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
+def _chart_of_encoding(found: compute.Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
     encoding(
         "encoding picture",
         found.encoding,
@@ -130,7 +139,7 @@ def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair:
     )
 
 
-def _chart_of_waves(found: Waves, line: Curve, pair: int, word: int) -> None:
+def _chart_of_waves(found: compute.Waves, line: compute.Curve, pair: int, word: int) -> None:
     places = np.flatnonzero(line.position % 1 == 0).tolist()
     curves(
         "wave picture",
@@ -263,15 +272,13 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
         _chart_of_distance(found, word, key)
 
 
-def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
-    from attnviz.app.learn.positions.compute import STARTS
-
+def _chart_of_distance(found: compute.Rotary, word: int, key: int) -> None:
     looks: tuple[tuple[Dash | None, Marker | None], ...] = (("solid", None), (None, "cross"), (None, "ring"))
     curves(
         "rotary picture",
         [
             Line(f"query at {start}", found.distances, scores, dash=dash, marker=marker, colour="query")
-            for start, scores, (dash, marker) in zip(STARTS, found.moved, looks, strict=True)
+            for start, scores, (dash, marker) in zip(compute.STARTS, found.moved, looks, strict=True)
         ],
         title="The score by distance",
         across=Axis("key's place − query's place"),
@@ -286,7 +293,7 @@ def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
     st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
 
 
-def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
+def _chart_of_turning(found: compute.Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
     shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
     across, up = found.turned[:shown, 2 * pair : 2 * pair + 2].T
     names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
@@ -327,11 +334,11 @@ def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair:
     st.caption(f"Pair {pair + 1} of the query, were it to stand at each place of the sentence.")
 
 
-def _spread(found: Rotary) -> float:
+def _spread(found: compute.Rotary) -> float:
     return float(np.ptp(found.moved, axis=0).max())
 
 
-def _tell_rotary(found: Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
+def _tell_rotary(found: compute.Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
     query_name, key_name = _name(word, groups), _name(key, groups)
     turn = float(found.frequencies[pair])
     st.markdown(
@@ -458,38 +465,3 @@ def _matrix(
 
 def _name(place: int, groups: tuple[Group, ...]) -> str:
     return markdown.code(name_of(place, groups))
-
-
-@computed
-def _waves(tokens: int) -> Waves:
-    from attnviz.app.learn.positions.compute import waves
-
-    return waves(tokens)
-
-
-@computed
-def _curve(pair: int, positions: int) -> Curve:
-    from attnviz.app.learn.positions.compute import curve
-
-    return curve(pair, positions)
-
-
-@computed
-def _table(tokens: int) -> Likeness:
-    from attnviz.app.learn.positions.compute import table
-
-    return table(tokens)
-
-
-@computed
-def _rotated(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
-    from attnviz.app.learn.positions.compute import rotary
-
-    return rotary(text, layer, head, query, key)
-
-
-@computed
-def _biases(tokens: int, heads: int) -> Alibi:
-    from attnviz.app.learn.positions.compute import alibi
-
-    return alibi(tokens, heads)

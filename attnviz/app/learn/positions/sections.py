@@ -12,6 +12,7 @@ from attnviz.analysis.picture import diverging
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -22,7 +23,11 @@ from attnviz.capture import loading
 from attnviz.text import decimal
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions.compute import Comparison, SetExperiment
+    from attnviz.app.learn.positions import compute
+else:
+    compute = later("attnviz.app.learn.positions.compute")
+
+_experiment = computed(compute.set_experiment)
 
 _ROUNDING = 1e-4  # what is not rounding differs by a thousand times as much
 _SHOWN_TOKENS = 32
@@ -65,7 +70,7 @@ class Read:
 
     chosen: FollowedToken
     order: int
-    found: SetExperiment
+    found: compute.SetExperiment
 
     @property
     def row(self) -> int:
@@ -256,7 +261,7 @@ def _shown(read: Read) -> tuple[list[ShuffledToken], str]:
     )
 
 
-def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outcome:
+def _outcome(compared: compute.Comparison, place: int, levels: list[list[int]]) -> Outcome:
     difference, cosine = float(compared.differences[place]), float(compared.cosines[place])
     same = difference < _ROUNDING
     return {
@@ -271,10 +276,3 @@ def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outco
 
 def _shuffle() -> None:
     ORDER.set(ORDER.get(0) % ORDER.most + 1)
-
-
-@computed
-def _experiment(text: str, order: int) -> SetExperiment:
-    from attnviz.app.learn.positions.compute import set_experiment
-
-    return set_experiment(text, order)

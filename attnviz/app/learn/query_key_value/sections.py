@@ -13,6 +13,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
+from attnviz.app.later import later
 from attnviz.app.learn.computed import COMPUTING, MODEL
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
@@ -27,8 +28,10 @@ from attnviz.text import decimal, head_name, percent
 from attnviz.trace import Kind
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.query_key_value.compute import Walk
+    from attnviz.app.learn.query_key_value import compute
     from attnviz.trace import Token
+else:
+    compute = later("attnviz.app.learn.query_key_value.compute")
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
@@ -61,7 +64,7 @@ class QueryAtWork:
     """
 
     attention: Attention
-    walk: Walk
+    walk: compute.Walk
     queries: tuple[Group, ...]
     keys: tuple[Group, ...]
 
@@ -110,10 +113,8 @@ def choose() -> QueryAtWork:
 
 
 @cached(named, COMPUTING)
-def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> Walk:
-    from attnviz.app.learn.query_key_value.compute import walk
-
-    return walk(text, layer, head, token, model, kind)
+def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> compute.Walk:
+    return compute.walk(text, layer, head, token, model, kind)
 
 
 def question(chosen: QueryAtWork) -> None:
@@ -440,14 +441,13 @@ def limits(chosen: QueryAtWork) -> None:
         "**Why the model decided.** A weight says what was read, not what it was good for (Jain & Wallace "
         "2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019)."
     )
-    from attnviz.app.learn.query_key_value.compute import MOST_ROWS
-
     heads = done.d_model // done.d_head
     others = f"**The other heads.** This is one of {heads} in its layer; what they add together is page 4."
-    itself = f"the token that looks and the {MOST_ROWS - 1} that it"
-    looked_at = f"the {MOST_ROWS} English tokens that the French one" if done.crosses else itself
+    rows = compute.MOST_ROWS
+    itself = f"the token that looks and the {rows - 1} that it"
+    looked_at = f"the {rows} English tokens that the French one" if done.crosses else itself
     long = (
-        f"**All of a long text.** Up to {MOST_ROWS} tokens, each has a row and its numbers. Of a longer "
+        f"**All of a long text.** Up to {rows} tokens, each has a row and its numbers. Of a longer "
         f"text, the picture and the table write out {looked_at} looks at most; all are computed, and what "
         "the others weigh is added up."
     )

@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.app import controls, markdown
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, translated
 from attnviz.app.learn.english import english, outside_note
@@ -20,7 +21,11 @@ from attnviz.trace import Kind
 from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import Translation
+    from attnviz.app.learn.translate import compute
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_translate = translated(compute.translate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,19 +158,12 @@ def _ask_bert(attention: Attention) -> Asked:
     return Asked(attention, text, layer, head, token)
 
 
-@translated
-def _translate(text: str) -> Translation:
-    from attnviz.app.learn.translate.compute import translate
-
-    return translate(TRANSLATOR, text)
-
-
 def _ask_translator(attention: Attention) -> Asked:
     """The same with the translator's own sentence; its decoder's words are those of its translation."""
     columns = st.columns([5, 4, 3], vertical_alignment="bottom")
     with columns[0]:
         text = english()
-    translation = _translate(text)
+    translation = _translate(TRANSLATOR, text)
     with columns[1]:
         layer, head = _choose_translators_head(attention)
     with columns[2]:
@@ -186,7 +184,7 @@ def _choose_translators_head(attention: Attention) -> tuple[int, int]:
     return controls.head(attention.layers, heads, opening, (TRANSLATOR_LAYER, TRANSLATOR_HEAD))
 
 
-def _choose_translators_word(attention: Attention, text: str, translation: Translation) -> int:
+def _choose_translators_word(attention: Attention, text: str, translation: compute.Translation) -> int:
     """At first, who is at the root of *il* or *elle*: "it", or the French word that it is written after."""
     if attention.kind == "encoder":
         groups = Shown(loading.tokens(TRANSLATOR, text), text).groups

@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
@@ -21,8 +22,13 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.scale.compute import Curves, HeadRow, Row, Variances
+    from attnviz.app.learn.scale import compute
     from attnviz.trace import Floats
+else:
+    compute = later("attnviz.app.learn.scale.compute")
+
+_variances, _row = computed(compute.variances), computed(compute.row)
+_curves, _in_bert = computed(compute.curves), computed(compute.in_bert)
 
 
 SIZES = tuple(2**power for power in range(11))
@@ -60,34 +66,6 @@ class Head:
         return head_name(self.layer, self.head)
 
 
-@computed
-def _variances(seed: int) -> Variances:
-    from attnviz.app.learn.scale import compute
-
-    return compute.variances(SIZES, DRAWS, seed)
-
-
-@computed
-def _row(d: int, seed: int) -> Row:
-    from attnviz.app.learn.scale import compute
-
-    return compute.row(d, SIZES[-1], KEYS, seed)
-
-
-@computed
-def _curves(seed: int) -> Curves:
-    from attnviz.app.learn.scale import compute
-
-    return compute.curves(SIZES, KEYS, ROWS, seed)
-
-
-@computed
-def _in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
-    from attnviz.app.learn.scale import compute
-
-    return compute.in_bert(text, layer, head, query)
-
-
 def choose() -> Head:
     """Draw the title of the real model's section and the choice of its row; return the choice."""
     st.header("The same in a real model: the bundled BERT", anchor=False)
@@ -117,7 +95,7 @@ def _draw_again() -> None:
 
 def question() -> None:
     """Ask how large dot products are."""
-    measured = float(_variances(FIRST_SEED).measured[SIZES.index(D_HEAD)])
+    measured = float(_variances(SIZES, DRAWS, FIRST_SEED).measured[SIZES.index(D_HEAD)])
     guess(
         f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, all independent, with mean 0 and "
         "**variance** (mean squared distance from the mean) 1. "
@@ -132,7 +110,8 @@ def question() -> None:
 
 def picture(drawn: Draw) -> None:
     """Draw the variances, the row of weights at the chosen d, and both in words."""
-    variances, row = _variances(drawn.seed), _row(drawn.d, drawn.seed)
+    variances = _variances(SIZES, DRAWS, drawn.seed)
+    row = _row(drawn.d, SIZES[-1], KEYS, drawn.seed)
     at = SIZES.index(drawn.d)
     measured, error = float(variances.measured[at]), float(variances.errors[at])
     left, right = st.columns(2, gap="medium")
@@ -193,7 +172,7 @@ def picture(drawn: Draw) -> None:
     )
 
 
-def _measures(row: Row) -> list[Measure]:
+def _measures(row: compute.Row) -> list[Measure]:
     both = (row.plain, row.scaled)
     return [
         {"label": "entropy, bits", "values": [f"{softmax.entropy:.2f}" for softmax in both]},
@@ -232,7 +211,7 @@ def text() -> None:
 
 def learning(drawn: Draw) -> None:
     """Draw the means of many rows: how undecided they are, and how much can be learned from them."""
-    means = _curves(drawn.seed)
+    means = _curves(SIZES, KEYS, ROWS, drawn.seed)
     at = SIZES.index(drawn.d)
     st.header("A softmax that has decided no longer learns", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
@@ -318,7 +297,7 @@ def real(head: Head) -> None:
         )
 
 
-def listed(row: Row, labels: list[str]) -> list[Key]:
+def listed(row: compute.Row, labels: list[str]) -> list[Key]:
     """The keys of a row in their order; of a long one the strongest, and the rest as one."""
     pairs = list(zip(row.plain.weights.tolist(), row.scaled.weights.tolist(), strict=True))
     order = sorted(range(len(pairs)), key=lambda key: (-pairs[key][1], key))

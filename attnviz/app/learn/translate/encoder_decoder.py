@@ -8,22 +8,20 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import formula
 from attnviz.text import head_name, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import Parts
+    from attnviz.app.learn.translate import compute
     from attnviz.app.learn.translate.translating import ShownTranslation
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_take_apart = translated(compute.take_apart)
 
 _DECIDED = 0.5  # a head that gives a word more than all others together reads that word
-
-
-@translated
-def _take_apart(model: str) -> Parts:
-    from attnviz.app.learn.translate import compute
-
-    return compute.take_apart(model)
 
 
 def story(chosen: ShownTranslation) -> None:

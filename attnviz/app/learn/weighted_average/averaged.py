@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn.computed import computed
 from attnviz.app.state.choices import QUERY
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average.compute import Average, OneQuery
+    from attnviz.app.learn.weighted_average import compute
     from attnviz.trace import Floats
+else:
+    compute = later("attnviz.app.learn.weighted_average.compute")
+
+_average = computed(compute.average)
+_one_query = computed(compute.one_query)
+_trained = computed(compute.trained_weights)
 
 DOT, ADDITIVE = "Dot product", "Additive"
 FORMULAS = {
@@ -62,7 +69,7 @@ class WeighedToken:
         return inf if self.temperature == "∞" else float(self.temperature)
 
     @property
-    def found(self) -> Average:
+    def found(self) -> compute.Average:
         """Every token's weighted average."""
         return _average(self.text, self.scoring, self.number, self.draw)
 
@@ -71,15 +78,15 @@ class WeighedToken:
         """The temperature in a formula."""
         return self.temperature.replace("∞", r"\infty")
 
-    def like(self, scoring: str) -> Average:
+    def like(self, scoring: str) -> compute.Average:
         """Every token's weighted average by another scoring."""
         return _average(self.text, scoring, self.number, self.draw)
 
-    def alone(self) -> OneQuery:
+    def alone(self) -> compute.OneQuery:
         """What the token reads, computed for it alone."""
         return _one_query(self.text, self.scoring, self.number, self.draw, self.query)
 
-    def plain(self) -> Average:
+    def plain(self) -> compute.Average:
         """Every token's weighted average by the dot product and the plain softmax."""
         return _average(self.text, DOT, 1.0, 1)
 
@@ -90,24 +97,3 @@ class WeighedToken:
     def look(self, place: int) -> None:
         """Make another token the one that looks; called by pictures."""
         QUERY.pick(self.tokens[place])
-
-
-@computed
-def _average(text: str, scoring: str, temperature: float, draw: int) -> Average:
-    from attnviz.app.learn.weighted_average.compute import average
-
-    return average(text, scoring, temperature, draw)
-
-
-@computed
-def _one_query(text: str, scoring: str, temperature: float, draw: int, query: int) -> OneQuery:
-    from attnviz.app.learn.weighted_average.compute import one_query
-
-    return one_query(text, scoring, temperature, draw, query)
-
-
-@computed
-def _trained(text: str, query: int) -> Floats:
-    from attnviz.app.learn.weighted_average.compute import trained_weights
-
-    return trained_weights(text, query)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.shown import visible_text
 from attnviz.app import markdown
+from attnviz.app.later import later
 from attnviz.app.learn import lesson
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, WeighedToken
@@ -18,7 +19,9 @@ from attnviz.capture import loading
 from attnviz.text import decimal, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average.compute import Average
+    from attnviz.app.learn.weighted_average import compute
+else:
+    compute = later("attnviz.app.learn.weighted_average.compute")
 
 CERTAIN = {
     DOT: "A longer vector can score higher than the word itself.",
@@ -118,7 +121,7 @@ def scorings(chosen: WeighedToken) -> None:
                 f"with itself {decimal(scores[chosen.query])}, "
                 f"best other {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}\n\n"
                 f"weights **{percent(row.min(), 1)}** to **{percent(row.max(), 1)}**\n\n"
-                f"{_best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
+                f"{compute.best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
                 f":small[{CERTAIN[scoring]}]"
             )
     numbers = _random_numbers(chosen.found.vectors.shape[1], chosen.draw)
@@ -177,19 +180,10 @@ def matrix(chosen: WeighedToken) -> None:
 
 @computed
 def _random_numbers(d_model: int, draw: int) -> str:
-    from attnviz.app.learn.weighted_average.compute import HIDDEN, random_additive
-
-    matrices = random_additive(d_model, draw)
+    matrices = compute.random_additive(d_model, draw)
     first = ", ".join(decimal(value) for value in matrices.vector[:4].tolist())
-    return (
-        f"$W$ and $U$ are {HIDDEN} × {matrices.query_matrix.shape[1]}, $v$ has {HIDDEN} numbers: {first}, …"
-    )
-
-
-def _best_with_itself(found: Average) -> int:
-    from attnviz.app.learn.weighted_average.compute import best_with_itself
-
-    return best_with_itself(found)
+    hidden, d = matrices.query_matrix.shape
+    return f"$W$ and $U$ are {hidden} × {d}, $v$ has {hidden} numbers: {first}, …"
 
 
 def _tiny(value: float) -> str:

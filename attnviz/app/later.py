@@ -1,0 +1,38 @@
+"""A module that is imported as soon as one of its functions is called, and not before.
+
+What pages compute needs torch, and importing that takes a second for which no first picture is to wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class _Function:
+    """Stands for a function of a module until it is called."""
+
+    module: str
+    name: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module(self.module), self.name)(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class _Module:
+    """Stands for a module; what is written in capitals is no function, and is asked for at once."""
+
+    name: str
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.isupper():
+            return getattr(import_module(self.name), attribute)
+        return _Function(self.name, attribute)
+
+
+def later(module: str) -> Any:
+    """What stands for the module of this name; the type checker is told to take it for the module itself."""
+    return _Module(module)
