@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import streamlit as st
 
-from attnviz.app import controls, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
+from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.page import draw_copy_link
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.choosing import Seen
 from attnviz.app.pictures.patches import patches
-from attnviz.app.state.choices import PATCH
+from attnviz.app.state.choices import MODEL, PATCH
+from attnviz.trace import Trace
 
 _MOST = 3  # tokens named in the sentence
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
@@ -87,3 +92,35 @@ def _open_head(layer: int, head: int) -> None:
 def _percent(weight: float) -> str:
     """Of some two hundred patches each gets so little that whole percents would all read alike."""
     return f"{100 * weight:.1f} %"
+
+
+def save(trace: Trace, own: bool) -> None:
+    """Draw the buttons.
+
+    Args:
+        trace: of the picture on show.
+        own: whether the picture is the visitor's, which no link can hold.
+    """
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_copy_link([MODEL.name])
+        st.download_button(
+            "All heads (NPZ)",
+            lambda: npz_of(trace),
+            file_name=f"{file_name_of(caches.called(trace.model))}.npz",
+            mime="application/zip",
+            on_click="ignore",
+            help="Every query, key, value, score and weight of this picture as the model computed them: for "
+            "Python, attnviz.Trace.load or numpy.load.",
+        )
+    if own:
+        st.markdown(
+            ":small[The link holds the model, the head and the patch, and not your picture: whoever opens it "
+            "uploads one there.]"
+        )
+
+
+def npz_of(trace: Trace) -> bytes:
+    """The whole forward pass over a picture."""
+    file = io.BytesIO()
+    trace.save(file)
+    return file.getvalue()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.app.learn import measured
-from attnviz.app.learn.known_words import by_sort
+from attnviz.app.learn.english import by_sort
 from attnviz.app.learn.menus import Choices, choices_of
 from attnviz.app.learn.translate.compute import take_apart, translate
 from attnviz.models import catalogue

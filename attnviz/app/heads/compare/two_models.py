@@ -12,9 +12,9 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
+from attnviz.app.heads.compare.choices import choose_word
 from attnviz.app.heads.compare.compared import Compared, How, aligned, away_from, placed, twins
 from attnviz.app.heads.compare.telling import row_moves, written
-from attnviz.app.heads.compare.words import choose_word
 from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name, ordinal

@@ -14,9 +14,9 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
+from attnviz.app.heads.compare.choices import choose_word
 from attnviz.app.heads.compare.compared import Aligned, Compared, How, aligned, largest, moved, placed
 from attnviz.app.heads.compare.telling import row_moves, written
-from attnviz.app.heads.compare.words import choose_word
 from attnviz.app.state.choices import PER_HEAD
 from attnviz.text import head_name, ordinal
 from attnviz.trace import Floats

@@ -16,8 +16,7 @@ from attnviz.app.examples import introduction
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import mending
-from attnviz.app.heads.intervene.mending import MOST_EDITS
-from attnviz.app.heads.intervene.without_effect import exceptions, replaces, without_effect
+from attnviz.app.heads.intervene.mending import MOST_EDITS, exceptions, replaces, without_effect
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import (
     ASKED_AT,
