@@ -1,11 +1,12 @@
 """Why many heads? Each adds its own share to the output, and together they cost no more than one."""
 
+from attnviz.app.learn.choosing import head_selection
 from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.many_heads import sections
 
 with lesson("many_heads") as places:
     with places.controls:
-        chosen = sections.choose()
+        chosen = head_selection()
     with places.question:
         sections.question(chosen)
     with places.picture:

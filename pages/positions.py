@@ -13,7 +13,7 @@ with lesson("positions") as places:
     with places.text:
         sections.text(read)
     with places.more:
-        position_kinds.draw(chosen.text, chosen.word)
+        position_kinds.draw(chosen.text, chosen.query)
         own_positions.draw(chosen.text)
     with places.code:
         sections.code()

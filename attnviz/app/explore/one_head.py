@@ -52,7 +52,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
     numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
     queries, keys = caches.groups(view)
-    name = markdown.code(name_of(query, queries))
+    name = markdown.token(query, queries)
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MOST]

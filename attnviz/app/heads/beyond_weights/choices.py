@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import Chance
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
@@ -56,7 +55,7 @@ class TokenSelection:
 
     def called(self, place: int) -> str:
         """A token, as Markdown."""
-        return markdown.code(name_of(place, self.groups))
+        return markdown.token(place, self.groups)
 
     def shown(self) -> tuple[int, ...]:
         """The places of the tokens in the picture."""

@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnviz.analysis.aligned import Overlap
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
@@ -99,7 +98,7 @@ def _most_moved(grid: Aligned, rows: Floats, word: int, how: How) -> str:
     most = int(rows.argmax())
     if most == word or rows[most] < _LEAST_SEEN:
         return ""
-    name = markdown.code(name_of(grid.shared[most], grid.queries))
+    name = markdown.token(grid.shared[most], grid.queries)
     return f" In this head the row of {name} changes most ({written(float(rows[most]), how)})."
 
 

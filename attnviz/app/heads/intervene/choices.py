@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
@@ -98,7 +97,7 @@ class Intervention:
     @property
     def token(self) -> str:
         """The token that is looked at, in Markdown."""
-        return word(self.queries, self.query)
+        return markdown.token(self.query, self.queries)
 
 
 def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerator]:
@@ -144,18 +143,13 @@ def _point(chosen: Intervention) -> None:
         return
     here = chosen.kind, chosen.layer, chosen.head
     aim = _aim(chosen)
-    token = word(chosen.keys, aim)
+    token = markdown.token(aim, chosen.keys)
     with st.container(horizontal=True):
         only = Edit(*here, chosen.query, target=aim)
         _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
         if chosen.block.mask[:, aim].all():
             every = Edit(*here, target=aim)
             _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
-
-
-def word(groups: Sequence[Group], place: int) -> str:
-    """A token in Markdown; with its number where the text has it twice."""
-    return markdown.code(name_of(place, groups))
 
 
 def toggle(edit: Edit) -> None:
@@ -265,16 +259,18 @@ def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: ModelInput
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
     head = f"{part}head {head_name(edit.layer, edit.head)}"
-    rows = ", ".join(word(queries, row) for row in exceptions(edit, edits))
+    rows = ", ".join(markdown.token(row, queries) for row in exceptions(edit, edits))
     but = f" but for {rows}" if rows else ""
-    who = f"every token{but}" if edit.query is None else word(queries, edit.query)
+    who = f"every token{but}" if edit.query is None else markdown.token(edit.query, queries)
     if edit.target is None and edit.query is None:
         return f"{head} is silent{but}"
     if edit.target is None:
         return f"in {head}, {who} looks at nothing"
     if edit.source is None:
-        return f"in {head}, {who} looks at {word(keys, edit.target)} alone"
-    moved = f"what {who} gives to {word(keys, edit.source)} goes to {word(keys, edit.target)}"
+        return f"in {head}, {who} looks at {markdown.token(edit.target, keys)} alone"
+    moved = (
+        f"what {who} gives to {markdown.token(edit.source, keys)} goes to {markdown.token(edit.target, keys)}"
+    )
     return f"in {head}, {moved}"
 
 

@@ -11,10 +11,11 @@ from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed, ranking
-from attnviz.app.heads.intervene.choices import Intervention, word
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.token_bars import Bar, token_bars
 from attnviz.app.heads.intervene.written import angle, average, cosine
+from attnviz.app.markdown import token
 from attnviz.experiments.ablation import Numbers, angles
 from attnviz.text import head_name
 from attnviz.trace import Kind
@@ -120,9 +121,9 @@ def _in_words(name: str, groups: Sequence[Group], moved: Numbers, marked: int | 
     plain = [at for at, group in enumerate(groups) if not group.special]
     mean = float(average(moved[plain or slice(None)]))
     among = "all tokens but the special ones" if plain and len(plain) < len(groups) else "all tokens"
-    rank = "" if marked is None else f" That of {word(groups, marked)} is number {_rank(moved, marked)}."
+    rank = "" if marked is None else f" That of {token(marked, groups)} is number {_rank(moved, marked)}."
     return (
-        f"{where}{'the' if where else 'The'} output of {word(groups, most)} turns most of {len(groups)}, by "
+        f"{where}{'the' if where else 'The'} output of {token(most, groups)} turns most of {len(groups)}, by "
         f"**{angle(float(moved[most]))}**.{'' if most == marked else rank} The average over {among} is "
         f"{angle(mean)}."
     )
@@ -177,7 +178,7 @@ def _without_a_word(chosen: Intervention) -> str:
         return ""
     by = "the mean of all word vectors" if found.replaced_by is None else markdown.code(found.replaced_by)
     return (
-        f"without {word(chosen.queries, most)}, the word that matters most to that output (replaced by "
+        f"without {token(most, chosen.queries)}, the word that matters most to that output (replaced by "
         f"{by}), it turns by **{angle(float(found.turned[most]))}**"
     )
 

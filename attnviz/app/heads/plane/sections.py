@@ -21,7 +21,6 @@ from attnviz.analysis.plane import (
     faithfulness,
     plane,
 )
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
@@ -210,7 +209,7 @@ def _pick(chosen: HeadSelection, query: int) -> None:
 def _finding(chosen: HeadSelection, found: Found) -> str:
     """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
-    looker = markdown.code(name_of(query, chosen.queries))
+    looker = markdown.token(query, chosen.queries)
     row = np.where(found.allowed[query], found.weights[query], -np.inf)
     most = int(row.argmax())
     kept = f"The plane keeps **{percent(found.points.kept)}**"
@@ -251,7 +250,7 @@ def _expected(chosen: HeadSelection, found: Found, most: int) -> str:
 
 
 def _key(chosen: HeadSelection, key: int) -> str:
-    return markdown.code(name_of(key, chosen.keys))
+    return markdown.token(key, chosen.keys)
 
 
 def trust(chosen: HeadSelection, found: Found) -> None:
@@ -415,7 +414,7 @@ def _found(
 def _pair(chosen: HeadSelection, query: int, key: int) -> str:
     """A query and a key as Markdown that shows them as typed."""
     return " → ".join(
-        markdown.code(name_of(at, groups)) for at, groups in ((query, chosen.queries), (key, chosen.keys))
+        markdown.token(at, groups) for at, groups in ((query, chosen.queries), (key, chosen.keys))
     )
 
 

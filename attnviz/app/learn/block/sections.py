@@ -10,17 +10,16 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
-from attnviz.capture import loading
 from attnviz.text import decimal
 
 if TYPE_CHECKING:
@@ -42,31 +41,16 @@ VECTORS = (
 
 
 @dataclass(frozen=True)
-class TokenInLayer:
-    """What the page is about.
+class TokenInLayer(choosing.TokenSelection):
+    """The token that is followed, through which `layer`, from 0, and how far: `step`, 1 to 7."""
 
-    Attributes:
-        text: the sentence.
-        groups: its tokens.
-        token, layer: which token is followed through which layer, from 0.
-        step: how far, 1 to 7.
-    """
-
-    text: str
-    groups: tuple[Group, ...]
-    token: int
     layer: int
     step: int
 
     @property
-    def name(self) -> str:
-        """The followed token, as Markdown."""
-        return markdown.code(name_of(self.token, self.groups))
-
-    @property
     def walk(self) -> compute.Walk:
         """Its way through the layer."""
-        return _walk(self.text, self.layer, self.token)
+        return _walk(self.text, self.layer, self.query)
 
 
 def choose(text: str) -> TokenInLayer:
@@ -78,7 +62,7 @@ def choose(text: str) -> TokenInLayer:
         layer = choosing.layer()
     with step_column:
         step = STAGE_IN_BLOCK.draw("Step")
-    return TokenInLayer(text, tuple(Shown(loading.tokens(MODEL, text), text).groups), token, layer, step)
+    return TokenInLayer(text, token, layer, step)
 
 
 def question(chosen: TokenInLayer) -> None:
@@ -183,7 +167,7 @@ def text(chosen: TokenInLayer) -> None:
 def more(chosen: TokenInLayer) -> None:
     """Draw the lengths and directions layer by layer, and say which neurons fire."""
     through = _journey(chosen.text)
-    token = chosen.token
+    token = chosen.query
     st.header("Layer by layer", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
@@ -375,7 +359,7 @@ def _similarity_in_words(through: compute.Journey, token: int, name: str) -> str
 def _furthest(chosen: TokenInLayer, through: compute.Journey) -> str:
     last = through.similarity[-1]
     least, most = (
-        f"{markdown.code(name_of(place, chosen.groups))} ({decimal(float(last[place]))})"
+        f"{markdown.token(place, chosen.groups)} ({decimal(float(last[place]))})"
         for place in (int(last.argmin()), int(last.argmax()))
     )
     return f"Of all tokens, {most} ends nearest to its embedding, {least} furthest from it."
@@ -388,7 +372,7 @@ def _neurons_in_words(chosen: TokenInLayer) -> str:
     listed = ", ".join(f"neuron {neuron + 1} ({decimal(value)})" for neuron, value in strongest)
     order = np.argsort(-walk.strongest_everywhere, kind="stable")[:3]
     where = ", ".join(
-        f"{markdown.code(name_of(place, chosen.groups))} {decimal(float(walk.strongest_everywhere[place]))}"
+        f"{markdown.token(place, chosen.groups)} {decimal(float(walk.strongest_everywhere[place]))}"
         for place in map(int, order)
     )
     share = 100 * walk.firing / all_neurons

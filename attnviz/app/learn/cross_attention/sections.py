@@ -61,11 +61,11 @@ class Reading:
     @property
     def name(self) -> str:
         """The chosen reader token, as Markdown."""
-        return markdown.code(name_of(self.at, self.readers.groups))
+        return markdown.token(self.at, self.readers.groups)
 
     def source_name(self, place: int) -> str:
         """A source token (from 0), as Markdown."""
-        return markdown.code(name_of(place, self.sources.groups))
+        return markdown.token(place, self.sources.groups)
 
     @property
     def order(self) -> list[int]:

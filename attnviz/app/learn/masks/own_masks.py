@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, name_of
+from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, warm_up
 from attnviz.app.later import later
 from attnviz.app.learn.in_your_model import (
@@ -158,6 +158,6 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
         for name, weight in looks(weights, last, queries, keys).keys
     )
     st.markdown(
-        f"The last token, {markdown.code(name_of(last, queries))}, may look at "
+        f"The last token, {markdown.token(last, queries)}, may look at "
         f"{int(block.mask[last].sum())} of {len(keys)}, and looks at {told}."
     )

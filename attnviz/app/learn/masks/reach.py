@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
 from attnviz.app.state.choices import EDITED, REPLACEMENT
-from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
@@ -71,7 +68,7 @@ def _outputs(text: str, changed: str, reach: compute.Reach) -> None:
     if not reach.edited.any():
         st.info("Both sentences have the same tokens, so every output is the same. Type another word.")
         return
-    before, after = _groups(text), _groups(changed)
+    before, after = choosing.tokens(text), choosing.tokens(changed)
     first = int(reach.edited.argmax())
     begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
     seen = range(begin, min(count, begin + _MOST_OUTPUTS))
@@ -109,14 +106,10 @@ def _reach_in_words(text: str, reach: compute.Reach) -> str:
     return (
         f"Token {first + 1} of {count} was replaced. **Without a mask {int(free.sum())}** of {count} outputs "
         "stayed the same to the bit; of the tokens that were not replaced, "
-        f"{markdown.code(name_of(furthest, _groups(text)))} moved furthest ({_distance(others[furthest])}). "
+        f"{markdown.token(furthest, choosing.tokens(text))} moved furthest ({_distance(others[furthest])}). "
         f"**With a causal mask {int(behind.sum())}** stayed the same: {int(behind[:first].sum())} of the "
         f"{first} before the new word, {int(behind[first:].sum())} of the {count - first} from it on."
     )
-
-
-def _groups(text: str) -> tuple[Group, ...]:
-    return Shown(loading.tokens(MODEL, text), text).groups
 
 
 def _distance(distance: float) -> str:

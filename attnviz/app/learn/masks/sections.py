@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.sentence import looks, name_of
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.later import later
 from attnviz.app.learn import choosing
@@ -22,7 +22,6 @@ from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
-from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Mask
 
 if TYPE_CHECKING:
@@ -52,35 +51,8 @@ class _MaskChoice:
 _UNMASKED, _CAUSAL = _MaskChoice("none"), _MaskChoice("causal")
 
 
-@dataclass(frozen=True)
-class HeadSelection:
-    """What the page is about.
-
-    Attributes:
-        text: the sentence.
-        query: the token whose looks are told in words, from 0.
-        layer, head: whose weights are shown, from 0.
-    """
-
-    text: str
-    query: int
-    layer: int
-    head: int
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The tokens, with what they are called."""
-        return Shown(loading.tokens(MODEL, self.text), self.text).groups
-
-    @property
-    def name(self) -> str:
-        """What the query is called, in Markdown."""
-        return markdown.code(name_of(self.query, self.groups))
-
-    @property
-    def head_name(self) -> str:
-        """The head's name as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
+class MaskedHead(choosing.HeadSelection):
+    """What the page is about: a head, and the token whose looks are told in words."""
 
     @property
     def unmasked(self) -> Floats:
@@ -105,11 +77,10 @@ class HeadSelection:
 
     def looks(self, weights: Floats) -> str:
         """What the query looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
-        keys = looks(weights, self.query, self.groups).keys
-        return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in keys)
+        return markdown.shares(looks(weights, self.query, self.groups).keys)
 
 
-def choose() -> HeadSelection:
+def choose() -> MaskedHead:
     """Draw the sentence, the word and the head that the page is about."""
     text = choosing.sentence()
     word, head_columns = st.columns([1, 2])
@@ -117,10 +88,10 @@ def choose() -> HeadSelection:
         query = choosing.token(text, "Token that looks (query)")
     with head_columns:
         layer, head = choosing.head()
-    return HeadSelection(text, query, layer, head)
+    return MaskedHead(text, query, layer, head)
 
 
-def question(chosen: HeadSelection) -> None:
+def question(chosen: MaskedHead) -> None:
     """Ask what a causal mask does to the query's looks."""
     groups = chosen.groups
     strongest = int(chosen.causal[chosen.query].argmax())
@@ -135,7 +106,7 @@ def question(chosen: HeadSelection) -> None:
     )
 
 
-def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
+def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
     """Draw the mask to edit, and the weights of the model that was run with it.
 
     Args:
@@ -179,7 +150,7 @@ def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
         st.markdown(_in_words(chosen, mask.kind, masked))
 
 
-def text(chosen: HeadSelection) -> DeltaGenerator:
+def text(chosen: MaskedHead) -> DeltaGenerator:
     """Say what a mask is, beside the picture; return the place below for a drawn mask as text."""
     st.header("What a mask is", anchor=False)
     st.markdown(
@@ -296,7 +267,7 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
         return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: HeadSelection, mask: _MaskChoice) -> Floats | InvalidMask:
+def _weights_or_refusal(chosen: MaskedHead, mask: _MaskChoice) -> Floats | InvalidMask:
     try:
         return chosen.weights(mask)
     except InvalidMask as error:
@@ -309,14 +280,14 @@ def _draw(drawn: str) -> None:
 
 
 def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:
-    names = [markdown.code(name_of(int(row), groups)) for row in np.flatnonzero(~cells.any(axis=1))]
+    names = [markdown.token(int(row), groups) for row in np.flatnonzero(~cells.any(axis=1))]
     st.error(
         f"**Not computed.** {markdown.plain(str(error))} Rows without an open cell: {', '.join(names)}.",
         icon=":material/block:",
     )
 
 
-def _long(chosen: HeadSelection, cells: Mask, masked: Floats, shows: Shows) -> None:
+def _long(chosen: MaskedHead, cells: Mask, masked: Floats, shows: Shows) -> None:
     """A sentence with too many cells to draw on: the same numbers, to look at."""
     st.info(
         f"This sentence has {len(cells)} tokens. A mask can be drawn for up to {MOST_TOKENS}; "
@@ -344,7 +315,7 @@ def _long(chosen: HeadSelection, cells: Mask, masked: Floats, shows: Shows) -> N
     )
 
 
-def _in_words(chosen: HeadSelection, kind: str, masked: Floats) -> str:
+def _in_words(chosen: MaskedHead, kind: str, masked: Floats) -> str:
     without = f"In head {chosen.head_name}, {chosen.name} looks at {chosen.looks(chosen.unmasked)}"
     if kind == "none":
         return f"{without}. Nothing is masked."
@@ -352,14 +323,14 @@ def _in_words(chosen: HeadSelection, kind: str, masked: Floats) -> str:
     return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
 
 
-def _causal_in_words(chosen: HeadSelection) -> str:
+def _causal_in_words(chosen: MaskedHead) -> str:
     return (
         f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
         f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
     )
 
 
-def _first_layer(chosen: HeadSelection) -> str:
+def _first_layer(chosen: MaskedHead) -> str:
     """The one layer where only the first reason counts, as a sum for a calculator."""
     free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
     row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]
@@ -368,7 +339,7 @@ def _first_layer(chosen: HeadSelection) -> str:
     return (
         "In **layer 1** only the first reason counts, so it can be checked with a calculator. Under the "
         f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
-        f"{markdown.code(name_of(key, chosen.groups))} {row[key]:.1f} %, and {left:.1f} % to all that it may "
+        f"{markdown.token(key, chosen.groups)} {row[key]:.1f} %, and {left:.1f} % to all that it may "
         f"still see, itself included. **{row[key]:.1f} % / {left:.1f} % = {seen[key]:.1f} %**: "
         "the weight with the mask."
     )

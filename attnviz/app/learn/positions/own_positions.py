@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
@@ -286,12 +285,12 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
-        f"**Check it.** In head {head_name(block.layer, head)}, {markdown.code(name_of(query, names))} "
-        f"scores {markdown.code(name_of(key, names))} with **{decimal(score, 3)}**, {_apart(key - query)}."
+        f"**Check it.** In head {head_name(block.layer, head)}, {markdown.token(query, names)} "
+        f"scores {markdown.token(key, names)} with **{decimal(score, 3)}**, {_apart(key - query)}."
         f"{closed} The curve takes the model's own two vectors and turns the key on, by the model's own "
         "rates: the score at every other distance, the words being the same."
     )
-    _angle(turns, query, markdown.code(name_of(query, names)))
+    _angle(turns, query, markdown.token(query, names))
 
 
 def _angle(turns: Turns, place: int, word: str) -> None:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
-from attnviz.app import markdown
+from attnviz.analysis.shown import Group
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.later import later
 from attnviz.app.learn import choosing
@@ -17,6 +15,7 @@ from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.markdown import token
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
 from attnviz.capture import loading
 from attnviz.text import decimal, head_name
@@ -65,7 +64,7 @@ def draw(text: str, word: int) -> None:
         word: the token that is followed, from 0.
     """
     st.header("Four ways to tell it where each token stands", anchor=False)
-    groups = Shown(loading.tokens(MODEL, text), text).groups
+    groups = choosing.tokens(text)
     kind = ENCODING.segments("Kind of positions", _KINDS)
     {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
         text, word, groups
@@ -97,7 +96,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
         turn = 2 * np.pi / rate
         st.markdown(
-            f"**Check it.** {_name(word, groups)} stands at position {word}, counted from 0 as in the paper, "
+            f"**Check it.** {token(word, groups)} stands at position {word}, counted from 0 as in the paper, "
             f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
             f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
             f"**{decimal(sine, 3)}**, cosine **{decimal(cosine, 3)}**. One whole "
@@ -134,7 +133,7 @@ def _chart_of_encoding(found: compute.Waves, groups: tuple[Group, ...], word: in
         filename="sinusoidal",
     )
     st.caption(
-        f"One row a position, one column a dimension. Outlined: the row of {_name(word, groups)} and the "
+        f"One row a position, one column a dimension. Outlined: the row of {token(word, groups)} and the "
         f"columns of pair {pair + 1}."
     )
 
@@ -198,7 +197,7 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
             "**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
             f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
             f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked "
-            f"for. Those of {_name(word, groups)} and {_name(other, groups)} have "
+            f"for. Those of {token(word, groups)} and {token(other, groups)} have "
             f"**{decimal(found.cosines[word, other], 2)}**. Unlike the sine's, the "
             "cosines depend on the place too: see the width of the band."
         )
@@ -339,7 +338,7 @@ def _spread(found: compute.Rotary) -> float:
 
 
 def _tell_rotary(found: compute.Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
-    query_name, key_name = _name(word, groups), _name(key, groups)
+    query_name, key_name = token(word, groups), token(key, groups)
     turn = float(found.frequencies[pair])
     st.markdown(
         f"**Only the distance counts.** {query_name} at position {word} scores {key_name} at position {key} "
@@ -379,7 +378,7 @@ def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
         back = min(word, 5)
         st.markdown(
             f"**Check it.** Head {head + 1} of {heads} has the slope **{slope:.4g}**. From "
-            f"{_name(word, groups)} to {_name(word - back, groups)}, {back} back, the score is lowered by "
+            f"{token(word, groups)} to {token(word - back, groups)}, {back} back, the score is lowered by "
             f"{slope:.4g} · {back} = **{slope * back:.4g}**: in the softmax a factor "
             f"$e^{{-{slope * back:.4g}}} = {np.exp(-slope * back):.3f}$."
         )
@@ -461,7 +460,3 @@ def _matrix(
         filename="attnviz-positions",
         on_pick=pick,
     )
-
-
-def _name(place: int, groups: tuple[Group, ...]) -> str:
-    return markdown.code(name_of(place, groups))

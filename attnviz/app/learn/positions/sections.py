@@ -9,17 +9,15 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.picture import diverging
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.later import later
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.choosing import TokenSelection
+from attnviz.app.learn.computed import computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
 from attnviz.app.state.choices import ORDER, QUERY
-from attnviz.capture import loading
 from attnviz.text import decimal
 
 if TYPE_CHECKING:
@@ -36,29 +34,6 @@ _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the 
 
 
 @dataclass(frozen=True)
-class FollowedToken:
-    """What the page is about.
-
-    Attributes:
-        text: the sentence.
-        word: the place of the token that is followed, from 0.
-    """
-
-    text: str
-    word: int
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The tokens, with what they are called."""
-        return Shown(loading.tokens(MODEL, self.text), self.text).groups
-
-    @property
-    def name(self) -> str:
-        """What the followed token is called, in Markdown."""
-        return markdown.code(name_of(self.word, self.groups))
-
-
-@dataclass(frozen=True)
 class Read:
     """The sentence, read in its own order and in another.
 
@@ -68,30 +43,30 @@ class Read:
         found: what became of every token.
     """
 
-    chosen: FollowedToken
+    chosen: TokenSelection
     order: int
     found: compute.SetExperiment
 
     @property
     def row(self) -> int:
         """Where the followed token stands now, from 0."""
-        return self.found.order.index(self.chosen.word)
+        return self.found.order.index(self.chosen.query)
 
 
-def choose() -> FollowedToken:
+def choose() -> TokenSelection:
     """Draw the sentence and the word to follow."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
         text = choosing.sentence()
     with word_column:
         word = choosing.token(text, "Token to follow")
-    return FollowedToken(text, word)
+    return TokenSelection(text, word)
 
 
-def question(chosen: FollowedToken) -> None:
+def question(chosen: TokenSelection) -> None:
     """Ask what becomes of the followed word."""
     found = _experiment(chosen.text, 1)
-    row = found.order.index(chosen.word)
+    row = found.order.index(chosen.query)
     same = bool(found.without.differences[row] < _ROUNDING)
     guess(
         "Shuffle the words, and leave out the vectors that tell BERT where each token stands, its "
@@ -105,7 +80,7 @@ def question(chosen: FollowedToken) -> None:
     )
 
 
-def picture(chosen: FollowedToken) -> Read:
+def picture(chosen: TokenSelection) -> Read:
     """Draw the shuffle, and what becomes of every token's output."""
     st.header("The same words in another order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -118,7 +93,7 @@ def picture(chosen: FollowedToken) -> Read:
         "shuffle",
         tokens=tokens,
         columns=("Output without positions", "Output with positions"),
-        chosen=chosen.word + 1,
+        chosen=chosen.query + 1,
         note=note,
         on_pick=lambda number: QUERY.pick(chosen.groups[number - 1]),
     )
@@ -132,7 +107,9 @@ def in_words(read: Read) -> str:
     name, row = read.chosen.name, read.row
     cosine = decimal(placed.cosines[row])
     moved = (
-        f"token {read.chosen.word + 1}, now token {row + 1}" if row != read.chosen.word else "stays in place"
+        f"token {read.chosen.query + 1}, now token {row + 1}"
+        if row != read.chosen.query
+        else "stays in place"
     )
     if read.order == 0:
         return f"This is the original order: {name} comes out the same on both sides. Now shuffle."

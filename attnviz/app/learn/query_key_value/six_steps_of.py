@@ -144,18 +144,10 @@ def choose() -> Asked:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Model**", width="content")
         attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), _BERT)]
-    return _ask_bert(attention) if attention.model == MODEL else _ask_translator(attention)
-
-
-def _ask_bert(attention: Attention) -> Asked:
-    sentence_column, head_column, word_column = st.columns([5, 4, 3])
-    with sentence_column:
-        text = choosing.sentence()
-    with head_column:
-        layer, head = choosing.head()
-    with word_column:
-        token = choosing.token(text, "Query (looks)")
-    return Asked(attention, text, layer, head, token)
+    if attention.model != MODEL:
+        return _ask_translator(attention)
+    chosen = choosing.head_selection()
+    return Asked(attention, chosen.text, chosen.layer, chosen.head, chosen.query)
 
 
 def _ask_translator(attention: Attention) -> Asked:

@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.later import later
-from attnviz.app.learn import choosing
+from attnviz.app.learn.choosing import HeadSelection, head_selection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
@@ -19,7 +19,7 @@ from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
 from attnviz.models import catalogue
-from attnviz.text import head_name, percent
+from attnviz.text import percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.scale import compute
@@ -51,32 +51,10 @@ class Draw:
     seed: int
 
 
-@dataclass(frozen=True)
-class Head:
-    """The row of the real model: sentence, and layer, head and query token from 0."""
-
-    text: str
-    layer: int
-    head: int
-    query: int
-
-    @property
-    def name(self) -> str:
-        """As on screen: "4-2"."""
-        return head_name(self.layer, self.head)
-
-
-def choose() -> Head:
+def choose() -> HeadSelection:
     """Draw the title of the real model's section and the choice of its row; return the choice."""
     st.header("The same in a real model: the bundled BERT", anchor=False)
-    text_column, head_column, word_column = st.columns([5, 4, 3])
-    with text_column:
-        text = choosing.sentence()
-    with head_column:
-        layer, head = choosing.head()
-    with word_column:
-        query = choosing.token(text, "Query (looks)")
-    return Head(text, layer, head, query)
+    return head_selection()
 
 
 def draw() -> Draw:
@@ -265,18 +243,18 @@ def _means_chart(what: str, label: str, means: Floats, d: int, *, digits: int) -
     )
 
 
-def real(head: Head) -> None:
+def real(head: HeadSelection) -> None:
     """Draw one row of the real model, and its numbers in words."""
     found = _in_bert(head.text, head.layer, head.head, head.query)
     tokens = shown_tokens(found.tokens, head.text)
-    row = found.row
+    row, name = found.row, head.head_name
     labels = [markdown.code(token["name"]) for token in tokens]
     strongest = int(row.plain.weights.argmax())
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column, st.container(border=True):
         softmax_bars(
             "real row",
-            title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {head.name}",
+            title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {name}",
             columns=_COLUMNS,
             keys=listed(row, [token["label"] for token in tokens]),
             measures=_measures(row),
@@ -284,7 +262,7 @@ def real(head: Head) -> None:
     plain, scaled = (_exact(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
     with text_column:
         st.markdown(
-            f"In head {head.name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
+            f"In head {name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
             f"all {len(tokens)} × {len(tokens)} pairs of tokens, :blue[$q$] · :red[$k$] has variance "
             f"**{found.variance:.1f}**. Theory says {found.d_head} for independent entries of mean 0 and "
             f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f}, and "

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.later import later
@@ -98,11 +97,11 @@ class ShownTranslation:
 
     def source_name(self, place: int) -> str:
         """An English token (from 0), as Markdown."""
-        return markdown.code(name_of(place, self.sources.groups))
+        return markdown.token(place, self.sources.groups)
 
     def target_name(self, place: int) -> str:
         """What the decoder reads at a row (from 0), as Markdown."""
-        return markdown.code(name_of(place, self.targets.groups))
+        return markdown.token(place, self.targets.groups)
 
 
 def written(translation: compute.Translation) -> tuple[str, ...]:

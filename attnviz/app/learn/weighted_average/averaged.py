@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.later import later
@@ -61,7 +60,7 @@ class WeighedToken:
 
     def name(self, place: int) -> str:
         """A token in Markdown, with its number where its label stands twice."""
-        return "itself" if place == self.query else markdown.code(name_of(place, self.tokens))
+        return "itself" if place == self.query else markdown.token(place, self.tokens)
 
     @property
     def number(self) -> float:
