@@ -81,12 +81,7 @@ def _emptied(*boxes: Text) -> str:
 
 
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
-    """Draw the choice of a model, and the way to the visitor's own; return its name.
-
-    Args:
-        entries: the models that this page can show; not empty.
-        offer_own: whether to draw the way to the page on models.
-    """
+    """Draw the choice among these models, not none, and the way to the visitor's own; return its name."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=told)

@@ -176,9 +176,7 @@ def _word_by_word(model: str, first: ModelInput, second: ModelInput) -> None:
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the choice of layer and heads.
 
-    Args:
-        view: what is shown of them.
-        clearest: which head to open first in a model that nobody knows, from 1.
+    In a model that nobody knows, the head that `clearest` returns, from 1, is open first.
     """
     layers, heads = caches.values(view).shape[:2]
     known = introduction(view.model).head

@@ -105,10 +105,7 @@ def npz_of(view: View) -> bytes:
 def report_of(view: View, heads: Heads, query: int | None) -> str:
     """One page with all heads of what is on show, open where the visitor is.
 
-    Args:
-        view: what is on show.
-        heads: the open heads.
-        query: the token that is followed, from 0 among those that are shown; None for all.
+    `query` is the token that is followed, from 0 among those that are shown; None for all.
     """
     from attnviz.export.report.page import Opening, report
 

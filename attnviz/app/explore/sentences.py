@@ -186,9 +186,7 @@ def _edited(model: str, box: Text) -> None:
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
     """Draw the controls, where the model can write on; return the choice, None for reading only.
 
-    Args:
-        entry: what is known of the model.
-        typed: whether the visitor typed the text of an encoder–decoder's decoder.
+    `typed`: the visitor typed the text of an encoder–decoder's decoder.
     """
     if entry.expects != "next" or typed:
         return None

@@ -15,12 +15,9 @@ from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 
 @contextmanager
 def tool(name: str) -> Iterator[None]:
-    """Draw the frame of a page around its sections.
+    """Draw the frame of the tool of this name around its sections.
 
     What raises an `AttnvizError` inside ends the sections with a kind word; the frame stays.
-
-    Args:
-        name: of the tool.
     """
     this = next(tool for tool in TOOLS if tool.name == name)
     with page(name, this.question, _all_tools):

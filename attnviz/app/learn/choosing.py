@@ -95,11 +95,8 @@ def sentence(
 def token(text: str, label: str, choice: Token = QUERY, word: str = "it") -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    Args:
-        text: the sentence, which the model can read.
-        label: what the choice is called.
-        choice: the choice; `QUERY` and `KEY` mean the same on Explore.
-        word: what is chosen at first; where the text has no such token, its middle one is.
+    `word` is chosen at first; where the text has no such token, its middle one is. `QUERY` and `KEY` mean the
+    same on Explore.
     """
     groups = tokens(text)
     return controls.token(groups, text, label, choice, controls.place_of(word, groups))

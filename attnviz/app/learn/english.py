@@ -50,11 +50,7 @@ def choose_variant() -> str:
 
 
 def outside_note(outside: str | None) -> None:
-    """Say that a sentence is unlike all that the model learned from, if it is.
-
-    Args:
-        outside: what is unusual about it, in a sentence; None: nothing.
-    """
+    """Say what is unlike all that the model learned from, where anything is."""
     if outside:
         st.warning(
             f"**Outside what this model learned.** {outside} Its French may be wrong here.",

@@ -68,11 +68,7 @@ class Places:
 
 @contextmanager
 def lesson(name: str) -> Iterator[Places]:
-    """Draw the frame of a page around its sections.
-
-    Args:
-        name: of the lesson.
-    """
+    """Draw the frame of the page of this name around its sections."""
     number = [lesson.name for lesson in LESSONS].index(name)
 
     def beside() -> None:
@@ -122,8 +118,7 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str, ke
 def the_code(*functions: tuple[str, str]) -> None:
     """Draw the source of the functions that computed the picture.
 
-    Args:
-        functions: (module, name) of each; the name of a class, a function, or "Class.method".
+    Each is (module, name): the name of a class, a function, or "Class.method".
     """
     with st.expander("The code that computed this picture", icon=":material/code:"):
         for module, name in functions:
@@ -133,11 +128,7 @@ def the_code(*functions: tuple[str, str]) -> None:
 
 
 def not_shown(points: str) -> None:
-    """Draw what one could wrongly conclude from the picture.
-
-    Args:
-        points: a Markdown list.
-    """
+    """Draw what one could wrongly conclude from the picture: a Markdown list."""
     st.header("What this picture does not show", anchor=False)
     st.markdown(points)
 

@@ -49,11 +49,9 @@ def measured(model: str) -> Mapping[str, Any]:
 
 
 def how_often(model: str, words: Sequence[str]) -> str:
-    """What was measured of a translator, in Markdown; or why nothing can be told.
+    """What was measured of a translator of the catalogue, in Markdown; or why nothing can be told.
 
-    Args:
-        model: its name in the catalogue.
-        words: those of the English sentence that is shown.
+    `words` are those of the English sentence that is shown.
     """
     try:
         found = measured(model)

@@ -95,12 +95,7 @@ def _percent(weight: float) -> str:
 
 
 def save(trace: Trace, own: bool) -> None:
-    """Draw the buttons.
-
-    Args:
-        trace: of the picture on show.
-        own: whether the picture is the visitor's, which no link can hold.
-    """
+    """Draw the buttons; a visitor's `own` picture can be in no link."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_copy_link([MODEL.name])
         st.download_button(

@@ -16,11 +16,7 @@ _MOST = 60  # buttons; all heads are in the table
 def offer(key: str, heads: Sequence[int], findings: Findings, chosen: HeadSelection) -> None:
     """Draw a button that opens the head, or one behind which there are all of them.
 
-    Args:
-        key: Streamlit's key of the buttons.
-        heads: one or more, from 0, layer by layer.
-        findings: what is known of all heads.
-        chosen: which is open.
+    `heads` are one or more, from 0, layer by layer; `key` is that of the buttons, for Streamlit.
     """
     if len(heads) == 1:
         name = findings.names[heads[0]]

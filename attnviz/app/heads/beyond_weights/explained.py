@@ -154,12 +154,7 @@ EXPLAINED = {
 
 
 def name_here(measure: str, head: str) -> str:
-    """What a measure is called on the page, where it is of one head or one layer: "Weights of head 4-2".
-
-    Args:
-        measure: its name.
-        head: "4-2".
-    """
+    """What a measure is called on the page, with the head's or the layer's name: "Weights of head 4-2"."""
     layer = head.split("-", maxsplit=1)[0]
     return {
         HEAD_WEIGHTS: f"Weights of head {head}",

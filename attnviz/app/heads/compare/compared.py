@@ -184,14 +184,9 @@ def largest(compared: Compared, rescale: bool) -> float:
 
 
 def away_from(compared: Compared, side: Side, head: tuple[int, int], how: How, row: int) -> Floats:
-    """How far each head of the other model is from one of this model's, [layer, head].
+    """How far each head of the other model is from one of this side's (from 0), [layer, head].
 
-    Args:
-        compared: two models on one text.
-        side: whose head it is.
-        head: its layer and head, from 0.
-        how: what is measured.
-        row: the chosen one of the shared rows.
+    `row` is the chosen one of the shared rows.
     """
     other: Side = "second" if side == "first" else "first"
     here, there = _rows(compared, side, how, row), _rows(compared, other, how, row)

@@ -28,9 +28,6 @@ Head = tuple[int, int]
 def draw(compared: Compared) -> tuple[Compared, How]:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
 
-    Args:
-        compared: two models on one text.
-
     Returns:
         What was compared, and how, as the visitor chose it here.
 
@@ -139,13 +136,12 @@ def _open_other(layer: int, head: int) -> None:
 
 
 def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> str:
-    """Which head of a model is most alike to a head of the other, and where the open one stands.
+    """Which head of a model is most alike to one of the other, and where the open one stands.
 
     Args:
         distances: [layer, head], of each head of the model.
         opened: which of them is open.
-        asked: the other model's head, as Markdown.
-        there: the model, as Markdown.
+        asked, there: the other model's head, and the model, as Markdown.
         how: what was measured.
     """
     order = ranked(distances, largest_first=False)

@@ -30,9 +30,6 @@ Head = tuple[int, int]
 def draw(compared: Compared) -> tuple[Compared, How]:
     """Draw the ranking of all heads, and the open one in both sentences.
 
-    Args:
-        compared: two sentences that one model reads.
-
     Returns:
         What was compared, and how, as the visitor chose it here.
 

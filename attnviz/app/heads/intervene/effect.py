@@ -39,12 +39,7 @@ def draw(chosen: Intervention) -> int | None:
 
 
 def in_short(chosen: Intervention, place: int | None) -> None:
-    """Say in a sentence what the changes did.
-
-    Args:
-        chosen: what is changed.
-        place: what `draw` returned.
-    """
+    """Say in a sentence what the changes did; `place` is what `draw` returned."""
     if not chosen.edits:
         st.markdown("Nothing is changed yet.")
         return

@@ -45,11 +45,7 @@ def drop_what_is_no_edit() -> None:
 
 
 def drop_the_links(made: Sequence[str]) -> None:
-    """Run again where the box took from the link what is no edit: now it can be taken out.
-
-    Args:
-        made: what stands in the box.
-    """
+    """Run again where the box took from the link what is no edit: now it can be taken out."""
     if any(map(_problem, made[:MOST_EDITS])):
         st.rerun()
 
@@ -75,10 +71,7 @@ def follow_words(entry: Entry, given: ModelInput) -> None:
 def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind, Sides]) -> tuple[str, str]:
     """A change among this model's tokens, and what is to be said of it, or "".
 
-    Args:
-        written: the change, as a link writes it.
-        before: the tokens that its numbers meant.
-        now: those that they are to mean.
+    `before` and `now` are the tokens that its numbers meant, and those that they are to mean.
     """
     try:
         edit = Edit.parse(written.strip())
@@ -137,10 +130,9 @@ def replaces(later: Edit, earlier: Edit) -> bool:
 
 
 def without_effect(edits: Sequence[Edit]) -> dict[Edit, str]:
-    """The changes that do nothing, and why: all weights are the same without them.
+    """Which of these changes, all different and made in this order, do nothing, and why.
 
-    Args:
-        edits: all different, in the order in which they are made.
+    All weights are the same without them.
     """
     found: dict[Edit, str] = {}
     for at, edit in enumerate(edits):

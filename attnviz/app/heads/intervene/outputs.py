@@ -36,13 +36,7 @@ def in_short(chosen: Intervention, found: Effect) -> str:
 
 
 def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Say it, beside what else turns that output, and what an angle means.
-
-    Args:
-        chosen: what is changed, and which token is looked at.
-        found: what that did.
-        place: where the model is asked what it expects.
-    """
+    """Say it, beside what else turns that output, and what an angle means."""
     compared = _compared(chosen, place) if _of_token(chosen, found) else ""
     st.markdown(f"{in_short(chosen, found)} {compared}  \n:small[{_MEANING}]")
 
@@ -61,12 +55,7 @@ def every_token(chosen: Intervention, found: Effect) -> None:
 
 
 def section(chosen: Intervention, place: int | None) -> None:
-    """Draw the bars as a section of their own, where the effect itself is told by words.
-
-    Args:
-        chosen: what is changed.
-        place: where the model is asked what it expects; None: the bars are drawn there.
-    """
+    """Draw the bars as a section of their own, where words tell the effect: at `place`, not None."""
     if chosen.edits and place is not None:
         with st.container(border=True):
             st.header("How far does each output turn?", anchor=False)
@@ -158,12 +147,7 @@ _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not 
 
 
 def _compared(chosen: Intervention, place: int | None) -> str:
-    """How far it turns without the word that matters most to it, and without the median head, in Markdown.
-
-    Args:
-        chosen: the output of its token is meant.
-        place: where the model is asked what it expects; the heads' ranking is known by it.
-    """
+    """How far the output turns without the word that matters most to it, and without the median head."""
     told = "; ".join(filter(None, (_without_a_word(chosen), _median_head(chosen, place))))
     return f"To compare: {told}." if told else ""
 

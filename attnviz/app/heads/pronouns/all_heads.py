@@ -42,11 +42,7 @@ def introduce() -> None:
 def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
     """Draw how many pairs were read, which head is the best, and the map of all.
 
-    Args:
-        chosen: the open head is marked.
-        progress: what was found so far.
-        looks: whose weights are read.
-        still: whether nothing is being computed, so that heads can be picked.
+    Only while it is `still`, nothing being computed, can heads be picked.
     """
     found = progress.found
     for paragraph in headline.read(found, finished=progress.finished):

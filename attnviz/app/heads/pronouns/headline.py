@@ -15,11 +15,9 @@ from attnviz.text import joined, plural
 
 
 def read(found: Verdicts, *, finished: bool) -> tuple[str, ...]:
-    """How many pairs stand behind what follows, in Markdown; nothing where all were read, and there are many.
+    """How many pairs, one at least, stand behind what follows, in Markdown.
 
-    Args:
-        found: of one pair at least, read or left out.
-        finished: whether all pairs have been looked at.
+    Nothing, once all are looked at, where all were read, and there are many.
     """
     pairs, left = len(found.pairs), len(found.unread) // 2
     said = []
@@ -47,14 +45,7 @@ def read(found: Verdicts, *, finished: bool) -> tuple[str, ...]:
 def paragraphs(
     scores: Scores, looks: Looks, nearest: Baseline, coin: Baseline, *, finished: bool
 ) -> tuple[str, ...]:
-    """What to say of these heads, in Markdown.
-
-    Args:
-        scores: of one pair at least.
-        looks: whose weights were read.
-        nearest, coin: what they are compared with.
-        finished: whether all pairs have been read.
-    """
+    """What to say of these heads, scored on one pair at least, in Markdown."""
     found = best(scores)
     others = (_not_the_best(scores, found.others, looks, found.heads),) if found.others else ()
     if not found.heads:

@@ -165,15 +165,10 @@ def choose_changes() -> tuple[str, ...]:
 
 
 def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
-    """Draw the choice of head and word; return them with what the model makes of them.
+    """Draw the choice of head and word; return them with what the model makes of them and of these edits.
 
     A link that names no arrow shows the first one that it changes. Where something cannot be changed, this is
     said, and nothing is.
-
-    Args:
-        text: the English sentence.
-        model: the translator's name in the catalogue.
-        edits: what `choose_changes` returned.
     """
     asked = _asked(text, model, edits)
     if asked and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):

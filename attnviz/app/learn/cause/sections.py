@@ -70,12 +70,9 @@ def picture(chosen: ArrowSelection) -> None:
 
 
 def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment) -> None:
-    """Draw the arrows of the chosen row in a translator; whatever is changed there, is changed everywhere.
+    """Draw the arrows of the chosen row in a translator, whose numbers these are, in a widget of this name.
 
-    Args:
-        name: Streamlit's key of the widget.
-        chosen: which row, and what is changed.
-        found: that translator's numbers.
+    Whatever is changed there, is changed everywhere.
     """
     choices: list[Choice] = []
     label = ""

@@ -79,13 +79,8 @@ def cross(reader: str, source: str, layer: int) -> Crossing:
 
 
 def read(reader: Tensor, source: Tensor) -> AttentionSteps:
-    """Cross-attention without parameters: queries from one sequence, keys and values from the other.
+    """Cross-attention without parameters: queries from `reader`, keys and values from `source`.
 
-    Args:
-        reader: [query, d_model], the vectors that ask.
-        source: [key, d_model], the vectors that answer.
-
-    Returns:
-        Scores and weights, [query, key], and the output, [query, d_model].
+    Both are [token, d_model]; the scores and weights are [reader, source], the output [reader, d_model].
     """
     return scaled_dot_product_attention(query=reader, key=source, value=source)

@@ -90,12 +90,7 @@ def choose_texts() -> tuple[str, str]:
 
 
 def choose(reader: str, other: str) -> Reading:
-    """Draw the choice of the token that reads, and of what it reads; return the numbers.
-
-    Args:
-        reader: the text whose tokens look.
-        other: the other text.
-    """
+    """Draw the choice of the token that reads, and which of the texts it reads; return the numbers."""
     word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
     with word:
         at = choosing.token(reader, "Token that reads (query)", CROSS_QUERY, "hound")

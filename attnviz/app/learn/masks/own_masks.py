@@ -40,11 +40,7 @@ _WHO: dict[Kind, str] = {
 
 
 def draw(text: str) -> None:
-    """Draw the section: the masks of a model of the visitor's choice.
-
-    Args:
-        text: the sentence of the page.
-    """
+    """Draw the section: the masks of a model of the visitor's choice, on the sentence of the page."""
     told = (
         "Which mask does a model of your choice come with? It reads the sentence above, and this is who was "
         "allowed to look at whom, in each of its layers."

@@ -86,12 +86,7 @@ class SetExperiment:
 
 
 def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
-    """A new order of the tokens; the special ones stay where they are.
-
-    Args:
-        tokens: in the original order.
-        seed: the same number gives the same order; 0 gives the original one.
-    """
+    """A new order of the tokens, the same for one seed; special ones keep their places, and 0 keeps all."""
     words = [place for place, token in enumerate(tokens) if not token.special]
     order = np.arange(len(tokens))
     if seed and len(words) > 1:
@@ -224,11 +219,9 @@ class Likeness:
 
 
 def likeness(every: Floats, tokens: int) -> Likeness:
-    """Compare the vectors of a table.
+    """Compare the vectors of a table, [position, d_model], which is read-only.
 
-    Args:
-        every: [position, d_model], the whole table; read-only.
-        tokens: for how many places each pair is compared.
+    Each pair is compared for the first so many places, `tokens`.
     """
     lengths = np.linalg.norm(every, axis=-1)
     directions = every / np.maximum(lengths, np.finfo(np.float32).tiny)[:, None]

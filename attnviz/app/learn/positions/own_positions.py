@@ -34,11 +34,7 @@ _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
 
 
 def draw(text: str) -> None:
-    """Draw the section: what a model of the visitor's choice does about order.
-
-    Args:
-        text: the sentence of the page.
-    """
+    """Draw the section: what a model of the visitor's choice does about order, on the page's sentence."""
     told = (
         "Which way does a model of your choice go? Its own numbers, read from its own memory: the table it "
         "learned, the rates at which it turns, or what it adds to its scores."

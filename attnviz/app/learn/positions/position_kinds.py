@@ -57,12 +57,7 @@ _SIDE_BY_SIDE = """
 
 
 def draw(text: str, word: int) -> None:
-    """Draw the choice of a kind of positions, and what it is.
-
-    Args:
-        text: the sentence.
-        word: the token that is followed, from 0.
-    """
+    """Draw the choice of a kind of positions, and what it is, with the token that is followed, from 0."""
     st.header("Four ways to tell it where each token stands", anchor=False)
     groups = choosing.tokens(text)
     kind = ENCODING.segments("Kind of positions", _KINDS)

@@ -109,12 +109,7 @@ def most_probable(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float],
 def pronouns(
     french: Sequence[str], probabilities: Float[Tensor, "target vocabulary"]
 ) -> tuple[PronounChoice, ...]:
-    """The choice behind every "il" and "elle" of a translation.
-
-    Args:
-        french: its words; the row of the same number chose each of them.
-        probabilities: of every word, after each target token.
-    """
+    """The choice behind every "il" and "elle" of a translation: the row of the same number made each."""
     return tuple(
         PronounChoice(step, *il_and_elle(probabilities[step]))
         for step, word in enumerate(french)
@@ -176,10 +171,7 @@ class Parts:
 
 
 def take_apart(model: str) -> Parts:
-    """Count a translator's parameters, part by part.
-
-    Args:
-        model: its name in the catalogue.
+    """Count the parameters of a translator of the catalogue, part by part.
 
     Raises:
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.

@@ -276,11 +276,9 @@ _EVERY_SECONDS = 0.7
 
 
 def play(slider: OneOf, options: Sequence[int]) -> None:
-    """Draw the button; while it plays, the slider moves on.
+    """Draw the button; while it plays, the slider moves on through its places.
 
-    Args:
-        slider: the choice, which must be drawn after the button: only before that may it be moved.
-        options: all its places, in order.
+    The slider must be drawn after the button: only before that may it be moved.
     """
     plays = memory.get(_plays(slider), False)
     label, icon = ("Pause", ":material/pause:") if plays else ("Play", ":material/play_arrow:")

@@ -235,11 +235,7 @@ def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Avera
 
 
 def one_query(text: str, scoring: str, temperature: float, seed: int, query: int) -> OneQuery:
-    """The same for one token: its vector is the only query, all tokens are keys and values.
-
-    Args:
-        text, scoring, temperature, seed: as in `average`.
-        query: the token's place among the sentence's own, from 0.
+    """The same for one token, from 0: its vector is the only query, all tokens are keys and values.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
@@ -256,13 +252,9 @@ def one_query(text: str, scoring: str, temperature: float, seed: int, query: int
 
 
 def trained_weights(text: str, query: int) -> Floats:
-    """What a token looks at in a trained head (layer 4, head 2, counted from 1), [token].
+    """What a token, from 0, looks at in a trained head (layer 4, head 2, counted from 1), [token].
 
     [CLS] and [SEP] are left out, and nothing is rescaled: the numbers are the model's own.
-
-    Args:
-        text: the sentence.
-        query: the token's place among the sentence's own, from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
