@@ -18,8 +18,8 @@ from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
 from attnviz.text import percent
 
@@ -153,7 +153,7 @@ def picture(reading: Reading) -> None:
         on_pick=pick,
     )
     row = looks(reading.crossing.weights, reading.at, reading.readers.groups, reading.sources.groups, _LISTED)
-    listed = ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in row.keys)
+    listed = markdown.shares(row.keys)
     rest = 1 - sum(weight for _, weight in row.keys)
     others = m - len(row.keys)
     left = f" The other {others} tokens share {percent(max(rest, 0.0))}." if others else ""

@@ -12,10 +12,9 @@ from attnviz.app import markdown
 from attnviz.app.later import later
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import EXAMPLES
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
-from attnviz.text import percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate import compute
@@ -62,7 +61,7 @@ def trained() -> None:
         )
         targets, sources = Shown(read.target, read.trace.target or ""), Shown(read.source, EXAMPLES[example])
         row = looks(weights, step, targets.groups, sources.groups)
-        listed = ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in row.keys)
+        listed = markdown.shares(row.keys)
         following = (*read.words, "[END]")[step]
         st.markdown(
             f"French: *{read.text}* After {markdown.code(row.query)}, choosing {markdown.code(following)}, "

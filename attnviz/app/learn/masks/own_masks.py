@@ -19,10 +19,10 @@ from attnviz.app.learn.in_your_model import (
     layers,
     read,
 )
-from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL
+from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
-from attnviz.text import head_name, percent
+from attnviz.text import head_name
 from attnviz.trace import Kind, Trace
 from attnviz.widgets.tokens import shown_tokens
 
@@ -149,10 +149,7 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
             filename="attnviz-own-weights",
         )
     last = len(queries) - 1
-    told = ", ".join(
-        f"{markdown.code(name)} **{percent(weight)}**"
-        for name, weight in looks(weights, last, queries, keys).keys
-    )
+    told = markdown.shares(looks(weights, last, queries, keys).keys)
     st.markdown(
         f"The last token, {markdown.token(last, queries)}, may look at "
         f"{int(block.mask[last].sum())} of {len(keys)}, and looks at {told}."

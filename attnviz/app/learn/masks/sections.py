@@ -18,8 +18,8 @@ from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
 from attnviz.trace import Floats, Mask

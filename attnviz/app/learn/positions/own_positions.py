@@ -15,8 +15,8 @@ from attnviz.app.later import later
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
-from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
+from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name
 from attnviz.trace import Block, Floats, Trace

@@ -14,9 +14,9 @@ from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.markdown import token
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import decimal, head_name
 from attnviz.trace import Floats

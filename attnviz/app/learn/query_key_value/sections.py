@@ -20,8 +20,8 @@ from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
 from attnviz.app.learn.query_key_value.weights_table import weights_table
-from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state.choices import CONVENTION, STEP
+from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.text import decimal, head_name, percent

@@ -15,9 +15,9 @@ from attnviz.app.learn.choosing import HeadSelection, head_selection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
-from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
+from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.text import percent
 

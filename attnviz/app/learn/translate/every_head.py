@@ -67,5 +67,4 @@ def _table(chosen: ShownTranslation, kind: Kind, query: int, queries: Shown, key
 
 
 def _strongest(weights: Floats, query: int, queries: Shown, keys: Shown) -> str:
-    found = looks(weights, query, queries.groups, keys.groups, _LISTED).keys
-    return ", ".join(f"{markdown.code(name)} {percent(weight)}" for name, weight in found)
+    return markdown.shares(looks(weights, query, queries.groups, keys.groups, _LISTED).keys, bold=False)

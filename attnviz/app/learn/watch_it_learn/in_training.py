@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.text import head_name, percent
 from attnviz.trace import Kind
 from attnviz.trained.translator import reading

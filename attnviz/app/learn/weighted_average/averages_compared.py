@@ -14,7 +14,7 @@ from attnviz.app.learn import lesson
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, WeighedToken
 from attnviz.app.learn.weighted_average.nearness import nearness
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import decimal, percent
 
