@@ -18,11 +18,7 @@ from attnviz.errors import AttnvizError
 
 @dataclass
 class Frame:
-    """A page that is being drawn.
-
-    Attributes:
-        notices: where the page says what of the link it could not take.
-    """
+    """A page that is being drawn, with the place where it says what of the link it could not take."""
 
     notices: DeltaGenerator
 

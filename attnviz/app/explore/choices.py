@@ -43,13 +43,7 @@ _FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 @dataclass(frozen=True)
 class Heads:
-    """The open heads, all of one layer; layer and heads count from 1, as on screen.
-
-    Attributes:
-        layer: the layer.
-        head: the head whose numbers are worked out.
-        also: other heads of the layer, drawn beside it.
-    """
+    """Open heads of one layer, counted from 1: one whose numbers are worked out, and others beside it."""
 
     layer: int
     head: int

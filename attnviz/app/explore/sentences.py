@@ -31,14 +31,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True)
 class Sentences:
-    """The visitor's choice.
-
-    Attributes:
-        model: its name.
-        given: what it reads.
-        other: what that is compared with; None for nothing.
-        example: the example that these texts are, if they are one.
-    """
+    """The visitor's choice: a model, what it reads, what that is compared with, and which example it is."""
 
     model: str
     given: ModelInput

@@ -16,10 +16,8 @@ class Tool:
     """One page about heads at work.
 
     Attributes:
-        name: its address, and the name of its files.
-        title: what links call it.
-        question: what it answers.
-        summary: what one does there, in a sentence of Markdown.
+        name, title: its address, and what links call it.
+        question, summary: what it answers, and what one does there, in a sentence of Markdown.
         icon: of its links.
     """
 

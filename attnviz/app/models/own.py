@@ -30,13 +30,7 @@ _MINE = "the model that this visitor opens"
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look at a model brought.
-
-    Attributes:
-        name: as the visitor typed it.
-        entry: the facts; None where there was a problem.
-        problem: why it cannot be opened, and what helps; "" where it can.
-    """
+    """What a look at a model brought: the facts, or why it cannot be opened, and what helps."""
 
     name: str
     entry: Entry | None = None
@@ -45,13 +39,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class _Mine:
-    """The model that a visitor wanted opened last.
-
-    Attributes:
-        name: the model's.
-        visitor: who wants it.
-        job: which opens it.
-    """
+    """The model that a visitor wanted opened last, and the job that opens it."""
 
     name: str
     visitor: object

@@ -19,12 +19,7 @@ _STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: no
 
 @dataclass(frozen=True)
 class HeadSelection:
-    """What the pictures show.
-
-    Attributes:
-        rule: by which heads are coloured.
-        layer, head: the head that is open, from 0.
-    """
+    """The rule by which heads are coloured, and the head that is open, from 0."""
 
     rule: Rule
     layer: int

@@ -37,8 +37,7 @@ class Explained:
     Attributes:
         what: what it is, in two lines of Markdown.
         formulas: in LaTeX, a line each: a phone has no room for two in one.
-        misleads: when it does.
-        paper: who proposed it.
+        misleads, paper: when it does, and who proposed it.
     """
 
     what: str

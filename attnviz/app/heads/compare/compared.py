@@ -46,13 +46,7 @@ MOST_STEPS = 2**28
 
 @dataclass(frozen=True)
 class Read:
-    """One side of a comparison.
-
-    Attributes:
-        model: its name.
-        given: what it reads.
-        kind: which of its attentions is looked at.
-    """
+    """One side of a comparison: a model, what it reads, and which of its attentions is looked at."""
 
     model: str
     given: ModelInput
@@ -61,12 +55,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared; a key of the caches.
-
-    Attributes:
-        first, second: the two sides.
-        hide: whether special tokens are left out.
-    """
+    """Two sides, perhaps without their special tokens (`hide`); a key of the caches."""
 
     first: Read
     second: Read

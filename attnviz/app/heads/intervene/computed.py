@@ -26,12 +26,9 @@ _MOST_PRODUCTS = 1e11  # tokens² × parameters
 
 @dataclass(frozen=True)
 class Likely:
-    """A token that the model could go on with, and how probable it is.
+    """A token that the model could go on with, and how probable it is before and after.
 
-    Attributes:
-        label: the token.
-        place: its rank before, from 1; None if it was not among the likeliest.
-        before, after: its probability.
+    `place` is its rank before, from 1; None if it was not among the likeliest.
     """
 
     label: str
@@ -42,11 +39,9 @@ class Likely:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What the changes do together.
+    """How far all outputs are from those before, one variant, and which tokens are the likeliest.
 
-    Attributes:
-        moved: how far all outputs are from those before; one variant.
-        likely: the likeliest tokens before, then those that came up; none where nothing was asked.
+    These are the likeliest before, then those that came up; none where nothing was asked.
     """
 
     moved: Moved

@@ -62,8 +62,7 @@ class ArrowSelection:
     """What the page is about.
 
     Attributes:
-        text: the English sentence.
-        model: the translator's name in the catalogue.
+        text, model: the English sentence, and the translator's name in the catalogue.
         place: whose arrow.
         edits: all that is changed, there and elsewhere, as a link holds it.
         interference: what of that is changed in this row.

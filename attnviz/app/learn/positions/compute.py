@@ -54,12 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Twins:
-    """One token at two places of the original order, from 0.
-
-    Attributes:
-        first, second: the places.
-        without, with_positions: the largest difference between the two outputs.
-    """
+    """One token at two places of the original order, from 0, and how far its two outputs differ at most."""
 
     first: int
     second: int

@@ -35,13 +35,7 @@ _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the 
 
 @dataclass(frozen=True)
 class Read:
-    """The sentence, read in its own order and in another.
-
-    Attributes:
-        chosen: what was read.
-        order: the number of the other order; 0 is the original.
-        found: what became of every token.
-    """
+    """The sentence, read in its own order and in the other one of a number; 0 is the original."""
 
     chosen: TokenSelection
     order: int

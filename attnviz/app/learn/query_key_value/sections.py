@@ -55,13 +55,7 @@ _LEFT_TO_RIGHT = "\u200e"
 
 @dataclass(frozen=True)
 class QueryAtWork:
-    """What the page is about.
-
-    Attributes:
-        attention: of which model and kind.
-        walk: the six steps.
-        queries, keys: the tokens that look and those that are looked at, by name.
-    """
+    """An attention, its six steps, and the tokens that look and are looked at, by name."""
 
     attention: Attention
     walk: compute.Walk

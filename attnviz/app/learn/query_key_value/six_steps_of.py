@@ -124,13 +124,7 @@ LOOKING_ACROSS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """Which six steps the visitor asked for.
-
-    Attributes:
-        attention: of which model and kind.
-        text: the sentence.
-        layer, head, token: from 0.
-    """
+    """Of which attention, sentence, layer, head and token (from 0) the visitor wants to see the six steps."""
 
     attention: Attention
     text: str

@@ -27,12 +27,7 @@ CHOICES = 5
 
 @dataclass(frozen=True)
 class PronounChoice:
-    """How sure the model was when it chose between "il" and "elle".
-
-    Attributes:
-        step: the decoder's row, from 0, after which the word was chosen.
-        il, elle: how probable each was there, of all words.
-    """
+    """How probable "il" and "elle" were after the decoder's row `step`, from 0, which chose between them."""
 
     step: int
     il: float

@@ -42,14 +42,7 @@ _NEARLY_ALL, _ALIKE = 0.8, 0.05  # of the weight from "it": for both nouns toget
 
 @dataclass(frozen=True, eq=False)
 class ShownTraining:
-    """What the page is about.
-
-    Attributes:
-        variant: what the translator was told.
-        learning: its training.
-        number: of the sentence among those that were watched, from 0.
-        head: the head on show.
-    """
+    """What a translator was told, its training, and the watched sentence (from 0) and head."""
 
     variant: Variant
     learning: Learning

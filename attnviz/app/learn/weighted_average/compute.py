@@ -57,12 +57,8 @@ def cosine(
 class Additive(NamedTuple):
     """vᵀ tanh(W q + U k): a network of one hidden layer compares them (Bahdanau et al. 2015, §A.1.2).
 
-    W and U differ, so nothing makes a word score highest with itself.
-
-    Attributes:
-        query_matrix: W.
-        key_matrix: U.
-        vector: v.
+    W is `query_matrix`, U `key_matrix`, v `vector`. As W and U differ, nothing makes a word score highest
+    with itself.
     """
 
     query_matrix: Float[Tensor, "hidden d"]
@@ -329,13 +325,7 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A text in tokens.
-
-    Attributes:
-        pieces: the tokens, in order.
-        vocabulary: how many different tokens there can be.
-        back: the text that the ids alone give back.
-    """
+    """A text in tokens: how many different ones there can be, and the text that their ids alone give back."""
 
     pieces: tuple[Piece, ...]
     vocabulary: int
