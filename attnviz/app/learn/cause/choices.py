@@ -17,6 +17,7 @@ from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
 from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Kind
@@ -24,7 +25,6 @@ from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
     from attnviz.app.learn.cause import compute
-    from attnviz.interventions.edit import Edit
 else:
     compute = later("attnviz.app.learn.cause.compute")
 
@@ -90,13 +90,13 @@ class ArrowSelection:
     @property
     def elsewhere(self) -> tuple[str, ...]:
         """What is changed in other rows."""
-        return tuple(edit for edit in self.edits if not _is_here(_parsed(edit), self.place))
+        return tuple(edit for edit in self.edits if not _is_here(Edit.parse(edit), self.place))
 
     @property
     def also(self) -> tuple[str, ...]:
         """What is changed beside `interference`, each in words, in Markdown."""
         shown = written(self.place, self.interference)
-        edits = [_parsed(edit) for edit in self.edits]
+        edits = [Edit.parse(edit) for edit in self.edits]
         return tuple(self._in_words(edit) for edit in edits if str(edit) != shown and not _moot(edit, edits))
 
     def key(self, place: int) -> str:
@@ -121,13 +121,6 @@ def _experiment(
     model: str, text: str, place: tuple[Kind, int, int, int], edits: tuple[str, ...]
 ) -> compute.Experiment:
     return compute.experiment(model, text, *place, edits)
-
-
-@translated
-def _parsed(edit: str) -> Edit:
-    from attnviz.interventions.edit import Edit
-
-    return Edit.parse(edit)
 
 
 # The choices
@@ -203,7 +196,7 @@ def _typed() -> None:
     """Who types a change sees its arrow."""
     for edit in _split(EDIT.get(""))[-1:]:
         try:
-            last = _parsed(edit)
+            last = Edit.parse(edit)
         except InvalidEdit:
             return
         go_to(last.kind, last.layer, last.head, last.query)
@@ -216,7 +209,7 @@ def _split(edits: str) -> tuple[str, ...]:
 def _asked(text: str, model: str, edits: tuple[str, ...]) -> tuple[Edit, ...]:
     """The changes, if they can be made; else a word about it, and none."""
     try:
-        asked = tuple(_parsed(edit) for edit in edits)
+        asked = tuple(Edit.parse(edit) for edit in edits)
         _refuse_pointing(asked)
         _experiment(model, text, ("encoder", 0, 0, 0), edits)
     except InvalidEdit as error:

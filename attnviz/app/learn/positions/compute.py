@@ -347,21 +347,8 @@ def positions(name: str) -> Positions:
     return positions_of(model.network)
 
 
-@dataclass(frozen=True, eq=False)
-class PatchLikeness:
-    """How alike the vectors of a picture's patches are, by how far they are apart.
-
-    Attributes:
-        across: [distance], the mean cosine of two patches of a row.
-        down: [distance], the mean cosine of two patches of a column.
-    """
-
-    across: Floats
-    down: Floats
-
-
-def patch_likeness(table: Table) -> PatchLikeness:
-    """Compare the places of a picture's patches along its rows and along its columns.
+def patch_likeness(table: Table) -> tuple[Floats, Floats]:
+    """The mean cosine of two patches of a row, and of a column, by how far they are apart: [distance] each.
 
     Raises:
         ValueError: it is the table of a text.
@@ -380,45 +367,20 @@ def patch_likeness(table: Table) -> PatchLikeness:
             dtype=np.float32,
         )
 
-    return PatchLikeness(means(unit), means(unit.transpose(1, 0, 2)))
+    return means(unit), means(unit.transpose(1, 0, 2))
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceLikeness:
-    """How alike the vector of each distance is to that of distance 0.
-
-    Attributes:
-        distances: [distance], key's place − query's place.
-        cosines: [distance].
-    """
-
-    distances: Int[np.ndarray, " distance"]
-    cosines: Floats
-
-
-def distance_likeness(relative: Relative) -> DistanceLikeness:
-    """The vectors of a model's distances, compared with that of distance 0."""
+def distance_likeness(relative: Relative) -> Floats:
+    """The cosines of a model's vectors of distances with that of distance 0, [distance]."""
     lengths = np.linalg.norm(relative.vectors, axis=-1)
     here = relative.vectors[relative.distances == 0][0]
-    return DistanceLikeness(relative.distances, relative.vectors @ here / (lengths * np.linalg.norm(here)))
-
-
-@dataclass(frozen=True, eq=False)
-class ScoresByDistance:
-    """One score of a head that turns its queries and keys, were the key to stand elsewhere.
-
-    Attributes:
-        distances: [distance], key's place − query's place; none ahead where the model does not look ahead.
-        scores: [distance].
-    """
-
-    distances: Int[np.ndarray, " distance"]
-    scores: Floats
+    cosines: Floats = relative.vectors @ here / (lengths * np.linalg.norm(here))
+    return cosines
 
 
 def scores_by_distance(
     block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH
-) -> ScoresByDistance:
+) -> tuple[Int[np.ndarray, " distance"], Floats]:
     """The score of a query and a key of a sentence, with the key turned on to every other distance.
 
     The model has turned both already; a turn by n places more is a turn by its own angles n times.
@@ -428,9 +390,12 @@ def scores_by_distance(
         turns: how it turns.
         head, query, key: which of its scores, from 0.
         reach: how far apart the two are moved at most; a model of few tokens can have them no farther.
+
+    Returns:
+        Key's place − query's place, [distance], none ahead where the model does not look ahead; the scores.
     """
     ahead = 0 if block.kind == "decoder" else reach
     distances = np.arange(-reach, ahead + 1)
     keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
     there = turns.turned(keys, distances - (key - query))
-    return ScoresByDistance(distances, there @ block.query[head, query] * np.float32(block.scale))
+    return distances, there @ block.query[head, query] * np.float32(block.scale)

@@ -152,20 +152,20 @@ def _chart_of_likeness(found: compute.Likeness) -> None:
 
 
 def _chart_of_directions(table: Table) -> None:
-    found = compute.patch_likeness(table)
+    across, down = compute.patch_likeness(table)
     curves(
         "own directions",
         [
-            Line("in the same row", range(len(found.across)), found.across, colour="text"),
-            Line("in the same column", range(len(found.down)), found.down, dash="dash", colour="text"),
+            Line("in the same row", range(len(across)), across, colour="text"),
+            Line("in the same column", range(len(down)), down, dash="dash", colour="text"),
         ],
         title="How alike the vectors of two patches are",
         across=Axis("patches apart"),
         up=Axis("mean cosine"),
         at="{x} apart",
         digits=3,
-        alt=f"The farthest patches of a row have a mean cosine of {found.across[-1]:.2f}, those of a column "
-        f"{found.down[-1]:.2f}.",
+        alt=f"The farthest patches of a row have a mean cosine of {across[-1]:.2f}, those of a column "
+        f"{down[-1]:.2f}.",
         filename="own-patches",
     )
 
@@ -264,12 +264,12 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     query, key = choose_pair(block, trace)
     turns = next(turns for turns in ways if block.layer in turns.layers)
     reach = min(compute.REACH, entry.token_limit - 1)
-    found = compute.scores_by_distance(block, turns, head, query, key, reach)
+    distances, scores = compute.scores_by_distance(block, turns, head, query, key, reach)
     names, _ = groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
         "own score",
-        [Line("score", found.distances, found.scores, colour="query")],
+        [Line("score", distances, scores, colour="query")],
         title="The score by distance",
         across=Axis("key's place − query's place"),
         up=Axis("score"),
@@ -353,7 +353,7 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
 
 def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
     [way] = ways
-    found = compute.distance_likeness(way)
+    cosines = compute.distance_likeness(way)
     trace = read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
@@ -365,14 +365,13 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
         )
         curves(
             "own distances",
-            [Line("cosine", found.distances, found.cosines, colour="text")],
+            [Line("cosine", way.distances, cosines, colour="text")],
             title="How alike each distance's vector is to that of distance 0",
             across=Axis("key's place − query's place"),
             up=Axis("cosine"),
             at="{x} on",
             digits=3,
-            alt="The cosine is 1 at distance 0 and "
-            f"{found.cosines[found.distances == 1][0]:.2f} one token on.",
+            alt=f"The cosine is 1 at distance 0 and {cosines[way.distances == 1][0]:.2f} one token on.",
             filename="own-distances",
         )
     with drawn:

@@ -19,7 +19,7 @@ else:
     compute = later("attnviz.app.learn.weighted_average.compute")
 
 _average = computed(compute.average)
-_one_query = computed(compute.one_query)
+_difference_alone = computed(compute.difference_alone)
 _trained = computed(compute.trained_weights)
 
 DOT, ADDITIVE = "Dot product", "Additive"
@@ -81,9 +81,10 @@ class WeighedToken:
         """Every token's weighted average by another scoring."""
         return _average(self.text, scoring, self.number, self.draw)
 
-    def alone(self) -> compute.OneQuery:
-        """What the token reads, computed for it alone."""
-        return _one_query(self.text, self.scoring, self.number, self.draw, self.query)
+    @property
+    def difference_alone(self) -> float:
+        """How far what the token reads differs at most if it is computed for it alone."""
+        return _difference_alone(self.text, self.scoring, self.number, self.draw, self.query)
 
     def plain(self) -> compute.Average:
         """Every token's weighted average by the dot product and the plain softmax."""

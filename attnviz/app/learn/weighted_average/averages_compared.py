@@ -138,7 +138,7 @@ def matrix(chosen: WeighedToken) -> None:
     """Draw the weights of all tokens, and compare the row with the token computed alone."""
     st.header("One query, or all at once", anchor=False)
     found, query = chosen.found, chosen.query
-    alone = chosen.alone()
+    difference = chosen.difference_alone
     every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
     names = [every[group.positions[0]] for group in chosen.tokens]
     explanation, drawn = st.columns([5, 7], gap="large")
@@ -150,12 +150,12 @@ def matrix(chosen: WeighedToken) -> None:
         )
         lesson.formula(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
         lesson.formula(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
-        rounding = ", the rounding of the computer's numbers." if alone.difference else "."
+        rounding = ", the rounding of the computer's numbers." if difference else "."
         st.markdown(
             ":violet[$A$] has the weights, $S$ the scores, :green[$X$] the tokens' vectors, one row for each "
             "token. Computed alone and as a "
             f"row of the matrix, the numbers of {chosen.looker} differ by at most "
-            f"{_tiny(alone.difference)}{rounding}"
+            f"{_tiny(difference)}{rounding}"
         )
 
     def pick(row: int | None, _: int | None) -> None:

@@ -188,21 +188,6 @@ class Average:
     mixed_similarity: Floats
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OneQuery:
-    """What one token reads, computed for it alone.
-
-    Attributes:
-        weights: [token].
-        output: [d_model].
-        difference: the largest difference of any of these numbers from the token's row in `Average`.
-    """
-
-    weights: Floats
-    output: Floats
-    difference: float
-
-
 def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Average:
     """Attention without parameters over the sentence's word vectors.
 
@@ -230,21 +215,22 @@ def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Avera
     )
 
 
-def one_query(text: str, scoring: str, temperature: float, seed: int, query: int) -> OneQuery:
-    """The same for one token, from 0: its vector is the only query, all tokens are keys and values.
+def difference_alone(text: str, scoring: str, temperature: float, seed: int, query: int) -> float:
+    """How far a token's weights and output differ at most, computed for it alone and in `average`.
+
+    Its vector is the only query; all tokens are keys and values. The token counts from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
-        steps = weighted_average(
+        alone = weighted_average(
             vectors[query : query + 1], vectors, vectors, score_named(scoring, seed), temperature
         )
     every = average(text, scoring, temperature, seed)
-    weights, output = owned(steps.weights[0]), owned(steps.output[0])
-    difference = max(np.abs(weights - every.weights[query]).max(), np.abs(output - every.output[query]).max())
-    return OneQuery(weights=weights, output=output, difference=float(difference))
+    pairs = (alone.weights, every.weights), (alone.output, every.output)
+    return float(max(np.abs(owned(one[0]) - all_[query]).max() for one, all_ in pairs))
 
 
 def trained_weights(text: str, query: int) -> Floats:
