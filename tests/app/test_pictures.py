@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.app import caches
 from attnviz.app.pictures import seeing
-from attnviz.app.pictures.looking import npz_of
 from attnviz.app.pictures.samples import SAMPLES, SIDE, sample
+from attnviz.app.saving import npz_of
 from attnviz.capture import loading
 from attnviz.models import allowed
 from attnviz.trace import Trace

@@ -16,9 +16,9 @@ from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.components.head_view import head_view
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, open_heads
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import Sent
+from attnviz.app.saving import file_name_of
 from attnviz.capture.model import ModelInput
 from attnviz.widgets.tokens import shown_tokens
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import streamlit as st
@@ -12,9 +11,9 @@ from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, always_named
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.one_head import explanation, file_name
 from attnviz.app.page import draw_copy_link
+from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.capture.model import Writing
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
@@ -24,21 +23,17 @@ def draw(view: View, heads: Heads, query: int | None) -> None:
     """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
     draw_copy_link(always_named(view.model))
     with st.popover("Save"):
-        st.download_button(
+        save_file(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
-            file_name=f"{file_name(view, replace(heads, also=()))}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="The numbers of the open head as they are shown, with a header that says what they are.",
+            f"{file_name(view, replace(heads, also=()))}.csv",
+            "The numbers of the open head as they are shown, with a header that says what they are.",
         )
-        st.download_button(
+        save_file(
             "All heads (NPZ)",
-            lambda: npz_of(view),
-            file_name=f"{file_name_of(caches.called(view.model))}.npz",
-            mime="application/zip",
-            on_click="ignore",
-            help="Every query, key, value, score and weight of this sentence as the model computed them, "
+            lambda: npz_of(caches.trace(view.model, view.given)),
+            f"{file_name_of(caches.called(view.model))}.npz",
+            "Every query, key, value, score and weight of this sentence as the model computed them, "
             "nothing hidden, merged or rescaled: for Python, numpy.load.",
         )
         _offer_report(view, heads, query)
@@ -52,13 +47,11 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     except AttnvizError as error:
         st.markdown(f":small[No report: {markdown.plain(str(error))}]")
         return
-    st.download_button(
+    save_file(
         "Report (HTML)",
         lambda: report_of(view, heads, query),
-        file_name=f"{file_name_of(caches.called(view.model))}.html",
-        mime="text/html",
-        on_click="ignore",
-        help="One file with every head to point at, to mail, to keep or to print: it needs neither this "
+        f"{file_name_of(caches.called(view.model))}.html",
+        "One file with every head to point at, to mail, to keep or to print: it needs neither this "
         "server nor a network.",
     )
 
@@ -93,13 +86,6 @@ def _in_words(how: Writing) -> str:
     if not how.temperature:
         return "the likeliest token each time"
     return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
-
-
-def npz_of(view: View) -> bytes:
-    """The whole forward pass over the sentence on show."""
-    file = io.BytesIO()
-    caches.trace(view.model, view.given).save(file)
-    return file.getvalue()
 
 
 def report_of(view: View, heads: Heads, query: int | None) -> str:

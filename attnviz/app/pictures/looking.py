@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import streamlit as st
 
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.page import draw_copy_link
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.choosing import Seen
 from attnviz.app.pictures.patches import patches
+from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state.choices import MODEL, PATCH
 from attnviz.trace import Trace
 
@@ -98,13 +96,11 @@ def save(trace: Trace, own: bool) -> None:
     """Draw the buttons; a visitor's `own` picture can be in no link."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_copy_link([MODEL.name])
-        st.download_button(
+        save_file(
             "All heads (NPZ)",
             lambda: npz_of(trace),
-            file_name=f"{file_name_of(caches.called(trace.model))}.npz",
-            mime="application/zip",
-            on_click="ignore",
-            help="Every query, key, value, score and weight of this picture as the model computed them: for "
+            f"{file_name_of(caches.called(trace.model))}.npz",
+            "Every query, key, value, score and weight of this picture as the model computed them: for "
             "Python, attnviz.Trace.load or numpy.load.",
         )
     if own:
@@ -112,10 +108,3 @@ def save(trace: Trace, own: bool) -> None:
             ":small[The link holds the model, the head and the patch, and not your picture: whoever opens it "
             "uploads one there.]"
         )
-
-
-def npz_of(trace: Trace) -> bytes:
-    """The whole forward pass over a picture."""
-    file = io.BytesIO()
-    trace.save(file)
-    return file.getvalue()

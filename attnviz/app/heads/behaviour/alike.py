@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.tally import RULES, Rule
 from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.behaviour import opening
 from attnviz.app.heads.behaviour.choices import HeadSelection
 from attnviz.app.heads.behaviour.findings import Findings, written
 from attnviz.app.heads.behaviour.words import in_short
+from attnviz.app.saving import file_name_of
 from attnviz.text import percent, plural
 
 LETTERS = "ABCDE"

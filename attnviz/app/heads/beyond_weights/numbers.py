@@ -11,10 +11,10 @@ import streamlit as st
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.table import numbered
 from attnviz.app import caches
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
@@ -43,13 +43,11 @@ def draw(chosen: TokenSelection) -> None:
             },
         )
         st.caption(_told(table))
-        st.download_button(
+        save_file(
             "CSV",
             lambda: csv_of(chosen, latest.found),
-            file_name=f"{file_name_of(caches.called(chosen.entry.name))}-beyond-weights.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
+            f"{file_name_of(caches.called(chosen.entry.name))}-beyond-weights.csv",
+            "All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
         )
 
 

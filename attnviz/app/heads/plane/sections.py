@@ -26,9 +26,9 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads import choosing
 from attnviz.app.heads.plane import plane as widget
+from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput

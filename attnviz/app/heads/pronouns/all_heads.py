@@ -17,6 +17,7 @@ from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
+from attnviz.app.saving import save_file
 from attnviz.experiments import pronouns
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
@@ -166,13 +167,11 @@ def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     )
     with st.expander(f"All {len(rows)} heads"):
         st.markdown(_lines(scores, looks, rows))
-        st.download_button(
+        save_file(
             "Save all figures (CSV)",
-            csv_text(pronouns.COLUMNS, pronouns.table_rows(scores)),
+            lambda: csv_text(pronouns.COLUMNS, pronouns.table_rows(scores)),
             f"attnviz-pronouns-{_filename_of(chosen)}.csv",
-            "text/csv",
             icon=":material/download:",
-            on_click="ignore",
         )
 
 
