@@ -275,7 +275,7 @@ def measures(found: Distances) -> None:
         _shares_chart(found, "The whole translation is right", "exact", lambda point: point.exact)
         _shares_chart(found, "The pronoun is right", "pronoun", lambda point: point.pronoun)
     with right:
-        _words_chart(found)
+        _shares_chart(found, "Right words, of all words", "words", lambda point: point.words, "of the words")
         _weight_chart(found)
     st.markdown(_measured_in_words(found))
     st.markdown(_looks_in_words(found))
@@ -301,13 +301,17 @@ def measures(found: Distances) -> None:
         )
 
 
-def _shares_chart(found: Distances, title: str, filename: str, count: Callable[[Point], int]) -> None:
+def _shares_chart(
+    found: Distances, title: str, filename: str, of: Callable[[Point], float], whose: str = ""
+) -> None:
+    """Draw a share of each network: of all sentences, counted and with its interval, or of something else."""
     lines, told = [], []
     for name in NAMES:
-        counts = [count(point) for point in found.networks[name].points]
-        bounds = 100 * np.array([wilson(right, found.sentences) for right in counts])
-        shares = 100 * np.array(counts) / found.sentences
-        low, high = bounds.T
+        values = np.array([of(point) for point in found.networks[name].points])
+        shares, low, high = 100 * values, None, None
+        if not whose:
+            shares = shares / found.sentences
+            low, high = 100 * np.array([wilson(int(right), found.sentences) for right in values]).T
         lines.append(Line(NETWORK[name], _words(found), shares, low, high, **_look(name)))
         told.append(f"{NETWORK[name]}: " + ", ".join(f"{share:.0f}" for share in shares))
     _chart(
@@ -316,25 +320,8 @@ def _shares_chart(found: Distances, title: str, filename: str, count: Callable[[
         title=title,
         up=Axis("right, %", zero=True),
         digits=0,
-        alt=f"Percent right at {_listed(found)} words from noun to it. {'; '.join(told)}.",
+        alt=f"Percent {whose or 'right'} at {_listed(found)} words from noun to it. {'; '.join(told)}.",
         filename=f"distance-{filename}",
-    )
-
-
-def _words_chart(found: Distances) -> None:
-    lines, told = [], []
-    for name in NAMES:
-        shares = [100 * point.words for point in found.networks[name].points]
-        lines.append(Line(NETWORK[name], _words(found), shares, **_look(name)))
-        told.append(f"{NETWORK[name]}: " + ", ".join(f"{share:.0f}" for share in shares))
-    _chart(
-        found,
-        lines,
-        title="Right words, of all words",
-        up=Axis("right, %", zero=True),
-        digits=0,
-        alt=f"Percent of the words at {_listed(found)} words from noun to it. {'; '.join(told)}.",
-        filename="distance-words",
     )
 
 
