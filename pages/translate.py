@@ -1,7 +1,7 @@
 """How does a transformer translate? English in, French out, and which word read which on the way."""
 
 from attnviz.app.learn.lesson import lesson
-from attnviz.app.learn.translate import encoder_decoder, every_head, sections, translating
+from attnviz.app.learn.translate import encoder_decoder, sections, translating
 
 with lesson("translate") as places:
     with places.controls:
@@ -13,7 +13,7 @@ with lesson("translate") as places:
     with places.text:
         encoder_decoder.story(chosen)
     with places.more:
-        every_head.every_head(chosen)
+        encoder_decoder.every_head(chosen)
         encoder_decoder.made_of(chosen)
     with places.code:
         sections.code()

@@ -14,10 +14,9 @@ from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
-from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal

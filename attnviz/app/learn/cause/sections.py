@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.app.later import later
 from attnviz.app.learn.cause.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.models import catalogue
 from attnviz.text import percent

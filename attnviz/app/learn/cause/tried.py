@@ -9,11 +9,10 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.later import later
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue

@@ -14,9 +14,8 @@ from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture

@@ -9,8 +9,7 @@ import streamlit as st
 from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.later import later
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import EXAMPLES
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
 from attnviz.app.weights_picture import shown_tokens, weights_picture

@@ -12,8 +12,7 @@ import streamlit as st
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.app.later import later
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import english
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.long_distances.stretched import (

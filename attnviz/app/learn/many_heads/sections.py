@@ -8,9 +8,8 @@ import streamlit as st
 
 from attnviz.analysis.sentence import looks, name_of
 from attnviz.app import markdown
-from attnviz.app.later import later
 from attnviz.app.learn.choosing import HeadSelection
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.shares import shares

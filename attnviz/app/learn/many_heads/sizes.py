@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.app.later import later
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula
 from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, warm_up
-from attnviz.app.later import later
+from attnviz.app.learn.computed import later
 from attnviz.app.learn.in_your_model import (
     KINDS,
     choose_head,

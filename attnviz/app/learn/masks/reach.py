@@ -8,9 +8,8 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
 from attnviz.app.state.choices import EDITED, REPLACEMENT
 from attnviz.errors import AttnvizError

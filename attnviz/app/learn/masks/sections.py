@@ -12,9 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.sentence import looks, name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import markdown
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor

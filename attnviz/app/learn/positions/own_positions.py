@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
-from attnviz.app.later import later
+from attnviz.app.learn.computed import later
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding

@@ -9,9 +9,8 @@ import streamlit as st
 
 from attnviz.analysis.shown import Group
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.markdown import token

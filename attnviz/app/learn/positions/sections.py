@@ -10,10 +10,9 @@ import streamlit as st
 
 from attnviz.analysis.picture import diverging
 from attnviz.app import markdown
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
 from attnviz.app.learn.choosing import TokenSelection
-from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle

@@ -13,8 +13,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
-from attnviz.app.later import later
-from attnviz.app.learn.computed import COMPUTING, MODEL
+from attnviz.app.learn.computed import COMPUTING, MODEL, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention

@@ -9,9 +9,8 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.app import controls, markdown
-from attnviz.app.later import later
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, translated
+from attnviz.app.learn.computed import MODEL, later, translated
 from attnviz.app.learn.english import english, outside_note
 from attnviz.app.state.choices import SIX_STEPS_OF, TRANSLATOR_HEAD, TRANSLATOR_LAYER, TRANSLATOR_QUERY
 from attnviz.capture import loading

@@ -10,9 +10,8 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.later import later
 from attnviz.app.learn.choosing import HeadSelection, head_selection
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
 from attnviz.app.state import choices

@@ -9,8 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.later import later
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import choose_variant, english, known_words, outside_note, typed
 from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.menus import menus

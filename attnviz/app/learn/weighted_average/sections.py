@@ -12,12 +12,11 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown, visible_text
 from attnviz.app import controls, markdown
-from attnviz.app.later import later
 from attnviz.app.learn import choosing, lesson
-from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
-from attnviz.app.learn.weighted_average.averaged import (
+from attnviz.app.learn.weighted_average.averages_compared import (
     ADDITIVE,
     DOT,
     FORMULAS,

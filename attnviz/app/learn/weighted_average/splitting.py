@@ -8,8 +8,7 @@ import streamlit as st
 
 from attnviz.analysis.shown import visible_text
 from attnviz.app import markdown
-from attnviz.app.later import later
-from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.weighted_average.pieces import pieces
 from attnviz.app.state.choices import SPLIT
 
