@@ -1,4 +1,4 @@
-"""Take it along: the link to this very view, and the numbers as files."""
+"""Go on from the open head: to the tools that say more, with the link to this view, with the numbers as files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, always_named
+from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
+from attnviz.app.heads.contents import TOOLS
 from attnviz.app.page import draw_copy_link
 from attnviz.app.saving import file_name_of, npz_of, save_file
-from attnviz.capture.model import Writing
+from attnviz.app.state import link
+from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
 
@@ -105,3 +109,33 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
 def _traces(view: View) -> list[Trace]:
     """What is on show: in a change, both readings."""
     return [caches.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
+
+
+_TOOLS = {
+    "intervene": "Silence it",
+    "behaviour": "On many sentences",
+    "plane": "Its queries and keys in a plane",
+}
+"""What each of these tools answers about one head."""
+
+
+def more_about(view: View, heads: Heads, tokens: Tokens) -> None:
+    """Draw the links; the tools read one text alone."""
+    if view.given != ModelInput(view.given.text):
+        return
+    along = [
+        (MODEL.name, view.model),
+        (TEXT.name, view.given.text),
+        (LAYER.name, str(heads.layer)),
+        (HEAD.name, str(heads.head)),
+        *link.along(KIND),
+    ]
+    # Where pieces are merged, a word is no token that the tools know.
+    if tokens.pair and not view.merge and view.changed is None:
+        along.append((QUERY.name, tokens.queries[tokens.pair.query]))
+    with st.popover("More about this head"):
+        for tool in TOOLS:
+            if tool.name in _TOOLS:
+                st.page_link(
+                    f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
+                )

@@ -7,8 +7,7 @@ import streamlit as st
 
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
-from attnviz.app.heads.behaviour import opening
-from attnviz.app.heads.behaviour.choices import HeadSelection
+from attnviz.app.heads.behaviour.choices import HeadSelection, offer
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
 from attnviz.app.state.choices import READ_WITH
 from attnviz.text import percent, plural
@@ -59,7 +58,7 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
             ):
                 st.markdown(f"**{shape.name}**, {plural(len(which), 'head')}: {words}{needs}.")
                 if which:
-                    opening.offer(f"heads that are {shape.name}", which, findings, chosen)
+                    offer(f"heads that are {shape.name}", which, findings.names, chosen)
     with st.expander("The exact rules, and the paper that they are from", icon=":material/calculate:"):
         _explain(sums, chosen)
 
