@@ -1,4 +1,4 @@
-"""Go on from the open head: to the tools that say more, with the link to this view, with the numbers as files."""
+"""Go on from the open head: to the tools that say more, and with the link and the numbers to take along."""
 
 from __future__ import annotations
 
