@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -43,6 +44,28 @@ _STYLE = """
 """
 
 
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of a page, into which sections are drawn one below the other."""
+
+    container: DeltaGenerator
+
+    def __call__(
+        self, draw: Callable[Arguments, Value], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Value:
+        """Draw a section here; return what it returns."""
+        with self.container:
+            return draw(*args, **kwargs)
+
+    def below(self) -> Place:
+        """A place of its own, below what is here already."""
+        return Place(self.container.container())
+
+
 @dataclass(frozen=True)
 class Places:
     """Where a page draws its sections.
@@ -57,13 +80,13 @@ class Places:
         limits: what the picture does not show.
     """
 
-    controls: DeltaGenerator
-    question: DeltaGenerator
-    picture: DeltaGenerator
-    text: DeltaGenerator
-    more: DeltaGenerator
-    code: DeltaGenerator
-    limits: DeltaGenerator
+    controls: Place
+    question: Place
+    picture: Place
+    text: Place
+    more: Place
+    code: Place
+    limits: Place
 
 
 @contextmanager
@@ -162,7 +185,7 @@ def _places() -> Places:
     picture_column, text_column = st.columns([7, 5], gap="large")
     picture = picture_column.container(border=True, key="picture")
     more, code, limits = st.container(), st.container(), st.container()
-    return Places(controls, question, picture, text_column.container(), more, code, limits)
+    return Places(*map(Place, (controls, question, picture, text_column.container(), more, code, limits)))
 
 
 def _teachers_places() -> Places:
@@ -170,7 +193,7 @@ def _teachers_places() -> Places:
     picture = st.container(key="for-the-projector")
     with st.container(key="not-for-the-projector"):
         controls, question, text, more, code, limits = (st.container() for _ in range(6))
-    return Places(controls, question, picture, text, more, code, limits)
+    return Places(*map(Place, (controls, question, picture, text, more, code, limits)))
 
 
 def _way_on(number: int) -> None:
