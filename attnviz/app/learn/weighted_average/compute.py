@@ -21,7 +21,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Token
 
 Score = Callable[[Tensor, Tensor], Tensor]
 """(queries [query, d], keys [key, d]) → scores [query, key]: the larger, the better they match."""
@@ -293,27 +293,11 @@ def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
 CHARACTERS, WORDS, WORD_PIECES = "Characters", "Words", "Word pieces"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One token.
-
-    Attributes:
-        text: how the tokenizer writes it.
-        id: its place in the vocabulary, from 0.
-        start, end: the characters of the text it stands for, `source[start:end]`; 0, 0 if it was added.
-    """
-
-    text: str
-    id: int
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class Split:
     """A text in tokens: how many different ones there can be, and the text that their ids alone give back."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Token, ...]
     vocabulary: int
     back: str
 
@@ -350,7 +334,7 @@ def word_pieces(text: str) -> Split:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
     """
-    pieces = tuple(Piece(token.text, token.id, token.start, token.end) for token in compute.tokens(text))
+    pieces = compute.tokens(text)
     tokenizer = _tokenizer()
     back = tokenizer.decode([piece.id for piece in pieces], skip_special_tokens=True)
     return Split(pieces=pieces, vocabulary=tokenizer.get_vocab_size(), back=back)
@@ -361,7 +345,7 @@ def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
     ids = {token: number for number, token in enumerate(vocabulary)}
     pieces, start = [], 0
     for token in tokens:
-        pieces.append(Piece(token, ids[token], start, start + len(token)))
+        pieces.append(Token(token, ids[token], start, start + len(token), word=None, special=False))
         start += len(token)
     back = "".join(vocabulary[piece.id] for piece in pieces)
     return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), back=back)
