@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
 from attnviz.app.explore import attention
@@ -34,7 +33,7 @@ from attnviz.interventions.edit import Edit, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.text import head_name
-from attnviz.trace import Block, Kind
+from attnviz.trace import Kind
 
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")
@@ -57,47 +56,15 @@ _HELP = (
 
 
 @dataclass(frozen=True)
-class Intervention:
-    """What the page is about.
+class Intervention(choosing.QueryInHead):
+    """What is looked at, and what is changed, without the changes that do nothing."""
 
-    Attributes:
-        entry: the model.
-        given: what it reads.
-        kind, layer, head: the head that is looked at, from 0.
-        query: the token that is looked at, from 0, among `queries`.
-        queries, keys: the tokens that look in this kind of attention, and those that are looked at.
-        edits: what is changed, without the changes that do nothing.
-    """
-
-    entry: Entry
-    given: ModelInput
-    kind: Kind
-    layer: int
-    head: int
-    query: int
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
     edits: tuple[Edit, ...]
 
     @property
     def written(self) -> tuple[str, ...]:
         """The edits as a link holds them: a key of the caches."""
         return tuple(str(edit) for edit in self.edits)
-
-    @property
-    def block(self) -> Block:
-        """The unchanged attention of the layer that is looked at."""
-        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
-
-    @property
-    def name(self) -> str:
-        """The head that is looked at, "4-2"."""
-        return head_name(self.layer, self.head)
-
-    @property
-    def token(self) -> str:
-        """The token that is looked at, in Markdown."""
-        return markdown.token(self.query, self.queries)
 
 
 def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerator]:
@@ -119,7 +86,7 @@ def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerato
             f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
         )
         query = controls.token(queries, given, "Token that looks")
-        chosen = Intervention(entry, given, kind, layer, head, query, queries, keys, edits)
+        chosen = Intervention(entry, given, kind, layer, head, queries, keys, query, edits)
         _silence(chosen)
         st.html(_STYLE)
         below = st.container(key="in_short")

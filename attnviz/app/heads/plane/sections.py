@@ -34,8 +34,8 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, head_name, percent
-from attnviz.trace import Block, Floats, Kind, Mask
+from attnviz.text import decimal, percent
+from attnviz.trace import Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
@@ -43,38 +43,11 @@ _SMALL_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
-class HeadSelection:
-    """What the page is about.
+class HeadSelection(choosing.QueryInHead):
+    """What is looked at, what the plane is to keep, and whether tokens that were added are left out."""
 
-    Attributes:
-        entry, given, kind: the model, what it reads, and which of its attentions.
-        layer, head: from 0.
-        keeps: what the plane is to keep.
-        hide: whether tokens that the tokenizer added are left out.
-        queries, keys: the tokens that are shown.
-        query: the chosen one, among `queries`, from 0.
-    """
-
-    entry: Entry
-    given: ModelInput
-    kind: Kind
-    layer: int
-    head: int
     keeps: Keeps
     hide: bool
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
-    query: int
-
-    @property
-    def name(self) -> str:
-        """The head's name as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
-
-    @property
-    def block(self) -> Block:
-        """The layer's attention."""
-        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +99,7 @@ def choose() -> HeadSelection:
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
         query = controls.token(queries, given, "Query (looks)")
-    return HeadSelection(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
+    return HeadSelection(entry, given, kind, layer, head, queries, keys, query, keeps, hide)
 
 
 def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
@@ -209,7 +182,7 @@ def _pick(chosen: HeadSelection, query: int) -> None:
 def _finding(chosen: HeadSelection, found: Found) -> str:
     """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
-    looker = markdown.token(query, chosen.queries)
+    looker = chosen.token
     row = np.where(found.allowed[query], found.weights[query], -np.inf)
     most = int(row.argmax())
     kept = f"The plane keeps **{percent(found.points.kept)}**"
