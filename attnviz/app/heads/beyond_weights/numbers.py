@@ -71,11 +71,11 @@ def columns(
     chosen: TokenSelection, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
 ) -> dict[str, list[str] | list[float]]:
     """The tokens, and the values of each measure that is there, by what the column is called."""
-    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.groups]}
+    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
     for measure in measures:
         values = found.of(measure, chosen.layer, chosen.head)
         if values is not None:
-            table[name_here(measure, chosen.head_name)] = values.tolist()
+            table[name_here(measure, chosen.name)] = values.tolist()
     return table
 
 
@@ -89,8 +89,8 @@ def csv_of(chosen: TokenSelection, found: Found) -> str:
     stand_in = "the mean of all word vectors" if found.stand_in is None else f"“{found.stand_in}”"
     facts = [
         ("model", caches.called(chosen.entry.name)),
-        ("text", f"“{visible_text(chosen.text)}”"),
-        ("token", numbered(chosen.groups[chosen.place])),
+        ("text", f"“{visible_text(chosen.given.text)}”"),
+        ("token", numbered(chosen.queries[chosen.query])),
         ("what is followed", visible_text(followed)),
         ("what replaces a word", stand_in),
     ]
