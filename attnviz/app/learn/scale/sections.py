@@ -72,7 +72,7 @@ def _draw_again() -> None:
 
 def question() -> None:
     """Ask how large dot products are."""
-    measured = float(_variances(SIZES, DRAWS, FIRST_SEED).measured[SIZES.index(D_HEAD)])
+    measured = float(_variances(SIZES, DRAWS, FIRST_SEED)[0][SIZES.index(D_HEAD)])
     guess(
         f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, all independent, with mean 0 and "
         "**variance** (mean squared distance from the mean) 1. "
@@ -87,10 +87,10 @@ def question() -> None:
 
 def picture(drawn: Draw) -> None:
     """Draw the variances, the row of weights at the chosen d, and both in words."""
-    variances = _variances(SIZES, DRAWS, drawn.seed)
+    variances, errors = _variances(SIZES, DRAWS, drawn.seed)
     row = _row(drawn.d, SIZES[-1], KEYS, drawn.seed)
     at = SIZES.index(drawn.d)
-    measured, error = float(variances.measured[at]), float(variances.errors[at])
+    measured, error = float(variances[at]), float(errors[at])
     left, right = st.columns(2, gap="medium")
     with left:
         st.header("The variance of q · k grows like d", anchor=False)
@@ -101,9 +101,9 @@ def picture(drawn: Draw) -> None:
                 Line(
                     "measured ± 2 standard errors",
                     SIZES,
-                    variances.measured,
-                    variances.measured - 2 * variances.errors,
-                    variances.measured + 2 * variances.errors,
+                    variances,
+                    variances - 2 * errors,
+                    variances + 2 * errors,
                     dash=None,
                     marker="circle",
                 ),
@@ -114,7 +114,7 @@ def picture(drawn: Draw) -> None:
             at="d = {x}",
             marked=drawn.d,
             alt="Measured variances of q · k follow the line variance = d, "
-            f"from {variances.measured[0]:.2f} at d = {SIZES[0]} to {variances.measured[-1]:.0f} at "
+            f"from {variances[0]:.2f} at d = {SIZES[0]} to {variances[-1]:.0f} at "
             f"d = {SIZES[-1]}. At d = {drawn.d}: {measured:.2f}.",
             caption=f"Variance of the dot products of {DRAWS} random pairs of vectors with d entries.",
             filename="variance",
@@ -188,16 +188,16 @@ def text() -> None:
 
 def learning(drawn: Draw) -> None:
     """Draw the means of many rows: how undecided they are, and how much can be learned from them."""
-    means = _curves(SIZES, KEYS, ROWS, drawn.seed)
+    entropy, gradient = _curves(SIZES, KEYS, ROWS, drawn.seed)
     at = SIZES.index(drawn.d)
     st.header("A softmax that has decided no longer learns", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column:
         left, right = st.columns(2, gap="medium")
         with left:
-            _means_chart("entropy", "entropy, in bits", means.entropy, drawn.d, digits=2)
+            _means_chart("entropy", "entropy, in bits", entropy, drawn.d, digits=2)
         with right:
-            _means_chart("gradient", "size of the gradient", means.gradient, drawn.d, digits=3)
+            _means_chart("gradient", "size of the gradient", gradient, drawn.d, digits=3)
     with text_column:
         st.markdown(
             "A model learns by **gradients**: how much would the weights move if a score moved a little? "
@@ -213,8 +213,8 @@ def learning(drawn: Draw) -> None:
             "little changes nothing, so nothing is learned. "
             "The size shown is the root of the sum of all squared cells (the Frobenius norm).\n\n"
             f"Means of {ROWS} random rows at $d$ = {drawn.d}: without the division, entropy "
-            f"**{means.entropy[0, at]:.2f}** bits and gradient **{means.gradient[0, at]:.3f}**; with it, "
-            f"**{means.entropy[1, at]:.2f}** bits and **{means.gradient[1, at]:.3f}**. "
+            f"**{entropy[0, at]:.2f}** bits and gradient **{gradient[0, at]:.3f}**; with it, "
+            f"**{entropy[1, at]:.2f}** bits and **{gradient[1, at]:.3f}**. "
             "That the gradient vanishes is what the authors of the division suspected (Vaswani et al. 2017, "
             "section 3.2.1)."
         )
