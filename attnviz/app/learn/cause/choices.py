@@ -164,11 +164,11 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     asked = _asked(text, model, edits)
     if asked and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):
         go_to(asked[0].kind, asked[0].layer, asked[0].head, asked[0].query)
-    goal: _Goal | None = memory.forget(_GO_TO)
-    if goal:
-        CAUSE_HEAD.set(goal.head_name)
+    head_to_show, word_to_show = memory.forget(_GO_TO) or (None, None)
+    if head_to_show:
+        CAUSE_HEAD.set(head_to_show)
     kind, layer, head = _choose_head(model)
-    query = _choose_word(_readers(model, text, kind), kind, goal.query if goal else None)
+    query = _choose_word(_readers(model, text, kind), kind, word_to_show)
     place = Place(kind, layer, head, query)
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]
@@ -178,17 +178,9 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
 
 
-@dataclass(frozen=True)
-class _Goal:
-    """An arrow to show: a head as its choice writes it, and a word, from 0; None: any."""
-
-    head_name: str
-    query: int | None
-
-
 def go_to(kind: Kind, layer: int, head: int, query: int | None) -> None:
     """Show this arrow next: all numbers from 0; query None: of any word."""
-    memory.put(_GO_TO, _Goal(f"{kind} {head_name(layer, head)}", query))
+    memory.put(_GO_TO, (f"{kind} {head_name(layer, head)}", query))
 
 
 def _typed() -> None:

@@ -173,24 +173,15 @@ def waves(tokens: int) -> Waves:
     return Waves(owned(encoding), owned(products), owned(products[0]), owned(rotary_frequencies(D_MODEL)))
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """One pair's wave between the positions too, for the eye.
+def curve(pair: int, positions: int) -> tuple[Floats, Floats, Floats]:
+    """A pair of dimensions (from 0) over so many positions, between them too, for the eye.
 
-    Attributes:
-        position, sine, cosine: [point].
+    Returns:
+        Position, sine and cosine of eight points for each position, [point] each.
     """
-
-    position: Floats
-    sine: Floats
-    cosine: Floats
-
-
-def curve(pair: int, positions: int) -> Curve:
-    """A pair of dimensions (from 0) over so many positions, eight points for each."""
     position = torch.arange(8 * (positions - 1) + 1, dtype=torch.float64) / 8
     angle = position * rotary_frequencies(D_MODEL)[pair]
-    return Curve(owned(position), owned(angle.sin()), owned(angle.cos()))
+    return owned(position), owned(angle.sin()), owned(angle.cos())
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,16 +132,17 @@ def _chart_of_encoding(found: compute.Waves, groups: tuple[Group, ...], word: in
     )
 
 
-def _chart_of_waves(found: compute.Waves, line: compute.Curve, pair: int, word: int) -> None:
-    places = np.flatnonzero(line.position % 1 == 0).tolist()
+def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], pair: int, word: int) -> None:
+    position, sine, cosine = line
+    places = np.flatnonzero(position % 1 == 0).tolist()
     curves(
         "wave picture",
         [
-            Line("sine", line.position, line.sine, marker="circle", points=places, colour="text"),
+            Line("sine", position, sine, marker="circle", points=places, colour="text"),
             Line(
                 "cosine",
-                line.position,
-                line.cosine,
+                position,
+                cosine,
                 dash="dash",
                 marker="cross",
                 points=places,

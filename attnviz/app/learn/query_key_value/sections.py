@@ -98,9 +98,8 @@ class QueryAtWork:
 
 def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
-    asked = six_steps_of.choose()
-    attention = asked.attention
-    done = _walk(attention.model, attention.kind, asked.text, asked.layer, asked.head, asked.token)
+    attention, text, layer, head, token = six_steps_of.choose()
+    done = _walk(attention.model, attention.kind, text, layer, head, token)
     queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
     return QueryAtWork(attention, done, queries.groups, keys.groups)
 

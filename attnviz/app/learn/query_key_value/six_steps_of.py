@@ -121,29 +121,18 @@ LOOKING_ACROSS = (
 """Where the vector of a token that looks at another text comes from."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Of which attention, sentence, layer, head and token (from 0) the visitor wants to see the six steps."""
-
-    attention: Attention
-    text: str
-    layer: int
-    head: int
-    token: int
-
-
-def choose() -> Asked:
-    """Draw the choice of a model, and of a sentence, a head and a word that it reads."""
+def choose() -> tuple[Attention, str, int, int, int]:
+    """Draw the choices; return the attention, the sentence, and a layer, a head and a token, from 0."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Model**", width="content")
         attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), _BERT)]
     if attention.model != MODEL:
-        return _ask_translator(attention)
+        return attention, *_ask_translator(attention)
     chosen = choosing.head_selection()
-    return Asked(attention, chosen.text, chosen.layer, chosen.head, chosen.query)
+    return attention, chosen.text, chosen.layer, chosen.head, chosen.query
 
 
-def _ask_translator(attention: Attention) -> Asked:
+def _ask_translator(attention: Attention) -> tuple[str, int, int, int]:
     """The same with the translator's own sentence; its decoder's words are those of its translation."""
     columns = st.columns([5, 4, 3], vertical_alignment="bottom")
     with columns[0]:
@@ -156,7 +145,7 @@ def _ask_translator(attention: Attention) -> Asked:
     outside_note(translation.outside)
     if attention.kind != "encoder":
         st.markdown(f"Its translation: {markdown.plain(translation.text)}")
-    return Asked(attention, text, layer, head, token)
+    return text, layer, head, token
 
 
 def _choose_translators_head(attention: Attention) -> tuple[int, int]:
