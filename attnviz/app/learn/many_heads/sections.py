@@ -174,14 +174,14 @@ def habit(chosen: HeadSelection) -> None:
             (
                 f"**{f.name}** ({f.found.sum()} of {f.found.size} heads): {f.rule}",
                 "yes" if f.found[here] else "no",
-                percent(float(f.scores[here])),
-                percent(f.even),
+                percent(float(f.score[here])),
+                percent(even),
             )
-            for f in found
+            for f, even in found
         ],
         left=2,
     )
-    names = [f.name for f in found if f.found[here]]
+    names = [f.name for f, _ in found if f.found[here]]
     st.markdown(
         f"In this sentence head {chosen.head_name} counts as **{', '.join(names)}**."
         if names
