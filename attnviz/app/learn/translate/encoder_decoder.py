@@ -14,8 +14,10 @@ from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.measured import measured
 from attnviz.errors import ModelFilesDamaged
+from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Kind
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 if TYPE_CHECKING:
     from attnviz.app.learn.translate import compute
@@ -30,17 +32,17 @@ _DECIDED = 0.5  # a head that gives a word more than all others together reads t
 
 def story(chosen: ShownTranslation) -> None:
     """Tell the way of a sentence through the model, with the numbers of the picture."""
-    parts = _take_apart(chosen.model)
+    entry = catalogue.entry(chosen.model)
     translation = chosen.translation
     source, row = len(translation.source), chosen.row
     word = markdown.code(translation.choices[row][0][0])
     after = chosen.target_name(row)
     st.header("Encoder, decoder, and what connects them", anchor=False)
     st.markdown(
-        f"1. **Words become vectors**: {parts.d_model} numbers each, from a table of {parts.english_words} "
+        f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} "
         "English words, plus a vector that says where the word stands.\n"
         f"2. **The encoder reads all {source} English tokens at once.** In each of its "
-        f"{parts.encoder_layers} layers, every word looks at every word and adds what it reads to its own "
+        f"{entry.layers} layers, every word looks at every word and adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
         "3. **The decoder writes one French word at a time**, beginning at [START]: a **row** for each. A "
         "row reads the words written so far, never those to come: a *causal mask* hides them.\n"
@@ -49,12 +51,12 @@ def story(chosen: ShownTranslation) -> None:
     )
     formula(
         r"\operatorname{softmax}\!\Bigl(\frac{\textcolor{blue}{Q_\text{French}}\,"
-        rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{parts.d_head}}}}}\Bigr)"
+        rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{entry.d_head}}}}}\Bigr)"
         r"\textcolor{green}{V_\text{English}}"
     )
     st.markdown(
         f"5. **Every French word gets a probability**: the row's vector $z$ is compared with the vectors of "
-        f"all {parts.french_words} words, in the same table $E$ that the decoder reads from."
+        f"all {len(FRENCH)} words, in the same table $E$ that the decoder reads from."
     )
     formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
     st.markdown(
@@ -85,20 +87,18 @@ def _read_by_layer(chosen: ShownTranslation) -> str:
 
 def made_of(chosen: ShownTranslation) -> None:
     """Draw how many learned numbers each part holds."""
-    parts = _take_apart(chosen.model)
-    st.header(f"{parts.parameters:,} learned numbers", anchor=False)
-    rows = [
-        f"| {part.name} | {part.parameters:,} | {percent(part.parameters / parts.parameters)} |"
-        for part in parts.parts
-    ]
+    parts, entry = _take_apart(chosen.model), catalogue.entry(chosen.model)
+    total = sum(part.parameters for part in parts)
+    st.header(f"{total:,} learned numbers", anchor=False)
+    rows = [f"| {part.name} | {part.parameters:,} | {percent(part.parameters / total)} |" for part in parts]
     table, words = st.columns(2, gap="large")
     table.markdown("\n".join(["| part | numbers | share |", "|:--|--:|--:|", *rows]))
     words.markdown(
-        f"The encoder has {_layers(parts.encoder_layers)}, the decoder {_layers(parts.decoder_layers)}; "
-        f"every attention has {parts.n_heads} heads, whose queries, keys and values have {parts.d_head} "
+        f"The encoder has {_layers(entry.layers)}, the decoder {_layers(entry.decoder_layers)}; "
+        f"every attention has {entry.heads} heads, whose queries, keys and values have {entry.d_head} "
         "numbers.\n\n"
         "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
-        f"instead of {parts.d_model} (Vaswani et al. 2017, table 3).\n\n"
+        f"instead of {entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
         "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
         "changed in small steps, some sentences at a time, until the French came out right."
     )
