@@ -225,7 +225,7 @@ class Sizes:
 
     Attributes:
         name, source: what it is called, and where its sizes are published.
-        d_model, heads, d_head, d_feed_forward, layers, vocabulary: its sizes; layers are the encoder's.
+        d_model, heads, d_head, d_feed_forward, layers: its sizes; layers are the encoder's.
         attention, feed_forward, layer, encoder: parameters of one attention block, of one feed-forward
             network, of one encoder layer (both, with their norms), and of all encoder layers.
         everything: parameters of the whole model, as its `parts` say.
@@ -240,7 +240,6 @@ class Sizes:
     d_head: int
     d_feed_forward: int
     layers: int
-    vocabulary: int
     attention: int
     feed_forward: int
     layer: int
@@ -288,7 +287,6 @@ def original_sizes() -> Sizes:
         "Vaswani et al. 2017, table 3, base",
         layer,
         layers,
-        ORIGINAL_VOCABULARY,
         everything=parameters(model) - parameters(model.target_embedding),
         parts="a decoder of as many layers, and one table of words for all its uses",
         published=65,
@@ -307,7 +305,6 @@ def bert_sizes(name: str, source: str, config: BertConfig, published: int | None
         source,
         layer,
         config.num_hidden_layers,
-        config.vocab_size,
         everything=parameters(model) + parameters(pooler),
         parts="the tables of words, positions and segments, and the pooler",
         published=published,
@@ -330,7 +327,6 @@ def _sizes(
     source: str,
     layer: EncoderLayer,
     layers: int,
-    vocabulary: int,
     everything: int,
     parts: str,
     published: int | None,
@@ -344,7 +340,6 @@ def _sizes(
         d_head=d_model // heads,
         d_feed_forward=layer.feed_forward.expand.out_features,
         layers=layers,
-        vocabulary=vocabulary,
         attention=parameters(layer.attention),
         feed_forward=parameters(layer.feed_forward),
         layer=parameters(layer),
