@@ -16,17 +16,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import mending
 from attnviz.app.heads.intervene.mending import MOST_EDITS, exceptions, replaces, without_effect
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import (
-    ASKED_AT,
-    EDITS,
-    HEAD,
-    KIND,
-    LAYER,
-    POINTS_AT,
-    QUERY,
-    RANKED_BY,
-    TEXT,
-)
+from attnviz.app.state.choices import ASKED_AT, EDITS, HEAD, KIND, LAYER, POINTS_AT, QUERY, RANKED_BY, TEXT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits

@@ -29,16 +29,7 @@ from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
 from attnviz.text import percent
 from attnviz.trained.translator import distance
-from attnviz.trained.translator.distance import (
-    GENDERS,
-    NAMES,
-    Distances,
-    Gender,
-    Head,
-    Name,
-    Point,
-    Spread,
-)
+from attnviz.trained.translator.distance import GENDERS, NAMES, Distances, Gender, Head, Name, Point, Spread
 from attnviz.trained.translator.lengthening import MOST
 
 if TYPE_CHECKING:

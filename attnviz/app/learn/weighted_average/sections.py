@@ -16,12 +16,7 @@ from attnviz.app.learn import choosing, lesson
 from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
-from attnviz.app.learn.weighted_average.averages_compared import (
-    ADDITIVE,
-    DOT,
-    FORMULAS,
-    WeighedToken,
-)
+from attnviz.app.learn.weighted_average.averages_compared import ADDITIVE, DOT, FORMULAS, WeighedToken
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
 from attnviz.text import decimal, percent
