@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -237,7 +237,7 @@ def buttons(
     key: str,
     clicked: Callable[[Item], None],
     pressed: str | None = None,
-    **look: str,
+    **look: Any,
 ) -> None:
     """Draw a row of buttons of which each opens something.
 
@@ -256,4 +256,4 @@ def buttons(
         if name is not None:
             clicked(offered[name])
 
-    st.pills(label, list(offered), key=key, on_change=click, **look)  # type: ignore[call-overload]
+    st.pills(label, list(offered), key=key, on_change=click, **look)
