@@ -26,6 +26,7 @@ _LONGEST = 1000  # characters: longer than any id, and than any path that somebo
 _MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
 _SEEN = "what was seen of the visitor's own model"
 _MINE = "the model that this visitor opens"
+_OPENING = Lane(8)  # `loading` lets one download and one load in at a time
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,6 @@ def _stop() -> None:
 def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
     doing = "Waiting for its turn" if latest is None or state == "queued" else latest.found
     return f"{markdown.plain(doing)} … {job.seconds:.0f} s"
-
-
-_OPENING = Lane(8)  # `loading` lets one download and one load in at a time
 
 
 def begin_opening(name: str, visitor: Hashable) -> Job[str]:

@@ -19,6 +19,8 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 MOST_EDITS = 200
+REPLACED = "a later change replaces it"
+SILENT = "what it changes is silent already"
 
 _NOTICE = "what became of the changes"
 _NAMED_IN = "the tokens that the changes name"
@@ -113,10 +115,6 @@ def _problem(written: str) -> str:
 
 def _say(edits: Sequence[str], sentences: Iterable[str]) -> None:
     memory.put(_NOTICE, (list(edits), list(sentences)))
-
-
-REPLACED = "a later change replaces it"
-SILENT = "what it changes is silent already"
 
 
 def replaces(later: Edit, earlier: Edit) -> bool:

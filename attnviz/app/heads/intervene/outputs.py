@@ -26,6 +26,7 @@ _MEANING = (
     "where it did, 90° that it has nothing in common with before."
 )
 _MOST_BARS = 48  # of a long text, the tokens that turn most
+_ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:
@@ -141,9 +142,6 @@ def _bars(
     title = f"{name}: {_TITLE}" if name else f"{_TITLE[0].upper()}{_TITLE[1:]}"
     some = f"; the {len(shown)} of {len(groups)} that turn most" if len(shown) < len(groups) else ""
     token_bars(key, title=f"{title}{some}", bars=bars)
-
-
-_ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
 
 def _compared(chosen: Intervention, place: int | None) -> str:

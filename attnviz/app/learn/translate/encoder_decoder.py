@@ -28,6 +28,7 @@ else:
 _take_apart = translated(compute.take_apart)
 
 _DECIDED = 0.5  # a head that gives a word more than all others together reads that word
+_LISTED = 2  # tokens named for each head
 
 
 def story(chosen: ShownTranslation) -> None:
@@ -106,9 +107,6 @@ def made_of(chosen: ShownTranslation) -> None:
 
 def _layers(count: int) -> str:
     return "one layer" if count == 1 else f"{count} layers"
-
-
-_LISTED = 2  # tokens named for each head
 
 
 def every_head(chosen: ShownTranslation) -> None:

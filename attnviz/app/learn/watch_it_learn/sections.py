@@ -38,6 +38,7 @@ from attnviz.trained.translator.variants import VARIANTS, Variant
 
 GOOD = 0.95  # what the question asks for
 _NEARLY_ALL, _ALIKE = 0.8, 0.05  # of the weight from "it": for both nouns together, and between them
+_EVERY_SECONDS = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,9 +264,6 @@ def limits(chosen: ShownTraining) -> None:
   page before this one takes the weight away and sees what happens.
 """
     )
-
-
-_EVERY_SECONDS = 0.7
 
 
 def play(slider: OneOf, options: Sequence[int]) -> None:
