@@ -11,8 +11,9 @@ import streamlit as st
 
 from attnviz.app.learn.cause.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.measured import label_smoothing
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
@@ -25,13 +26,6 @@ else:
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence
 _WORTH_TELLING = 0.05  # smaller weights are left out of a sentence
-
-
-@translated
-def _label_smoothing() -> float:
-    from attnviz.trained.translator.training import Settings
-
-    return Settings.label_smoothing
 
 
 def question(chosen: ArrowSelection) -> None:
@@ -63,8 +57,8 @@ def picture(chosen: ArrowSelection) -> None:
     if chosen.experiment.gender:
         st.markdown(
             ":small[The two make less than 100 %: while the model learned, "
-            f"{100 * _label_smoothing():g} % of the certainty was spread over all words (*label smoothing*), "
-            "so that no word ever becomes quite certain.]"
+            f"{percent(label_smoothing(chosen.model))} of the certainty was spread over all words (*label "
+            "smoothing*), so that no word ever becomes quite certain.]"
         )
 
 
