@@ -209,7 +209,6 @@ def _how() -> tuple[float, int, float, int]:
         st.markdown(":small[The model always takes the likeliest token. Nothing is drawn by chance.]")
     top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
     top_p = TOP_P.draw(
-        "Top p",
-        help="Only the likeliest tokens that together have this probability can be drawn. 1: all.",
+        "Top p", help="Only the likeliest tokens that together have this probability can be drawn. 1: all."
     )
     return temperature, top_k, top_p, SEED.draw("Seed", help="The same seed draws the same tokens again.")

@@ -60,10 +60,7 @@ def choose() -> None:
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         typed = OWN_NAME.draw(
-            "Folder or Hugging Face id",
-            max_chars=_MOST_SENT,
-            placeholder="openai-community/gpt2",
-            width=560,
+            "Folder or Hugging Face id", max_chars=_MOST_SENT, placeholder="openai-community/gpt2", width=560
         ).strip()
         if st.form_submit_button("Look", icon=":material/search:"):
             with st.spinner("Looking at the model …"):

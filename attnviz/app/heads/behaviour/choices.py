@@ -59,11 +59,7 @@ def offer(key: str, heads: Sequence[int], names: Sequence[str], chosen: HeadSele
     if len(heads) == 1:
         name = names[heads[0]]
         st.button(
-            f"Open {name}",
-            key=f"{key} alone",
-            on_click=_open,
-            args=(name,),
-            disabled=name == chosen.name,
+            f"Open {name}", key=f"{key} alone", on_click=_open, args=(name,), disabled=name == chosen.name
         )
         return
     with st.popover(f"Open one of the {len(heads):,}"):

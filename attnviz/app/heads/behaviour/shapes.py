@@ -51,10 +51,7 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
             which = np.flatnonzero(found == number).tolist()
             needs = "; needs a pair of sentences" if shape.name == "block" and not pair else ""
             with st.container(
-                horizontal=True,
-                horizontal_alignment="distribute",
-                vertical_alignment="center",
-                wrap=False,
+                horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", wrap=False
             ):
                 st.markdown(f"**{shape.name}**, {plural(len(which), 'head')}: {words}{needs}.")
                 if which:
@@ -96,8 +93,7 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     if findings.text is None or not entry.pairs:
         return findings.shapes, findings.where
     second = READ_WITH.draw(
-        "A second sentence, read in one go with yours, shows blocks",
-        placeholder="It slept by the fire.",
+        "A second sentence, read in one go with yours, shows blocks", placeholder="It slept by the fire."
     )
     if not second.strip():
         return findings.shapes, findings.where

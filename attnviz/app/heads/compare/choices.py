@@ -100,10 +100,7 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | No
     _begin_with_an_example(offered)
     with second:
         other = OTHER.draw(
-            "Second sentence",
-            placeholder=controls.ONE_CHANGED,
-            on_change=controls.edited,
-            args=(OTHER,),
+            "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
         )
     current = example_of(entry.name, link.said(TEXT), link.said(OTHER))
     with swap:

@@ -35,10 +35,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind
 
-MEASURES: dict[str, Measure] = {
-    "total variation": total_variation,
-    "Jensen–Shannon": jensen_shannon,
-}
+MEASURES: dict[str, Measure] = {"total variation": total_variation, "Jensen–Shannon": jensen_shannon}
 
 MOST_STEPS = 2**28
 """How many differences the page computes to find every head's twin in another model."""

@@ -108,12 +108,7 @@ def _prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
 
 
 @_running
-def _effect(
-    model: str,
-    given: ModelInput,
-    edits: Sequence[str],
-    place: int | None,
-) -> Effect:
+def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | None) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
     before = loading.load(model).outcomes(given, [()], place)
     after = loading.load(model).outcomes(given, [changes], place)
@@ -140,13 +135,7 @@ def _left_out(model: str, text: str, place: int) -> LeftOut | None:
 
 
 @_running
-def _weights(
-    model: str,
-    given: ModelInput,
-    edits: Sequence[str],
-    kind: Kind,
-    layer: int,
-) -> Floats:
+def _weights(model: str, given: ModelInput, edits: Sequence[str], kind: Kind, layer: int) -> Floats:
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
 
 

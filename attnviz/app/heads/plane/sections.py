@@ -359,13 +359,7 @@ def _turning_layers(model: str) -> frozenset[int]:
 
 @cached(named)
 def _found(
-    model: str,
-    given: ModelInput,
-    kind: Kind,
-    layer: int,
-    head: int,
-    hide: bool,
-    keeps: Keeps,
+    model: str, given: ModelInput, kind: Kind, layer: int, head: int, hide: bool, keeps: Keeps
 ) -> Found:
     shown = caches.shown(model, given, kind, hide, False)
     block = caches.trace(model, given).block(kind, layer)

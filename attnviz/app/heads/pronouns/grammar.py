@@ -70,10 +70,7 @@ def _left_out(found: Grammar) -> None:
 
 
 def _table(chosen: HeadSelection, found: Grammar, looks: Looks) -> str:
-    lines = [
-        f"| Relation | Best head | Best offset | Head {chosen.name} |",
-        "|---|---|---|---|",
-    ]
+    lines = [f"| Relation | Best head | Best offset | Head {chosen.name} |", "|---|---|---|---|"]
     for sort, name in enumerate(SORTS):
         total = int(found.totals[sort])
         if not total:

@@ -215,10 +215,7 @@ def more(reading: Reading) -> None:
     def pick(position: int) -> None:
         CROSS_KEY.pick(reading.sources.groups[position])
 
-    words = {
-        "query_word": reading.readers.labels[reading.at],
-        "key_word": reading.sources.labels[read],
-    }
+    words = {"query_word": reading.readers.labels[reading.at], "key_word": reading.sources.labels[read]}
     with st.container(border=True):
         arithmetic("why cross", message(worked, reading.block, reading.sources) | words, on_pick=pick)
     st.header("From the weights to what is read", anchor=False)

@@ -364,7 +364,7 @@ def _weight_chart(found: Distances) -> None:
                 dash="dash",
                 marker="diamond",
                 colour="query",
-            ),
+            )
         ],
         title="Where the transformer looks",
         up=Axis("mean weight, %", zero=True),

@@ -139,15 +139,7 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
         "wave picture",
         [
             Line("sine", position, sine, marker="circle", points=places, colour="text"),
-            Line(
-                "cosine",
-                position,
-                cosine,
-                dash="dash",
-                marker="cross",
-                points=places,
-                colour="muted",
-            ),
+            Line("cosine", position, cosine, dash="dash", marker="cross", points=places, colour="muted"),
         ],
         title=f"Pair {pair + 1} along the positions",
         across=Axis("position"),

@@ -204,10 +204,7 @@ def steps(chosen: QueryAtWork) -> list[Step]:
     looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
     mixed = _joined([[f"{share} of the value of ", _spoken(key, "value")] for share, key in shares], " + ")
     return [
-        _step(
-            "Every token is a vector",
-            *_vectors(chosen, query),
-        ),
+        _step("Every token is a vector", *_vectors(chosen, query)),
         _step(
             "Query, key and value",
             f"With three matrices of {done.d_model} × {size} numbers, head {chosen.head} makes of every "

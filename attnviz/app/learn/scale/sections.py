@@ -280,12 +280,7 @@ def listed(row: compute.Row, labels: list[str]) -> list[Key]:
     order = sorted(range(len(pairs)), key=lambda key: (-pairs[key][1], key))
     shown = sorted(order if len(order) <= MOST_SHOWN else order[: MOST_SHOWN - 1])
     keys: list[Key] = [
-        {
-            "label": labels[key],
-            "place": key + 1,
-            "score": float(row.dot_products[key]),
-            "weights": pairs[key],
-        }
+        {"label": labels[key], "place": key + 1, "score": float(row.dot_products[key]), "weights": pairs[key]}
         for key in shown
     ]
     rest = [pairs[key] for key in range(len(pairs)) if key not in shown]
