@@ -70,7 +70,8 @@ class Reading:
     @property
     def weights(self) -> Floats:
         """[reader, source]."""
-        return self.block.weights[0]
+        weights: Floats = self.block.weights[0]
+        return weights
 
     @property
     def order(self) -> list[int]:
