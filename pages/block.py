@@ -5,18 +5,11 @@ from attnviz.app.learn.block import sections
 from attnviz.app.learn.lesson import lesson
 
 with lesson("block") as places:
-    with places.controls:
-        text = choosing.sentence()
-    with places.picture:
-        chosen = sections.choose(text)
-        sections.picture(chosen)
-    with places.question:
-        sections.question(chosen)
-    with places.text:
-        sections.text(chosen)
-    with places.more:
-        sections.more(chosen)
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits(chosen)
+    text = places.controls(choosing.sentence)
+    chosen = places.picture(sections.choose, text)
+    places.picture(sections.picture, chosen)
+    places.question(sections.question, chosen)
+    places.text(sections.text, chosen)
+    places.more(sections.more, chosen)
+    places.code(sections.code)
+    places.limits(sections.limits, chosen)

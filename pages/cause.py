@@ -4,24 +4,16 @@ from attnviz.app.learn.cause import choices, sections, tried
 from attnviz.app.learn.lesson import lesson
 
 with lesson("cause") as places:
-    with places.controls:
-        sentence, model, beside = choices.choose_sentence()
-    with places.text:
-        prose = places.text.container()
-        changes = choices.choose_changes()
+    sentence, model, beside = places.controls(choices.choose_sentence)
+    prose = places.text.below()
+    changes = places.text(choices.choose_changes)
     with beside:
         chosen = choices.choose(sentence, model, changes)
-    with places.question:
-        sections.question(chosen)
-    with places.picture:
-        sections.picture(chosen)
-    with prose:
-        sections.text(chosen)
-    with places.more:
-        tried.beside(chosen)
-        tried.tried(chosen)
-        tried.many()
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits()
+    places.question(sections.question, chosen)
+    places.picture(sections.picture, chosen)
+    prose(sections.text, chosen)
+    places.more(tried.beside, chosen)
+    places.more(tried.tried, chosen)
+    places.more(tried.many)
+    places.code(sections.code)
+    places.limits(sections.limits)

@@ -5,20 +5,12 @@ from attnviz.app.learn.cross_attention.trained import trained
 from attnviz.app.learn.lesson import lesson
 
 with lesson("cross_attention") as places:
-    with places.controls:
-        texts = sections.choose_texts()
-    with places.picture:
-        reading = sections.choose(*texts)
-    with places.question:
-        sections.question(reading)
-    with places.picture:
-        sections.picture(reading)
-    with places.text:
-        sections.text(reading)
-    with places.more:
-        sections.more(reading)
-        trained()
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits()
+    texts = places.controls(sections.choose_texts)
+    reading = places.picture(sections.choose, *texts)
+    places.question(sections.question, reading)
+    places.picture(sections.picture, reading)
+    places.text(sections.text, reading)
+    places.more(sections.more, reading)
+    places.more(trained)
+    places.code(sections.code)
+    places.limits(sections.limits)

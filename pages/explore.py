@@ -8,7 +8,6 @@ from attnviz.app.explore import (
     attention,
     choices,
     continuation,
-    elsewhere,
     expected,
     linking,
     one_head,
@@ -55,7 +54,7 @@ with page("explore", drop_undrawn=True) as this:
     with card.body:
         one_head.draw(view, heads, tokens, style, sent)
     with card.foot:
-        elsewhere.draw(view, heads, tokens)
+        saving.more_about(view, heads, tokens)
         saving.draw(view, heads, tokens.pair.query if tokens.pair else None)
     with linking_card:
         linking.draw(read, view, heads, tokens)

@@ -4,18 +4,12 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.long_distances import sections
 
 with lesson("long_distances") as places:
-    with places.more:
-        found = sections.measured()
-        sections.measures(found)
-    with places.question:
-        sections.question(found)
-    with places.text:
-        sections.text(found)
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits(found)
-    with places.controls:
-        text, seed = sections.choose()
-    with places.picture:
-        sections.picture(sections.stretch(text, seed), found)
+    found = places.more(sections.measured)
+    places.more(sections.measures, found)
+    places.question(sections.question, found)
+    places.text(sections.text, found)
+    places.code(sections.code)
+    places.limits(sections.limits, found)
+    text, seed = places.controls(sections.choose)
+    shown = places.picture(sections.stretch, text, seed)
+    places.picture(sections.picture, shown, found)

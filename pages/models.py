@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app.models import families, here, own, running
+from attnviz.app.models import here, own
 from attnviz.app.page import page
 from attnviz.models import allowed
 
@@ -10,5 +10,5 @@ with st.container(width=1000), page("models", "Models"):
     if allowed.may_open():
         own.choose()
     here.draw()
-    families.draw()
-    running.draw()
+    here.families()
+    here.how_to_run_a_server()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnviz.app import frame
 from attnviz.app.page import page
-from attnviz.app.pictures import choosing, looking, saving
+from attnviz.app.pictures import choosing, looking
 
 with page("pictures", "Pictures") as this:
     st.markdown(
@@ -29,4 +29,4 @@ with page("pictures", "Pictures") as this:
         with wide.container(border=True):
             st.header(f"Layer {layer} · Head {head}", anchor=False)
             looking.one_head(seen, pixels, layer, head, query)
-            saving.draw(seen.trace, chosen.own)
+            looking.save(seen.trace, chosen.own)

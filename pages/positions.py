@@ -4,18 +4,11 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.positions import own_positions, position_kinds, sections
 
 with lesson("positions") as places:
-    with places.controls:
-        chosen = sections.choose()
-    with places.question:
-        sections.question(chosen)
-    with places.picture:
-        read = sections.picture(chosen)
-    with places.text:
-        sections.text(read)
-    with places.more:
-        position_kinds.draw(chosen.text, chosen.word)
-        own_positions.draw(chosen.text)
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits()
+    chosen = places.controls(sections.choose)
+    places.question(sections.question, chosen)
+    read = places.picture(sections.picture, chosen)
+    places.text(sections.text, read)
+    places.more(position_kinds.draw, chosen.text, chosen.query)
+    places.more(own_positions.draw, chosen.text)
+    places.code(sections.code)
+    places.limits(sections.limits)

@@ -4,17 +4,10 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.query_key_value import sections
 
 with lesson("query_key_value") as places:
-    with places.controls:
-        chosen = sections.choose()
-    with places.question:
-        sections.question(chosen)
-    with places.picture:
-        sections.picture(chosen)
-    with places.text:
-        sections.text(chosen)
-    with places.more:
-        sections.more(chosen)
-    with places.code:
-        sections.code(chosen)
-    with places.limits:
-        sections.limits(chosen)
+    chosen = places.controls(sections.choose)
+    places.question(sections.question, chosen)
+    places.picture(sections.picture, chosen)
+    places.text(sections.text, chosen)
+    places.more(sections.more, chosen)
+    places.code(sections.code, chosen)
+    places.limits(sections.limits, chosen)

@@ -4,22 +4,13 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.scale import sections
 
 with lesson("scale") as places:
-    learning, real = places.more.container(), places.more.container()
-    with real:
-        head = sections.choose()
-    with places.picture:
-        drawn = sections.draw()
-    with places.question:
-        sections.question()
-    with places.picture:
-        sections.picture(drawn)
-    with places.text:
-        sections.text()
-    with learning:
-        sections.learning(drawn)
-    with real:
-        sections.real(head)
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits()
+    learning, real = places.more.below(), places.more.below()
+    head = real(sections.choose)
+    drawn = places.picture(sections.draw)
+    places.question(sections.question)
+    places.picture(sections.picture, drawn)
+    places.text(sections.text)
+    learning(sections.learning, drawn)
+    real(sections.real, head)
+    places.code(sections.code)
+    places.limits(sections.limits)

@@ -4,17 +4,10 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.watch_it_learn import sections, train_it_live
 
 with lesson("watch_it_learn") as places:
-    with places.controls:
-        chosen = sections.choose()
-    with places.question:
-        sections.question(chosen)
-    with places.picture:
-        sections.picture(chosen)
-    with places.text:
-        sections.text(chosen)
-    with places.more:
-        train_it_live.train(chosen.number, chosen.head)
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits(chosen)
+    chosen = places.controls(sections.choose)
+    places.question(sections.question, chosen)
+    places.picture(sections.picture, chosen)
+    places.text(sections.text, chosen)
+    places.more(train_it_live.train, chosen.number, chosen.head)
+    places.code(sections.code)
+    places.limits(sections.limits, chosen)

@@ -4,18 +4,11 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.weighted_average import sections
 
 with lesson("weighted_average") as places:
-    with places.controls:
-        chosen = sections.choose()
-    with places.question:
-        sections.question(chosen)
-    with places.picture:
-        chosen = sections.choose_average(chosen)
-        sections.picture(chosen)
-    with places.text:
-        sections.text(chosen)
-    with places.more:
-        sections.more(chosen)
-    with places.code:
-        sections.code()
-    with places.limits:
-        sections.limits()
+    chosen = places.controls(sections.choose)
+    places.question(sections.question, chosen)
+    chosen = places.picture(sections.choose_average, chosen)
+    places.picture(sections.picture, chosen)
+    places.text(sections.text, chosen)
+    places.more(sections.more, chosen)
+    places.code(sections.code)
+    places.limits(sections.limits)

@@ -22,15 +22,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Card:
-    """One page, before it is opened.
-
-    Attributes:
-        name: of the page's file.
-        question: what the page answers.
-        summary: what one does there, in a sentence of Markdown.
-        label: what its link says.
-        icon: of its link.
-    """
+    """One page before it is opened: its file, what it answers and what one does there, and its link."""
 
     name: str
     question: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -81,12 +81,7 @@ def _emptied(*boxes: Text) -> str:
 
 
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
-    """Draw the choice of a model, and the way to the visitor's own; return its name.
-
-    Args:
-        entries: the models that this page can show; not empty.
-        offer_own: whether to draw the way to the page on models.
-    """
+    """Draw the choice among these models, not none, and the way to the visitor's own; return its name."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=told)
@@ -242,7 +237,7 @@ def buttons(
     key: str,
     clicked: Callable[[Item], None],
     pressed: str | None = None,
-    **look: str,
+    **look: Any,
 ) -> None:
     """Draw a row of buttons of which each opens something.
 
@@ -261,4 +256,4 @@ def buttons(
         if name is not None:
             clicked(offered[name])
 
-    st.pills(label, list(offered), key=key, on_change=click, **look)  # type: ignore[call-overload]
+    st.pills(label, list(offered), key=key, on_change=click, **look)

@@ -71,7 +71,7 @@ def pages() -> list[StreamlitPage]:
             for lesson in LESSONS
             if lesson.name != "translate"
         ),
-        *(st.Page(f"pages/{tool.name}.py", title=tool.title, visibility="hidden") for tool in TOOLS),
+        *(st.Page(f"pages/{tool.name}.py", title=tool.label, visibility="hidden") for tool in TOOLS),
     ]
 
 

@@ -73,12 +73,7 @@ def show_job(
 
 
 def counted(doing: str, unit: str) -> Words:
-    """What the bar of a job says that counts something.
-
-    Args:
-        doing: what it does, as Markdown ("Reading the sentences").
-        unit: what it counts ("sentences").
-    """
+    """What the bar of a job says that counts something: "Reading" (as Markdown) so many "sentences"."""
 
     def words(state: State, latest: Progress[Any] | None) -> str:
         if state == "finished":

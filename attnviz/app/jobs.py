@@ -142,8 +142,7 @@ class Job(Generic[Found]):
     def start(self, visitor: Hashable = None) -> None:
         """Begin, or go on where it stopped; nothing if it runs or is finished. Refused, it begins anew.
 
-        Args:
-            visitor: who wants it, where each visitor stops it for themselves alone.
+        `visitor` is who wants it, where each visitor stops it for themselves alone.
         """
         with self._changed:
             if self._state == "finished":
@@ -190,8 +189,7 @@ class Job(Generic[Found]):
     def end(self, seconds: float) -> None:
         """Stop for everybody, and give back what the computation holds; started again, it would begin anew.
 
-        Args:
-            seconds: how long its present step is awaited. If it takes longer, all is given back after it.
+        Its present step is awaited for so many seconds. If it takes longer, all is given back after it.
         """
         with self._changed:
             self._wanted_by.clear()

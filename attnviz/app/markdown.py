@@ -1,6 +1,11 @@
 """A visitor's words, made safe to stand inside Markdown."""
 
 import re
+from collections.abc import Iterable, Sequence
+
+from attnviz.analysis.sentence import name_of
+from attnviz.analysis.shown import Group
+from attnviz.text import percent
 
 # What becomes a link, an arrow or an icon even where each of its signs is escaped. A word joiner, which shows
 # as nothing, keeps it from that.
@@ -32,3 +37,14 @@ def plain(text: str) -> str:
     return re.sub(
         r"^(\s*\d*)([-+=.)])", r"\1\\\2", text, flags=re.MULTILINE
     )  # else a list begins, or a title
+
+
+def token(place: int, groups: Sequence[Group]) -> str:
+    """What a token is called, as a code span; with its number where the text has it twice."""
+    return code(name_of(place, groups))
+
+
+def shares(of: Iterable[tuple[str, float]], *, bold: bool = True) -> str:
+    """Tokens with their weights: "`dog` **66 %**, `road` **12 %**"."""
+    sign = "**" if bold else ""
+    return ", ".join(f"{code(name)} {sign}{percent(weight)}{sign}" for name, weight in of)

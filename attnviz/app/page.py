@@ -18,11 +18,7 @@ from attnviz.errors import AttnvizError
 
 @dataclass
 class Frame:
-    """A page that is being drawn.
-
-    Attributes:
-        notices: where the page says what of the link it could not take.
-    """
+    """A page that is being drawn, with the place where it says what of the link it could not take."""
 
     notices: DeltaGenerator
 
@@ -65,9 +61,7 @@ def page(
 def draw_copy_link(always: list[str] | None = None) -> None:
     """Draw the button that copies the link to this view.
 
-    Args:
-        always: the choices that the address names even where the visitor left them as they were; None: as
-            the table says.
+    The address always names the choices `always`, even as the visitor found them; None: as the table says.
     """
     copy_link("link", link.given(), always=link.always() if always is None else always)
 
@@ -75,13 +69,7 @@ def draw_copy_link(always: list[str] | None = None) -> None:
 def stop(
     error: AttnvizError, icon: str = ":material/edit:", then: Callable[[], None] | None = None
 ) -> NoReturn:
-    """Say why the page cannot go on, right here, and end it.
-
-    Args:
-        error: what happened.
-        icon: of the message.
-        then: draws what helps, below the message.
-    """
+    """Say why the page cannot go on, right here; let `then` draw what helps, and end it."""
     _tell(error, icon)
     if then:
         then()

@@ -17,8 +17,8 @@ import attnviz
 from attnviz.app import caches
 from attnviz.app.caches import View
 from attnviz.app.explore.choices import Heads
-from attnviz.app.explore.file_names import file_name_of
-from attnviz.app.explore.saving import csv_of, npz_of, report_of
+from attnviz.app.explore.saving import csv_of, report_of
+from attnviz.app.saving import file_name_of, npz_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
@@ -439,7 +439,7 @@ def test_what_is_too_long_to_read_and_write_is_refused_and_kept(
 def test_all_that_was_given_is_in_the_files(opened: Callable[[str], str], tmp_path: Path) -> None:
     given = ModelInput(PROMPT, writing=Writing(5))
     view = View(opened("gpt2"), "decoder", given, None, "weights", "shared", False, False)
-    (tmp_path / "taken.npz").write_bytes(npz_of(view))
+    (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(view.model, view.given)))
     taken = Trace.load(tmp_path / "taken.npz")
     assert taken.text == loading.trace(opened("gpt2"), given).text
     assert taken.written == 5

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.app import warm_up
 from attnviz.app.jobs import Jobs
-from attnviz.app.models import opening
-from attnviz.app.models.families import SHOWN
+from attnviz.app.models import own
+from attnviz.app.models.here import SHOWN
 from attnviz.capture import loading
 from attnviz.capture.loading import Tell
 from attnviz.errors import UnknownModel
@@ -122,7 +122,7 @@ def test_the_facts_tell_how_far_a_token_looks_back(visit: Visit, tmp_path: Path,
 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:
     name = str(saved / "bert")
-    opening.opening(name, "a visitor").wait(SECONDS)
+    own.begin_opening(name, "a visitor").wait(SECONDS)
     network = weakref.ref(loading._models[name][1].network)  # type: ignore[attr-defined]
     loading._models.clear()
     warm_up.settle()
@@ -145,7 +145,7 @@ class Slow:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     slow = Slow()
-    monkeypatch.setattr(opening, "JOBS", Jobs())
+    monkeypatch.setattr(own, "JOBS", Jobs())
     monkeypatch.setattr(loading, "open_model", slow)
     yield slow
     slow.go.set()
@@ -172,7 +172,7 @@ def test_an_opening_tells_how_far_it_is_and_one_visitor_stops_it_for_themselves_
     assert app.text_input(key="own").value == str(saved / "bert")
     assert progress(other.run())[0] == 40
     slow.go.set()
-    job = opening.opening(str(saved / "bert"), "a third visitor")
+    job = own.begin_opening(str(saved / "bert"), "a third visitor")
     assert job.wait(SECONDS) == "finished"
     assert slow.names == [str(saved / "bert")]
     assert "It is open" in other.run().success[0].value
@@ -184,7 +184,7 @@ def test_why_a_model_could_not_be_opened_is_told(
     def refuse(*_: object) -> None:
         raise UnknownModel("It has *just* been deleted.")
 
-    monkeypatch.setattr(opening, "JOBS", Jobs())
+    monkeypatch.setattr(own, "JOBS", Jobs())
     monkeypatch.setattr(loading, "open_model", refuse)
     app = press(look(visit(), saved / "bert"), "Open")
     until(lambda: bool(app.run().error))

@@ -13,7 +13,7 @@ import attnviz
 from attnviz.app import caches
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES, SIDE, sample
-from attnviz.app.pictures.saving import npz_of
+from attnviz.app.saving import npz_of
 from attnviz.capture import loading
 from attnviz.models import allowed
 from attnviz.trace import Trace

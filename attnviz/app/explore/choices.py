@@ -43,13 +43,7 @@ _FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 @dataclass(frozen=True)
 class Heads:
-    """The open heads, all of one layer; layer and heads count from 1, as on screen.
-
-    Attributes:
-        layer: the layer.
-        head: the head whose numbers are worked out.
-        also: other heads of the layer, drawn beside it.
-    """
+    """Open heads of one layer, counted from 1: one whose numbers are worked out, and others beside it."""
 
     layer: int
     head: int
@@ -176,9 +170,7 @@ def _word_by_word(model: str, first: ModelInput, second: ModelInput) -> None:
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the choice of layer and heads.
 
-    Args:
-        view: what is shown of them.
-        clearest: which head to open first in a model that nobody knows, from 1.
+    In a model that nobody knows, the head that `clearest` returns, from 1, is open first.
     """
     layers, heads = caches.values(view).shape[:2]
     known = introduction(view.model).head

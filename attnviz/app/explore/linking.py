@@ -35,10 +35,7 @@ _FRENCH_PRONOUNS = ("il", "elle")
 class Pair:
     """Who looks at whom, as numbers among the shown tokens, from 0.
 
-    Attributes:
-        query: the token that looks.
-        key: the token that is looked at.
-        key_is_chosen: False if the key is just the one that the query looks at most.
+    Unless `key_is_chosen`, the key is just the one that the query looks at most.
     """
 
     query: int
@@ -48,11 +45,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the visitor can choose from, and what was chosen.
+    """What the visitor can choose from, each as "11 it", and what was chosen.
 
-    Attributes:
-        queries, keys: "11 it": number and name of every shown token that looks, and that is looked at.
-        pair: the chosen tokens; None while the lines of every token are drawn.
+    `pair` is None while the lines of every token are drawn.
     """
 
     queries: tuple[str, ...]

@@ -16,9 +16,9 @@ from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.components.head_view import head_view
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, open_heads
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import Sent
+from attnviz.app.saving import file_name_of
 from attnviz.capture.model import ModelInput
 from attnviz.widgets.tokens import shown_tokens
 
@@ -52,7 +52,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
     numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
     queries, keys = caches.groups(view)
-    name = markdown.code(name_of(query, queries))
+    name = markdown.token(query, queries)
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MOST]

@@ -42,10 +42,7 @@ class Reading:
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
     """Run the model and let the visitor choose which reading to see; stop kindly if there is none.
 
-    Args:
-        sentences: what to read.
-        kind: which attention to show.
-        switch: where the choice between two readings is drawn.
+    The choice between two readings is drawn in `switch`.
     """
     model, given, other = sentences.model, sentences.given, sentences.other
     try:

@@ -1,8 +1,7 @@
-"""Take it along: the link to this very view, and the numbers as files."""
+"""Go on from the open head: to the tools that say more, and with the link and the numbers to take along."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import streamlit as st
@@ -12,10 +11,14 @@ from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, always_named
-from attnviz.app.explore.file_names import file_name_of
+from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
+from attnviz.app.heads.contents import TOOLS
 from attnviz.app.page import draw_copy_link
-from attnviz.capture.model import Writing
+from attnviz.app.saving import file_name_of, npz_of, save_file
+from attnviz.app.state import link
+from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
 
@@ -24,21 +27,17 @@ def draw(view: View, heads: Heads, query: int | None) -> None:
     """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
     draw_copy_link(always_named(view.model))
     with st.popover("Save"):
-        st.download_button(
+        save_file(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
-            file_name=f"{file_name(view, replace(heads, also=()))}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="The numbers of the open head as they are shown, with a header that says what they are.",
+            f"{file_name(view, replace(heads, also=()))}.csv",
+            "The numbers of the open head as they are shown, with a header that says what they are.",
         )
-        st.download_button(
+        save_file(
             "All heads (NPZ)",
-            lambda: npz_of(view),
-            file_name=f"{file_name_of(caches.called(view.model))}.npz",
-            mime="application/zip",
-            on_click="ignore",
-            help="Every query, key, value, score and weight of this sentence as the model computed them, "
+            lambda: npz_of(caches.trace(view.model, view.given)),
+            f"{file_name_of(caches.called(view.model))}.npz",
+            "Every query, key, value, score and weight of this sentence as the model computed them, "
             "nothing hidden, merged or rescaled: for Python, numpy.load.",
         )
         _offer_report(view, heads, query)
@@ -52,13 +51,11 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     except AttnvizError as error:
         st.markdown(f":small[No report: {markdown.plain(str(error))}]")
         return
-    st.download_button(
+    save_file(
         "Report (HTML)",
         lambda: report_of(view, heads, query),
-        file_name=f"{file_name_of(caches.called(view.model))}.html",
-        mime="text/html",
-        on_click="ignore",
-        help="One file with every head to point at, to mail, to keep or to print: it needs neither this "
+        f"{file_name_of(caches.called(view.model))}.html",
+        "One file with every head to point at, to mail, to keep or to print: it needs neither this "
         "server nor a network.",
     )
 
@@ -95,20 +92,10 @@ def _in_words(how: Writing) -> str:
     return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
 
 
-def npz_of(view: View) -> bytes:
-    """The whole forward pass over the sentence on show."""
-    file = io.BytesIO()
-    caches.trace(view.model, view.given).save(file)
-    return file.getvalue()
-
-
 def report_of(view: View, heads: Heads, query: int | None) -> str:
     """One page with all heads of what is on show, open where the visitor is.
 
-    Args:
-        view: what is on show.
-        heads: the open heads.
-        query: the token that is followed, from 0 among those that are shown; None for all.
+    `query` is the token that is followed, from 0 among those that are shown; None for all.
     """
     from attnviz.export.report.page import Opening, report
 
@@ -122,3 +109,33 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
 def _traces(view: View) -> list[Trace]:
     """What is on show: in a change, both readings."""
     return [caches.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
+
+
+_TOOLS = {
+    "intervene": "Silence it",
+    "behaviour": "On many sentences",
+    "plane": "Its queries and keys in a plane",
+}
+"""What each of these tools answers about one head."""
+
+
+def more_about(view: View, heads: Heads, tokens: Tokens) -> None:
+    """Draw the links; the tools read one text alone."""
+    if view.given != ModelInput(view.given.text):
+        return
+    along = [
+        (MODEL.name, view.model),
+        (TEXT.name, view.given.text),
+        (LAYER.name, str(heads.layer)),
+        (HEAD.name, str(heads.head)),
+        *link.along(KIND),
+    ]
+    # Where pieces are merged, a word is no token that the tools know.
+    if tokens.pair and not view.merge and view.changed is None:
+        along.append((QUERY.name, tokens.queries[tokens.pair.query]))
+    with st.popover("More about this head"):
+        for tool in TOOLS:
+            if tool.name in _TOOLS:
+                st.page_link(
+                    f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
+                )

@@ -1,5 +1,7 @@
 """What is read: a text, a second one, how the model writes on, and the model that reads them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,12 +9,11 @@ import streamlit as st
 
 from attnviz.app.controls import ONE_CHANGED, buttons, edited, left_empty, reading_model
 from attnviz.app.examples import Example, example_of, examples_of
-from attnviz.app.explore import writing
 from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choice import Text
-from attnviz.app.state.choices import OTHER, SECOND_BOX, TARGET, TEXT
-from attnviz.capture.model import ModelInput
+from attnviz.app.state.choices import OTHER, SECOND_BOX, SEED, TARGET, TEMPERATURE, TEXT, TOP_K, TOP_P, WRITE
+from attnviz.capture.model import LEAST_TEMPERATURE, MOST_WRITTEN, ModelInput, Writing
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 
@@ -30,14 +31,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True)
 class Sentences:
-    """The visitor's choice.
-
-    Attributes:
-        model: its name.
-        given: what it reads.
-        other: what that is compared with; None for nothing.
-        example: the example that these texts are, if they are one.
-    """
+    """The visitor's choice: a model, what it reads, what that is compared with, and which example it is."""
 
     model: str
     given: ModelInput
@@ -65,7 +59,7 @@ def choose() -> Sentences:
         st.rerun()
     second = other if other.strip() else None
     target = second if role == DECODER else None
-    how = writing.choose(entry, typed=target is not None)
+    how = _choose_writing(entry, typed=target is not None)
     given = ModelInput(text, second if role == TOGETHER else None, target, how)
     compared = ModelInput(other, writing=how) if role == COMPARE and second and other != text else None
     return Sentences(model, given, compared, example_of(model, text, other, together=role == TOGETHER))
@@ -180,3 +174,41 @@ def _edited(model: str, box: Text) -> None:
     TEXT.set(text)
     second.set(other)
     edited(TEXT, second)
+
+
+def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
+    """Draw the controls, where the model can write on; return the choice, None for reading only.
+
+    `typed`: the visitor typed the text of an encoder–decoder's decoder.
+    """
+    if entry.expects != "next" or typed:
+        return None
+    continues = entry.kinds == ("decoder",)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        tokens = MOST_WRITTEN
+        if continues:
+            st.markdown("**Write on**", width="content")
+            tokens = WRITE.draw("Tokens to write", label_visibility="collapsed", width=150)
+            st.markdown(f"tokens, at most {MOST_WRITTEN}", width="content")
+        with st.popover("How it chooses"):
+            temperature, top_k, top_p, seed = _how()
+    if not tokens or (not continues and not temperature):
+        return None  # an encoder–decoder takes the likeliest token each time, if not told otherwise
+    if not temperature:
+        return Writing(tokens)
+    return Writing(tokens, max(temperature, LEAST_TEMPERATURE), top_k, top_p, seed)
+
+
+def _how() -> tuple[float, int, float, int]:
+    temperature = TEMPERATURE.draw(
+        "Temperature",
+        help="What the scores are divided by before the softmax. 0: always the likeliest token. "
+        "1: by the model's own probabilities. Larger: bolder.",
+    )
+    if not temperature:
+        st.markdown(":small[The model always takes the likeliest token. Nothing is drawn by chance.]")
+    top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
+    top_p = TOP_P.draw(
+        "Top p", help="Only the likeliest tokens that together have this probability can be drawn. 1: all."
+    )
+    return temperature, top_k, top_p, SEED.draw("Seed", help="The same seed draws the same tokens again.")

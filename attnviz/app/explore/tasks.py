@@ -27,10 +27,7 @@ _BACK = "previous"
 class Task:
     """A question about the second sentence of an example, in the head that follows "it".
 
-    Attributes:
-        name: the example's.
-        word: the word that makes the sentence the second one.
-        answers: the tokens to choose from.
+    `name` is the example's; `word` makes the sentence the second one.
     """
 
     name: str

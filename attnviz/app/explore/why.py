@@ -58,13 +58,7 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
 
 
 def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
-    """The worked-out number as the browser widget wants it: plain numbers, to the last bit.
-
-    Args:
-        worked: every number.
-        block: the layer's attention.
-        keys: which of the tokens that are looked at are shown.
-    """
+    """The worked-out number of a layer's block as the browser widget wants it: plain, to the last bit."""
     hidden = {p for group in keys.all_groups if group not in keys.groups for p in group.positions}
     # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
     names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}

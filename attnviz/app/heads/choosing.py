@@ -2,16 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from attnviz.analysis.shown import Group
-from attnviz.app import caches, controls
+from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import examples_of, introduction
 from attnviz.app.state.choices import OTHER
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind
+from attnviz.text import head_name
+from attnviz.trace import Block, Kind
+
+
+@dataclass(frozen=True)
+class QueryInHead:
+    """What a page is about.
+
+    Attributes:
+        entry, given: the model, and what it reads.
+        kind, layer, head: one of its heads, from 0.
+        queries, keys: the shown tokens that look in this kind of attention, and those that are looked at.
+        query: the chosen one, among `queries`, from 0.
+    """
+
+    entry: Entry
+    given: ModelInput
+    kind: Kind
+    layer: int
+    head: int
+    queries: tuple[Group, ...]
+    keys: tuple[Group, ...]
+    query: int
+
+    @property
+    def name(self) -> str:
+        """The head's name as in Clark et al. 2019: "4-2"."""
+        return head_name(self.layer, self.head)
+
+    @property
+    def token(self) -> str:
+        """The chosen token, in Markdown."""
+        return markdown.token(self.query, self.queries)
+
+    @property
+    def block(self) -> Block:
+        """The layer's attention, as the model has it."""
+        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
 
 
 def sentence_and_model() -> tuple[str, Entry]:

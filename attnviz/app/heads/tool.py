@@ -15,12 +15,9 @@ from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 
 @contextmanager
 def tool(name: str) -> Iterator[None]:
-    """Draw the frame of a page around its sections.
+    """Draw the frame of the tool of this name around its sections.
 
     What raises an `AttnvizError` inside ends the sections with a kind word; the frame stays.
-
-    Args:
-        name: of the tool.
     """
     this = next(tool for tool in TOOLS if tool.name == name)
     with page(name, this.question, _all_tools):
@@ -28,7 +25,7 @@ def tool(name: str) -> Iterator[None]:
     st.divider()
     # The other tools, and Explore: the model, the sentence and the head go along.
     along = link.along(MODEL, TEXT, LAYER, HEAD)
-    ways = [(other.name, other.title, other.icon) for other in TOOLS if other != this]
+    ways = [(other.name, other.label, other.icon) for other in TOOLS if other != this]
     with st.container(horizontal=True, vertical_alignment="center"):
         for there, label, icon in [*ways, ("explore", "Explore", ":material/grid_view:")]:
             st.page_link(f"pages/{there}.py", label=label, icon=icon, query_params=along)

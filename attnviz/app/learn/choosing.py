@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
 
 from attnviz.analysis.shown import Group, Shown
-from attnviz.app import controls
+from attnviz.app import controls, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.computed import MODEL
 from attnviz.app.page import stop
@@ -14,9 +17,52 @@ from attnviz.app.state.choices import LAYER, QUERY, TEXT
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.models import catalogue
+from attnviz.text import head_name
 
 _ENTRY = catalogue.entry(MODEL)
 _OPENING = 4, 2  # the head that follows the pronoun
+
+
+@dataclass(frozen=True)
+class TokenSelection:
+    """What a page is about: a sentence, `text`, and the place of one of its tokens, `query`, from 0."""
+
+    text: str
+    query: int
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The tokens, with what they are called."""
+        return tokens(self.text)
+
+    @property
+    def name(self) -> str:
+        """What the token is called, in Markdown."""
+        return markdown.token(self.query, self.groups)
+
+
+@dataclass(frozen=True)
+class HeadSelection(TokenSelection):
+    """The same, and a head of the model in which that token looks; layer and head from 0."""
+
+    layer: int
+    head: int
+
+    @property
+    def head_name(self) -> str:
+        """The head's name as in Clark et al. 2019: "4-2"."""
+        return head_name(self.layer, self.head)
+
+
+def head_selection() -> HeadSelection:
+    """Draw the choices of a sentence, a head and a token that looks, side by side."""
+    sentence_column, head_column, word_column = st.columns([5, 4, 3])
+    with sentence_column:
+        text = sentence()
+    with head_column:
+        chosen = head()
+    with word_column:
+        return HeadSelection(text, token(text, "Query (looks)"), *chosen)
 
 
 def sentence(
@@ -49,11 +95,8 @@ def sentence(
 def token(text: str, label: str, choice: Token = QUERY, word: str = "it") -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    Args:
-        text: the sentence, which the model can read.
-        label: what the choice is called.
-        choice: the choice; `QUERY` and `KEY` mean the same on Explore.
-        word: what is chosen at first; where the text has no such token, its middle one is.
+    `word` is chosen at first; where the text has no such token, its middle one is. `QUERY` and `KEY` mean the
+    same on Explore.
     """
     groups = tokens(text)
     return controls.token(groups, text, label, choice, controls.place_of(word, groups))

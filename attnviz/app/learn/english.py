@@ -1,15 +1,19 @@
-"""The English sentence and who translates it: the same choices on every page about the translator."""
+"""The English sentence, who translates it and what words it knows: for every page about the translator."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
+from attnviz.app import markdown
 from attnviz.app.controls import buttons
 from attnviz.app.learn.choosing import sentence
-from attnviz.app.learn.known_words import known_words
 from attnviz.app.state import link
 from attnviz.app.state.choices import ENGLISH, TRANSLATOR
 from attnviz.models import catalogue
+from attnviz.trained.translator import lexicon
+from attnviz.trained.translator.vocabulary import ENGLISH as VOCABULARY
 
 OPENING = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
@@ -46,11 +50,7 @@ def choose_variant() -> str:
 
 
 def outside_note(outside: str | None) -> None:
-    """Say that a sentence is unlike all that the model learned from, if it is.
-
-    Args:
-        outside: what is unusual about it, in a sentence; None: nothing.
-    """
+    """Say what is unlike all that the model learned from, where anything is."""
     if outside:
         st.warning(
             f"**Outside what this model learned.** {outside} Its French may be wrong here.",
@@ -61,3 +61,36 @@ def outside_note(outside: str | None) -> None:
 def typed() -> str:
     """What stands in the box for the English sentence, or will when it is drawn: known words or not."""
     return link.said(ENGLISH) or OPENING
+
+
+_NOUNS = {
+    "Animals": frozenset({"animal"}),
+    "Places": lexicon.PLACES | lexicon.BUILT,
+    "Vehicles": frozenset({"vehicle"}),
+    "Things": lexicon.OBJECTS,
+    "People": lexicon.PEOPLE,
+}
+
+
+def known_words() -> None:
+    """Draw the list of all the words, folded up."""
+    with st.expander("All the words it knows", icon=":material/menu_book:"):
+        lines = [f"**{sort}**: {markdown.plain(', '.join(listed))}" for sort, listed in by_sort().items()]
+        st.markdown("\n\n".join(lines))
+
+
+def by_sort() -> dict[str, tuple[str, ...]]:
+    """Every English word of the vocabulary once, with words of its sort."""
+    found = {sort: tuple(_nouns(kinds)) for sort, kinds in _NOUNS.items()}
+    found["What can be said of them"] = tuple(adjective.english for adjective in lexicon.ADJECTIVES)
+    found["What they can want to do"] = tuple(wish.english for wish in lexicon.WISHES)
+    found["What they do"] = tuple(
+        form for verb in lexicon.VERBS for form in (verb.english, verb.past, verb.third)
+    )
+    listed = {word for words in found.values() for word in words}
+    found["Small words"] = tuple(word for word in VOCABULARY.words if word[0] != "[" and word not in listed)
+    return found
+
+
+def _nouns(kinds: frozenset[str]) -> Iterator[str]:
+    return (noun.english for noun in lexicon.NOUNS if noun.kind in kinds)

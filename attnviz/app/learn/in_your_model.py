@@ -24,10 +24,8 @@ KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "
 def in_your_model(told: str) -> Iterator[Entry | None]:
     """Draw the section's frame and the choice of a model; give the model, None while the section is closed.
 
-    What raises an `AttnvizError` inside ends the section with a kind word, and not the page.
-
-    Args:
-        told: one sentence on what is shown, as Markdown.
+    What raises an `AttnvizError` inside ends the section with a kind word, and not the page. `told` is one
+    sentence of Markdown on what is shown.
     """
     st.header("In your model", anchor=False)
     st.markdown(told)

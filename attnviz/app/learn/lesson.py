@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
 from attnviz.app.learn.contents import LESSONS, Lesson
-from attnviz.app.learn.words import words
 from attnviz.app.page import page
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEACHER, TEXT
@@ -44,6 +44,28 @@ _STYLE = """
 """
 
 
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of a page, into which sections are drawn one below the other."""
+
+    container: DeltaGenerator
+
+    def __call__(
+        self, draw: Callable[Arguments, Value], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Value:
+        """Draw a section here; return what it returns."""
+        with self.container:
+            return draw(*args, **kwargs)
+
+    def below(self) -> Place:
+        """A place of its own, below what is here already."""
+        return Place(self.container.container())
+
+
 @dataclass(frozen=True)
 class Places:
     """Where a page draws its sections.
@@ -58,22 +80,18 @@ class Places:
         limits: what the picture does not show.
     """
 
-    controls: DeltaGenerator
-    question: DeltaGenerator
-    picture: DeltaGenerator
-    text: DeltaGenerator
-    more: DeltaGenerator
-    code: DeltaGenerator
-    limits: DeltaGenerator
+    controls: Place
+    question: Place
+    picture: Place
+    text: Place
+    more: Place
+    code: Place
+    limits: Place
 
 
 @contextmanager
 def lesson(name: str) -> Iterator[Places]:
-    """Draw the frame of a page around its sections.
-
-    Args:
-        name: of the lesson.
-    """
+    """Draw the frame of the page of this name around its sections."""
     number = [lesson.name for lesson in LESSONS].index(name)
 
     def beside() -> None:
@@ -82,7 +100,7 @@ def lesson(name: str) -> Iterator[Places]:
         TEACHER.toggle(
             "Teacher's view", help="For a projector: only the picture and its sentence, in larger type."
         )
-        words()
+        _words()
 
     with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
         st.html(_STYLE)
@@ -123,8 +141,7 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str, ke
 def the_code(*functions: tuple[str, str]) -> None:
     """Draw the source of the functions that computed the picture.
 
-    Args:
-        functions: (module, name) of each; the name of a class, a function, or "Class.method".
+    Each is (module, name): the name of a class, a function, or "Class.method".
     """
     with st.expander("The code that computed this picture", icon=":material/code:"):
         for module, name in functions:
@@ -134,11 +151,7 @@ def the_code(*functions: tuple[str, str]) -> None:
 
 
 def not_shown(points: str) -> None:
-    """Draw what one could wrongly conclude from the picture.
-
-    Args:
-        points: a Markdown list.
-    """
+    """Draw what one could wrongly conclude from the picture: a Markdown list."""
     st.header("What this picture does not show", anchor=False)
     st.markdown(points)
 
@@ -172,7 +185,7 @@ def _places() -> Places:
     picture_column, text_column = st.columns([7, 5], gap="large")
     picture = picture_column.container(border=True, key="picture")
     more, code, limits = st.container(), st.container(), st.container()
-    return Places(controls, question, picture, text_column.container(), more, code, limits)
+    return Places(*map(Place, (controls, question, picture, text_column.container(), more, code, limits)))
 
 
 def _teachers_places() -> Places:
@@ -180,7 +193,7 @@ def _teachers_places() -> Places:
     picture = st.container(key="for-the-projector")
     with st.container(key="not-for-the-projector"):
         controls, question, text, more, code, limits = (st.container() for _ in range(6))
-    return Places(controls, question, picture, text, more, code, limits)
+    return Places(*map(Place, (controls, question, picture, text, more, code, limits)))
 
 
 def _way_on(number: int) -> None:
@@ -216,3 +229,34 @@ def _shared(this: Lesson) -> list[tuple[str, str]]:
     if this.sentence != TEXT:  # another model's layers, heads and words
         return [(TEXT.name, text) for _, text in link.along(this.sentence)]
     return link.along(TEXT, LAYER, HEAD, QUERY)
+
+
+_WORDS = """
+- **Token**: what a model reads: a word, a piece of one (`##ized`), or a sign. **[CLS]** and **[SEP]** are
+  tokens that BERT adds at the beginning and the end; many heads look there when they find nothing else.
+  The translator's are **[START]**, from which it begins to write, and **[END]**.
+- **Vector**: a list of numbers, one list for each token. **Length** of a vector: the root of its
+  summed squares.
+- **BERT**: a transformer that learned from texts in which _words were left out. The one here is small:
+  6 layers with 12 heads each, vectors of 384 numbers.
+- **Transformer**: a model made of **layers**; each takes all tokens' vectors and hands new ones on. An
+  **encoder** reads a whole text; a **decoder** writes one, token by token: of its own text it sees only
+  what is written so far. An **encoder–decoder** has both, and **cross-attention** between them: what is
+  written reads what was read. The translator is a small one, English into French, trained for attnviz.
+- **Attention**: how a token's new vector is mixed from the others'. **Head**: one attention of a layer,
+  with matrices of its own; *4-2* is the second head of the fourth layer.
+- :blue[**Query**], :red[**key**], :green[**value**]: what a token looks for, what it offers to be found
+  by, and what it hands over. In a matrix, queries are rows and keys are columns: the **row** of a token is
+  what that token looks at.
+- **Score**: how well a query fits a key. **Softmax**: *e* to the power of each score, divided by the sum of
+  all. :violet[**Weights**]: what softmax makes of a row of scores: shares that sum to 100 %.
+- **Trained**: its numbers were changed in small steps until it did its task. **Gradient**: how strongly, and
+  which way, a result reacts if a number is changed a little; training follows it. **Bias**: a learned number
+  that is added. **Held out**: kept from the training, to test with.
+"""
+
+
+def _words() -> None:
+    """Draw a button that opens the list."""
+    with st.popover("Words", help="What token, head, layer, query, key, value … mean"):
+        st.markdown(_WORDS)

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from attnviz.app import markdown
+from attnviz.app.learn.computed import translated
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import probability
@@ -49,11 +50,9 @@ def measured(model: str) -> Mapping[str, Any]:
 
 
 def how_often(model: str, words: Sequence[str]) -> str:
-    """What was measured of a translator, in Markdown; or why nothing can be told.
+    """What was measured of a translator of the catalogue, in Markdown; or why nothing can be told.
 
-    Args:
-        model: its name in the catalogue.
-        words: those of the English sentence that is shown.
+    `words` are those of the English sentence that is shown.
     """
     try:
         found = measured(model)
@@ -71,3 +70,11 @@ def how_often(model: str, words: Sequence[str]) -> str:
         f"{', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one of *il* and "
         f"*elle* in {probability(found['pronoun'])}; a coin would in 50 %.{this_one}"
     )
+
+
+@translated
+def label_smoothing(model: str) -> float:
+    """How much of the certainty was spread over all words while a translator of the catalogue learned."""
+    from attnviz.trained.translator.training import Settings
+
+    return Settings.of(variant_of(model)).label_smoothing

@@ -1,4 +1,4 @@
-"""The models that are on this server, each with its facts and the way to its attention."""
+"""The models on this server, the families that can be shown, and how to choose the models of a server."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.caches import looked_up
 from attnviz.app.models import facts
-from attnviz.app.models.exploring import explore_with
+from attnviz.app.state.choices import MODEL
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed
+from attnviz.models import allowed, limits
 from attnviz.models.catalogue import Entry
+from attnviz.models.families import refused
+from attnviz.text import in_bytes
 
 _IN_A_ROW = 2
 
@@ -54,3 +56,80 @@ def _problem(name: str, error: AttnvizError) -> str:
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)
     return "It cannot be used at the moment. Whoever runs this server finds the reason in its log."
+
+
+def explore_with(entry: Entry) -> None:
+    """Draw the link that opens a model on the page that can show it."""
+    page = "pages/pictures.py" if entry.sees else "pages/explore.py"
+    st.page_link(
+        page,
+        label="Explore with it",
+        icon=":material/arrow_forward:",
+        icon_position="right",
+        query_params={MODEL.name: entry.name},
+    )
+
+
+def how_to_run_a_server() -> None:
+    """Tell how this server is set up, and how to set up another."""
+    if allowed.public():
+        st.markdown(
+            "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your "
+            "own machine."
+        )
+        return
+    st.header("For whoever runs a server", anchor=False)
+    st.markdown(
+        "Everybody who reaches this server can open models on it: it reads folders of this machine, and "
+        "downloads. Before you let others in, name the models that they may choose from; nothing else can "
+        "then be opened:"
+    )
+    st.code(
+        f"{allowed.SETTING}='minilm, translator, GPT-2=/models/gpt2' make app",
+        language="bash",
+        wrap_lines=True,
+    )
+    st.markdown(
+        "Catalogue names, folders and Hugging Face ids, with commas between them. What stands before `=` is "
+        "what visitors read; without it, a folder goes by its last part. One model may take "
+        f"{in_bytes(limits.most_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link never loads a "
+        "model from somewhere: it chooses among those that are open already."
+    )
+
+
+SHOWN = {
+    "Encoders": (
+        *("bert", "roberta", "distilbert", "albert", "electra", "modernbert"),
+        *("mpnet", "deberta", "deberta-v2"),
+    ),
+    "Decoders": (
+        *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3"),
+        *("gpt_neo", "gptj", "bloom"),
+    ),
+    "Encoder–decoders": ("bart", "marian", "t5"),
+    "For pictures": ("vit",),
+}
+"""The families that the tests compare with transformers, by their parts."""
+
+
+def families() -> None:
+    """Draw what is shown and what is refused."""
+    st.header("Which models can be shown", anchor=False)
+    st.markdown(
+        "A model is shown only if its pictures are exact. When one is opened, its weights are compared with "
+        "those that transformers itself computes for a short text; where they differ, it is refused. These "
+        "families are tested, by the name that stands as `model_type` in a model's `config.json`:"
+    )
+    st.markdown("\n".join(f"- **{parts}:** {_listed(names)}" for parts, names in SHOWN.items()))
+    st.markdown(
+        "Others that are built like them can be opened too. A model's files must be **safetensors** (pickle "
+        "files can run programs, and are never read), with a `config.json` and a tokenizer that says where "
+        "each token stands in the text, as those with a `tokenizer.json` do. A model that needs code of its "
+        "own is refused: no code but that of transformers runs here."
+    )
+    with st.expander("Refused families, and why"):
+        st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in refused().items()))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(markdown.code(name) for name in names)

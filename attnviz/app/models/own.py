@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import markdown, warm_up
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import Job, State
+from attnviz.app.jobs import JOBS, Job, Lane, State
 from attnviz.app.models import facts
-from attnviz.app.models.exploring import explore_with
-from attnviz.app.models.opening import opening
+from attnviz.app.models.here import explore_with
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading
@@ -25,17 +26,12 @@ _LONGEST = 1000  # characters: longer than any id, and than any path that somebo
 _MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
 _SEEN = "what was seen of the visitor's own model"
 _MINE = "the model that this visitor opens"
+_OPENING = Lane(8)  # `loading` lets one download and one load in at a time
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look at a model brought.
-
-    Attributes:
-        name: as the visitor typed it.
-        entry: the facts; None where there was a problem.
-        problem: why it cannot be opened, and what helps; "" where it can.
-    """
+    """What a look at a model brought: the facts, or why it cannot be opened, and what helps."""
 
     name: str
     entry: Entry | None = None
@@ -44,13 +40,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class _Mine:
-    """The model that a visitor wanted opened last.
-
-    Attributes:
-        name: the model's.
-        visitor: who wants it.
-        job: which opens it.
-    """
+    """The model that a visitor wanted opened last, and the job that opens it."""
 
     name: str
     visitor: object
@@ -70,10 +60,7 @@ def choose() -> None:
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         typed = OWN_NAME.draw(
-            "Folder or Hugging Face id",
-            max_chars=_MOST_SENT,
-            placeholder="openai-community/gpt2",
-            width=560,
+            "Folder or Hugging Face id", max_chars=_MOST_SENT, placeholder="openai-community/gpt2", width=560
         ).strip()
         if st.form_submit_button("Look", icon=":material/search:"):
             with st.spinner("Looking at the model …"):
@@ -121,7 +108,7 @@ def _tell(seen: Seen) -> None:
 
 def _open(entry: Entry) -> None:
     visitor = object()
-    memory.put(_MINE, _Mine(entry.name, visitor, opening(entry.name, visitor)))
+    memory.put(_MINE, _Mine(entry.name, visitor, begin_opening(entry.name, visitor)))
 
 
 def _stop() -> None:
@@ -133,3 +120,20 @@ def _stop() -> None:
 def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
     doing = "Waiting for its turn" if latest is None or state == "queued" else latest.found
     return f"{markdown.plain(doing)} … {job.seconds:.0f} s"
+
+
+def begin_opening(name: str, visitor: Hashable) -> Job[str]:
+    """Begin to open a model, or join those who wait for it; what the job finds is what it does at the moment.
+
+    It goes on when the page that started it is closed, and stops early only when all who wanted it have said
+    so.
+    """
+    job: Job[str] = Job(lambda: _steps(name, job.report), lane=_OPENING, patience=inf, resumes=False)
+    return JOBS.begin(("_opening", name), job, visitor)
+
+
+def _steps(name: str, report: Callable[[Progress[str]], None]) -> Iterator[Progress[str]]:
+    """Bring a model into memory, in one long step, and tune the server for it."""
+    loading.open_model(name, lambda doing, done: report(Progress(round(100 * done), 100, doing)))
+    warm_up.settle()
+    yield from ()

@@ -66,13 +66,7 @@ class PictureSelection:
 
 @dataclass(frozen=True)
 class Seen:
-    """A picture as a model saw it.
-
-    Attributes:
-        chosen: the model and the picture.
-        file: the picture, as a file.
-        trace: the forward pass.
-    """
+    """A model and a picture for it, the picture as a file, and the forward pass."""
 
     chosen: PictureSelection
     file: bytes

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.app import controls, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
+from attnviz.app.page import draw_copy_link
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.choosing import Seen
 from attnviz.app.pictures.patches import patches
-from attnviz.app.state.choices import PATCH
+from attnviz.app.saving import file_name_of, npz_of, save_file
+from attnviz.app.state.choices import MODEL, PATCH
+from attnviz.trace import Trace
 
 _MOST = 3  # tokens named in the sentence
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
@@ -87,3 +90,21 @@ def _open_head(layer: int, head: int) -> None:
 def _percent(weight: float) -> str:
     """Of some two hundred patches each gets so little that whole percents would all read alike."""
     return f"{100 * weight:.1f} %"
+
+
+def save(trace: Trace, own: bool) -> None:
+    """Draw the buttons; a visitor's `own` picture can be in no link."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_copy_link([MODEL.name])
+        save_file(
+            "All heads (NPZ)",
+            lambda: npz_of(trace),
+            f"{file_name_of(caches.called(trace.model))}.npz",
+            "Every query, key, value, score and weight of this picture as the model computed them: for "
+            "Python, attnviz.Trace.load or numpy.load.",
+        )
+    if own:
+        st.markdown(
+            ":small[The link holds the model, the head and the patch, and not your picture: whoever opens it "
+            "uploads one there.]"
+        )

@@ -73,8 +73,7 @@ def looks(weights: Floats, query: int, extras: int, rows: int) -> Picture:
     Args:
         weights: [layer, head, query, key].
         query: the token that looks.
-        extras: how many tokens come before the patches.
-        rows: of patches.
+        extras, rows: how many tokens come before the patches, and the rows of these.
     """
     at_patches = weights[:, :, query, extras:]
     return sequential(np.ascontiguousarray(at_patches.reshape(*at_patches.shape[:2], rows, -1)), "per head")

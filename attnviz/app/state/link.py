@@ -99,11 +99,7 @@ def drop(choice: Choice[Any]) -> None:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Take out of the address what the page does not have.
-
-    Args:
-        undrawn: what the page has at times and not now, too.
-    """
+    """Take out of the address what the page does not have; if `undrawn`, what it only has at times, too."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].stands):

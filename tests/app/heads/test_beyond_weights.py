@@ -18,6 +18,7 @@ from attnviz.app.heads.beyond_weights.comparison import _finding, _number, job_o
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, rows
 from attnviz.models import catalogue
 from tests.app.conftest import VisitPage
@@ -45,9 +46,8 @@ def opened(visit_page: VisitPage, **more: str) -> AppTest:
 
 def chosen() -> TokenSelection:
     groups = Shown(loading.tokens("translator", TIRED), TIRED).groups
-    return TokenSelection(
-        catalogue.entry("translator"), TIRED, "encoder", 0, 1, groups, IT, special=False, itself=False
-    )
+    entry, given = catalogue.entry("translator"), ModelInput(TIRED)
+    return TokenSelection(entry, given, "encoder", 0, 1, groups, groups, IT, special=False, itself=False)
 
 
 def test_the_picture_says_what_the_sentence_says(visit_page: VisitPage) -> None:

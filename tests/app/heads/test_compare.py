@@ -10,7 +10,7 @@ import attnviz
 from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED, Example
 from attnviz.app.heads.compare import compared
-from attnviz.app.heads.compare.remarks import remark_on
+from attnviz.app.heads.compare.choices import remark_on
 from tests.app.conftest import Visit, VisitPage
 from tests.app.shown import clean, sent, words
 

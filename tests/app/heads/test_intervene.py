@@ -16,9 +16,16 @@ import attnviz
 from attnviz.analysis.shown import Group
 from attnviz.app import caches
 from attnviz.app.heads.intervene import ranking
-from attnviz.app.heads.intervene.mending import Sides, followed_word
+from attnviz.app.heads.intervene.mending import (
+    REPLACED,
+    SILENT,
+    Sides,
+    exceptions,
+    followed_word,
+    replaces,
+    without_effect,
+)
 from attnviz.app.heads.intervene.together import harmless, in_words
-from attnviz.app.heads.intervene.without_effect import REPLACED, SILENT, exceptions, replaces, without_effect
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments.ablation import Ablation

@@ -110,7 +110,7 @@ def test_of_every_query_it_is_said_whether_the_plane_misleads(
 def test_a_query_that_looks_at_hidden_tokens_only_has_no_largest_weight() -> None:
     groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
     entry, given = catalogue.entry("minilm"), ModelInput(TIRED)
-    chosen = HeadSelection(entry, given, "encoder", 3, 1, "distances", False, groups, groups, IT)
+    chosen = HeadSelection(entry, given, "encoder", 3, 1, groups, groups, IT, "distances", False)
     found = find(chosen)
     told = _finding(chosen, replace(found, allowed=np.zeros_like(found.allowed)))
     assert told.startswith("`it` looks at hidden tokens only. The plane keeps **")

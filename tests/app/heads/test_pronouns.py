@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
-from attnviz.app.heads.pronouns import all_heads, best, computing, figures, headline
+from attnviz.app.heads.pronouns import all_heads, computing, figures, headline
 from attnviz.app.jobs import RUNNING, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import pairs, relations
@@ -114,7 +114,7 @@ def test_headline_table_and_luck_agree_which_head_is_the_best(
     visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hardly = 0.2  # so that the head with most pairs is not the best
-    for module in (best, headline, all_heads):
+    for module in (headline, all_heads):
         monkeypatch.setattr(module, "HARDLY", hardly)
     app = read(visit_page("pronouns"))
     weights = np.array([looks(pair) for pair in FEW]).reshape(11, 2, 2, 6, 12)

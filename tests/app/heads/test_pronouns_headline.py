@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.heads.pronouns import headline
-from attnviz.app.heads.pronouns.best import Best, best
+from attnviz.app.heads.pronouns.headline import Best, best
 from attnviz.experiments import pairs
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
 from attnviz.experiments.sentences import Unread

@@ -22,7 +22,6 @@ TRANSLATOR = "translator"
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "weighted average": lambda: weighted_average.average(TEXT, "Cosine", 1.0),
-    "one query": lambda: weighted_average.one_query(TEXT, "Cosine", 1.0, 0, 2),
     "trained weights": lambda: weighted_average.trained_weights(TEXT, 2),
     "variances": lambda: scale.variances((2, 3), 5, 0),
     "curves": lambda: scale.curves((1,), 2, 3, 0),

@@ -17,10 +17,10 @@ def test_the_picture_and_one_number_of_the_output_are_told(visit_lesson: VisitLe
     told = words(app)
     assert "`hound` reads `dog` **79 %**. The other 14 tokens share 21 %." in told
     assert "13 readers × 15 sources" in [header.value for header in app.header]
-    totals = found.weights.sum(axis=0)
+    totals = found.weights[0].sum(axis=0)
     assert f"`dog` gets {100 * totals.max():.0f} % in all, `as` {100 * totals.min():.0f} %" in told
     (line,) = [str(latex.value) for latex in app.latex if "o_1" in str(latex.value)]
-    weights, values = found.weights[HOUND], found.values[:, 0]
+    weights, values = found.weights[0, HOUND], found.value[0, :, 0]
     order = np.argsort(-weights, kind="stable")
     factors = [number for key in order[:3] for number in (weights[key], values[key])]
     for number in (*factors, weights[order[3:]] @ values[order[3:]], weights @ values):
@@ -32,12 +32,12 @@ def test_another_token_reads(visit_lesson: VisitLesson) -> None:
 
 
 def test_vectors_before_the_first_layer(visit_lesson: VisitLesson) -> None:
-    share = 100 * cross(OPENING_READER, SOURCE, 0).weights[HOUND].max()
+    share = 100 * cross(OPENING_READER, SOURCE, 0).weights[0, HOUND].max()
     assert f"`hound` reads `dog` **{share:.0f} %**" in words(visit_lesson("cross_attention", vectors="0"))
 
 
 def test_reading_itself_is_square(visit_lesson: VisitLesson) -> None:
     app = visit_lesson("cross_attention", cross_reads=ITSELF)
     assert "13 × 13, a row for each reader, a column for each source: square" in words(app)
-    share = 100 * cross(OPENING_READER, OPENING_READER, 6).weights[HOUND].max()
+    share = 100 * cross(OPENING_READER, OPENING_READER, 6).weights[0, HOUND].max()
     assert f"`hound` reads `hound` **{share:.0f} %**" in words(app)

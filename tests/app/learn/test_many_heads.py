@@ -50,7 +50,7 @@ def test_one_wide_head_has_one_row_and_says_that_it_was_not_trained(visit_lesson
 
 
 def test_what_a_head_is_good_at_leads_to_the_filter_on_explore(visit_lesson: VisitLesson) -> None:
-    (previous,) = (habit for habit in compute.habits(TEXT) if habit.name == "previous")
+    (previous,) = (habit for habit, _ in compute.habits(TEXT) if habit.name == "previous")
     layer, head = (1 + np.argwhere(previous.found)[0]).tolist()
     told = words(visit_lesson("many_heads", layer=str(layer), head=str(head)))
     assert f"**previous** ({previous.found.sum()} of 72 heads)" in told

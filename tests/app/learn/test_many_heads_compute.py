@@ -118,28 +118,28 @@ def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> Non
 
 def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
     count = len(tokens(TEXT))
-    found = {habit.name: habit for habit in habits(TEXT)}
+    even = {habit.name: of_even for habit, of_even in habits(TEXT)}
     of_other_texts = ("same place", "other sentence")
-    assert tuple(found) == tuple(name for name in NAMES if name not in of_other_texts)
+    assert tuple(even) == tuple(name for name in NAMES if name not in of_other_texts)
     # With special tokens left out, 13 tokens share what an even head gives; [CLS] and [SEP] are among all 15.
     for name in ("previous", "next", "itself", "focused"):
-        assert found[name].even == pytest.approx(1 / (count - 2))
+        assert even[name] == pytest.approx(1 / (count - 2))
     for name in ("first", "separator"):
-        assert found[name].even == pytest.approx(1 / count)
-    assert found["broad"].even == pytest.approx(1)
+        assert even[name] == pytest.approx(1 / count)
+    assert even["broad"] == pytest.approx(1)
 
 
 def test_a_habit_is_the_rule_recomputed_from_the_weights() -> None:
     every = reference_bert.forward(TEXT).weights
-    found = {habit.name: habit for habit in habits(TEXT)}
+    found = {habit.name: habit for habit, _ in habits(TEXT)}
     for layer, head in np.ndindex(6, 12):
         weights = every[layer, head]
         kept = weights[1:-1, 1:-1] / weights[1:-1, 1:-1].sum(axis=-1, keepdims=True)
         previous, here = np.diagonal(kept, -1).mean(), (layer, head)
-        assert found["previous"].scores[here] == pytest.approx(previous, abs=1e-5)
+        assert found["previous"].score[here] == pytest.approx(previous, abs=1e-5)
         assert found["previous"].found[here] == (previous >= 0.4)
-        assert found["itself"].scores[here] == pytest.approx(np.diagonal(kept).mean(), abs=1e-5)
-        assert found["first"].scores[here] == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
+        assert found["itself"].score[here] == pytest.approx(np.diagonal(kept).mean(), abs=1e-5)
+        assert found["first"].score[here] == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
 
 
 def counted(module: nn.Module) -> int:

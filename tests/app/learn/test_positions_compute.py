@@ -175,8 +175,8 @@ def test_a_moved_key_scores_as_in_a_model_that_is_told_of_the_move(family: str, 
     [turns] = compute.positions(str(tmp_path / family)).ways
     assert isinstance(turns, Turns)
     query, key, head = 7, 3, 2
-    found = compute.scores_by_distance(block, turns, head, query, key)
-    assert found.distances.tolist() == [*range(-64, 1)]
+    distances, scores = compute.scores_by_distance(block, turns, head, query, key)
+    assert distances.tolist() == [*range(-64, 1)]
     ids = torch.tensor([[token.id for token in block.query_tokens]])
     for distance in (-7, -4, -1, 0):
         places = torch.arange(ids.shape[1])[None]
@@ -184,20 +184,20 @@ def test_a_moved_key_scores_as_in_a_model_that_is_told_of_the_move(family: str, 
         with recording() as records, torch.inference_mode():
             model.network(input_ids=ids, position_ids=places, output_attentions=family == "gptj")
         [score] = records[0].query[0, head, query][None] @ records[0].key[0, head, key] * records[0].scale
-        assert found.scores[found.distances == distance][0] == pytest.approx(float(score), abs=1e-4)
+        assert scores[distances == distance][0] == pytest.approx(float(score), abs=1e-4)
 
 
 def test_patches_are_compared_along_their_rows_and_columns() -> None:
     # Two rows of three patches: those of a row are alike, those of a column are at right angles.
     vectors = floats([[9, 9], [1, 0], [2, 0], [3, 0], [0, 1], [0, 1], [0, 4]])
-    found = compute.patch_likeness(Table(None, vectors, learned=True, grid=(2, 3)))
-    assert found.across.tolist() == pytest.approx([1, 1, 1])
-    assert found.down.tolist() == pytest.approx([1, 0])
+    across, down = compute.patch_likeness(Table(None, vectors, learned=True, grid=(2, 3)))
+    assert across.tolist() == pytest.approx([1, 1, 1])
+    assert down.tolist() == pytest.approx([1, 0])
     with pytest.raises(ValueError, match="no rows"):
         compute.patch_likeness(Table(None, vectors, learned=True))
 
 
 def test_distances_are_compared_with_no_distance() -> None:
     vectors = floats([[0, 2], [3, 0], [1, 1]])
-    found = compute.distance_likeness(Relative(None, np.array([-1, 0, 1]), vectors))
-    assert found.cosines.tolist() == pytest.approx([0, 1, 0.5**0.5])
+    cosines = compute.distance_likeness(Relative(None, np.array([-1, 0, 1]), vectors))
+    assert cosines.tolist() == pytest.approx([0, 1, 0.5**0.5])

@@ -15,10 +15,10 @@ LONG = "The dog did not cross the road as it was too tired. " * 30
 def test_the_picture_and_the_charts_show_what_was_computed(visit_lesson: VisitLesson, d: int) -> None:
     app = visit_lesson("scale", d=str(d), vectors_seed="3")
     told, shown = words(app), charts(app)
-    variances = compute.variances(sections.SIZES, sections.DRAWS, 3)
-    means = compute.curves(sections.SIZES, sections.KEYS, sections.ROWS, 3)
+    variances, standard_errors = compute.variances(sections.SIZES, sections.DRAWS, 3)
+    entropy, gradient = compute.curves(sections.SIZES, sections.KEYS, sections.ROWS, 3)
     row = compute.row(d, 1024, sections.KEYS, 3)
-    measured = variances.measured[sections.SIZES.index(d)]
+    measured = variances[sections.SIZES.index(d)]
     assert f"At $d$ = **{d}**, {sections.DRAWS} random dot products have variance **{measured:.2f}**" in told
     assert f"gives key {row.plain.weights.argmax() + 1} **" in told
     assert f"entropy of **{row.plain.entropy:.2f}** of 3 bits" in told
@@ -26,8 +26,8 @@ def test_the_picture_and_the_charts_show_what_was_computed(visit_lesson: VisitLe
     theory, line = shown["The variance of q · k grows like d"]["lines"]
     assert theory["x"] == theory["y"] == line["x"] == list(sections.SIZES)
     for name, errors in (("low", -2), ("y", 0), ("high", 2)):
-        assert line[name] == pytest.approx(variances.measured + errors * variances.errors, rel=1e-5)
-    for title, values in (("entropy, in bits", means.entropy), ("size of the gradient", means.gradient)):
+        assert line[name] == pytest.approx(variances + errors * standard_errors, rel=1e-5)
+    for title, values in (("entropy, in bits", entropy), ("size of the gradient", gradient)):
         without, with_it = shown[f"Mean {title}"]["lines"]
         assert [without["y"], with_it["y"]] == [pytest.approx(row, rel=1e-5) for row in values]
         assert without["dash"] != with_it["dash"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.app.learn import measured
-from attnviz.app.learn.known_words import by_sort
+from attnviz.app.learn.english import by_sort
 from attnviz.app.learn.menus import Choices, choices_of
 from attnviz.app.learn.translate.compute import take_apart, translate
 from attnviz.models import catalogue
@@ -83,10 +83,10 @@ def test_every_head_every_part_and_the_rest_of_the_certainty_are_told(visit_less
             token = re.escape(block.key_tokens[int(row.argmax())].text)
             line = rf"\| {block.layer + 1}-{head + 1} \| `{token}[^|]*` {100 * row.max():.0f} %"
             assert re.search(line, told), (block.kind, head)
-    parts = take_apart("translator")
-    assert f"{parts.parameters:,} learned numbers" in [header.value for header in app.header]
+    total = sum(part.parameters for part in take_apart("translator"))
+    assert f"{total:,} learned numbers" in [header.value for header in app.header]
     listed = re.findall(r"^\| [a-zA-Z&: -]+ \| ([\d,]+) \|", told, re.MULTILINE)
-    assert sum(int(number.replace(",", "")) for number in listed) == parts.parameters
+    assert sum(int(number.replace(",", "")) for number in listed) == total
     assert f"{100 * Settings.of('taught').label_smoothing:.0f} % of the certainty" in told
 
 

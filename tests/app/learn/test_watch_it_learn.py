@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.jobs import Job, Jobs
-from attnviz.app.learn.watch_it_learn import compute, playing, sections, train_it_live
+from attnviz.app.learn.watch_it_learn import compute, sections, train_it_live
 from attnviz.app.learn.watch_it_learn.compute import Learned, Training
 from attnviz.trained.translator import learning, live
 from attnviz.trained.translator.grammar import written
@@ -224,7 +224,7 @@ def test_a_film_moves_the_slider_to_its_end(
     press(app, "Play")
     assert "Pause" in labels(app)
     assert app.select_slider(key="training_step").value == steps[-2]
-    monkeypatch.setattr(playing, "_EVERY_SECONDS", 0)  # the next picture is due at once
+    monkeypatch.setattr(sections, "_EVERY_SECONDS", 0)  # the next picture is due at once
     app.run()
     clean(app)
     assert app.select_slider(key="training_step").value == steps[-1]

@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.learn.weighted_average import averaged, averages_compared, compute
+from attnviz.app.learn.weighted_average import averages_compared, compute
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
 from attnviz.app.learn.weighted_average.splitting import SPLITS
 from attnviz.text import percent
@@ -44,8 +44,8 @@ def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
 
 
 def test_names_on_both_sides_of_the_late_import_agree() -> None:
-    assert tuple(averaged.FORMULAS) == (*compute.SCORES, compute.ADDITIVE)
-    assert tuple(averages_compared.CERTAIN) == tuple(averaged.FORMULAS)
+    assert tuple(averages_compared.FORMULAS) == (*compute.SCORES, compute.ADDITIVE)
+    assert tuple(averages_compared.CERTAIN) == tuple(averages_compared.FORMULAS)
     assert SPLITS == (compute.CHARACTERS, compute.WORDS, compute.WORD_PIECES)
     temperatures = [float("inf") if one == "∞" else float(one) for one in TEMPERATURES]
     assert temperatures == sorted(temperatures)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -16,12 +17,15 @@ from attnviz.app.learn.weighted_average.compute import (
     average,
     best_with_itself,
     characters,
+    difference_alone,
     even_mix,
-    one_query,
     random_additive,
+    score_named,
     split,
     trained_weights,
+    weighted_average,
     word_pieces,
+    word_vectors,
     words,
 )
 from tests import reference_bert
@@ -71,11 +75,16 @@ def test_every_number_equals_numpy(table: NDArray[np.float64], scoring: str, tem
 
 
 def test_one_query_is_its_row() -> None:
-    found, alone = average(TIRED, ADDITIVE, 0.3, SEED), one_query(TIRED, ADDITIVE, 0.3, SEED, IT)
-    np.testing.assert_allclose(alone.weights, found.weights[IT], atol=1e-6)
-    np.testing.assert_allclose(alone.output, found.output[IT], atol=1e-6)
-    differences = [np.abs(alone.weights - found.weights[IT]), np.abs(alone.output - found.output[IT])]
-    assert alone.difference == max(each.max() for each in differences)
+    found, vectors = average(TIRED, ADDITIVE, 0.3, SEED), word_vectors(TIRED)
+    with torch.inference_mode():
+        alone = weighted_average(vectors[[IT]], vectors, vectors, score_named(ADDITIVE, SEED), 0.3)
+    differences = [
+        np.abs(alone.weights[0].numpy() - found.weights[IT]),
+        np.abs(alone.output[0].numpy() - found.output[IT]),
+    ]
+    largest = max(float(each.max()) for each in differences)
+    assert largest < 1e-6
+    assert difference_alone(TIRED, ADDITIVE, 0.3, SEED, IT) == largest
 
 
 def test_the_tokens_are_those_of_the_sentence() -> None:

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.tally import RULES, Rule
 from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
-from attnviz.app.explore.file_names import file_name_of
-from attnviz.app.heads.behaviour import opening
-from attnviz.app.heads.behaviour.choices import HeadSelection
+from attnviz.app.heads.behaviour.choices import HeadSelection, offer
 from attnviz.app.heads.behaviour.findings import Findings, written
 from attnviz.app.heads.behaviour.words import in_short
+from attnviz.app.saving import file_name_of
 from attnviz.text import percent, plural
 
 LETTERS = "ABCDE"
@@ -75,7 +74,7 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
     with right:
         for letter, members in zip(LETTERS, gathered, strict=False):
             st.markdown(_told(findings, letter, members))
-            opening.offer(f"heads of group {letter}", members.tolist(), findings, chosen)
+            offer(f"heads of group {letter}", members.tolist(), findings.names, chosen)
     with st.expander("How near two heads are, and how they are grouped", icon=":material/calculate:"):
         _explain(findings, here)
 

@@ -78,13 +78,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class SoFar:
-    """What a job that reads many sentences has found so far; a key of the caches.
-
-    Attributes:
-        key: the job's.
-        sentences: how many were read, 1 or more.
-        found: what was found in them.
-    """
+    """What a job has found in so many sentences, 1 or more; a key of the caches, as the job's is in it."""
 
     key: tuple[str, ...]
     sentences: int

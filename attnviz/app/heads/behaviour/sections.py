@@ -71,10 +71,7 @@ def _skipped(found: Found) -> None:
     """Name the lines that could not be read."""
     if not found.skipped:
         return
-    with st.expander(
-        f"{plural(found.skipped, 'line')} could not be read",
-        icon=":material/warning:",
-    ):
+    with st.expander(f"{plural(found.skipped, 'line')} could not be read", icon=":material/warning:"):
         st.markdown("\n".join(f"- line {each.line:,}: {markdown.plain(each.why)}" for each in found.named))
         if found.skipped > len(found.named):
             st.markdown(f"… and {found.skipped - len(found.named):,} more.")

@@ -7,8 +7,7 @@ import streamlit as st
 
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
-from attnviz.app.heads.behaviour import opening
-from attnviz.app.heads.behaviour.choices import HeadSelection
+from attnviz.app.heads.behaviour.choices import HeadSelection, offer
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
 from attnviz.app.state.choices import READ_WITH
 from attnviz.text import percent, plural
@@ -52,14 +51,11 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
             which = np.flatnonzero(found == number).tolist()
             needs = "; needs a pair of sentences" if shape.name == "block" and not pair else ""
             with st.container(
-                horizontal=True,
-                horizontal_alignment="distribute",
-                vertical_alignment="center",
-                wrap=False,
+                horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", wrap=False
             ):
                 st.markdown(f"**{shape.name}**, {plural(len(which), 'head')}: {words}{needs}.")
                 if which:
-                    opening.offer(f"heads that are {shape.name}", which, findings, chosen)
+                    offer(f"heads that are {shape.name}", which, findings.names, chosen)
     with st.expander("The exact rules, and the paper that they are from", icon=":material/calculate:"):
         _explain(sums, chosen)
 
@@ -97,8 +93,7 @@ def _read(findings: Findings) -> tuple[ShapeSums, str]:
     if findings.text is None or not entry.pairs:
         return findings.shapes, findings.where
     second = READ_WITH.draw(
-        "A second sentence, read in one go with yours, shows blocks",
-        placeholder="It slept by the fire.",
+        "A second sentence, read in one go with yours, shows blocks", placeholder="It slept by the fire."
     )
     if not second.strip():
         return findings.shapes, findings.where

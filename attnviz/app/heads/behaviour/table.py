@@ -12,10 +12,10 @@ import streamlit as st
 from attnviz.analysis.shapes import SHAPES
 from attnviz.analysis.tally import RULES, rows
 from attnviz.app import caches
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.behaviour.alike import LETTERS
 from attnviz.app.heads.behaviour.findings import Findings, written
 from attnviz.app.heads.behaviour.words import in_short
+from attnviz.app.saving import file_name_of, save_file
 
 
 def draw(findings: Findings) -> None:
@@ -39,14 +39,8 @@ def draw(findings: Findings) -> None:
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
     with st.expander("All heads and rules as a table, to sort and to save", icon=":material/table:"):
         st.dataframe(columns, column_config=looks, hide_index=True, height=320)
-        st.download_button(
-            "Save as CSV",
-            lambda: csv_of(findings),
-            file_name=f"{file_name_of(caches.called(findings.model))}-behaviour.csv",
-            mime="text/csv",
-            on_click="ignore",
-            icon=":material/download:",
-        )
+        name = f"{file_name_of(caches.called(findings.model))}-behaviour.csv"
+        save_file("Save as CSV", lambda: csv_of(findings), name, icon=":material/download:")
 
 
 def csv_of(findings: Findings) -> str:

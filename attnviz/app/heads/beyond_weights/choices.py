@@ -8,62 +8,38 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import Chance
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import Found
-from attnviz.models.catalogue import Entry
-from attnviz.text import head_name
 from attnviz.trace import Kind, Mask
 
 
 @dataclass(frozen=True)
-class TokenSelection:
-    """What stands in the controls.
+class TokenSelection(choosing.QueryInHead):
+    """The token that is asked about, among all, each by itself; and what is shown and ranked.
+
+    Asked are the encoder's layers, or the decoder's of a model without an encoder.
 
     Attributes:
-        entry, text: the model, and what it reads.
-        kind: whose layers are asked: the encoder's, or the decoder's of a model without an encoder.
-        layer, head: from 0.
-        groups: the tokens, each by itself.
-        place: the token that is asked about, from 0.
         special: whether special tokens are shown and ranked.
         itself: whether the chosen token is ranked too.
     """
 
-    entry: Entry
-    text: str
-    kind: Kind
-    layer: int
-    head: int
-    groups: tuple[Group, ...]
-    place: int
     special: bool
     itself: bool
 
-    @property
-    def head_name(self) -> str:
-        """The head’s name as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
-
-    @property
-    def token(self) -> str:
-        """The chosen token, as Markdown."""
-        return self.called(self.place)
-
     def called(self, place: int) -> str:
         """A token, as Markdown."""
-        return markdown.code(name_of(place, self.groups))
+        return markdown.token(place, self.queries)
 
     def shown(self) -> tuple[int, ...]:
         """The places of the tokens in the picture."""
         return tuple(
             place
-            for place, group in enumerate(self.groups)
-            if self.special or not group.special or place == self.place
+            for place, group in enumerate(self.queries)
+            if self.special or not group.special or place == self.query
         )
 
     def counted(self, found: Found) -> Mask:
@@ -72,8 +48,8 @@ class TokenSelection:
             [
                 bool(found.seen[place])
                 and (self.special or not group.special)
-                and (self.itself or place != self.place)
-                for place, group in enumerate(self.groups)
+                and (self.itself or place != self.query)
+                for place, group in enumerate(self.queries)
             ]
         )
 
@@ -86,10 +62,11 @@ def choose() -> TokenSelection:
     """
     text, entry = choosing.sentence_and_model()
     kind: Kind = "encoder" if entry.layers else "decoder"
-    groups, _ = choosing.groups(entry, ModelInput(text), kind)
+    given = ModelInput(text)
+    groups, _ = choosing.groups(entry, given, kind)
     beside, numbers = st.columns([2, 3])
     with beside:
-        place = controls.token(groups, ModelInput(text), "Token to ask about")
+        place = controls.token(groups, given, "Token to ask about")
     with numbers:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True):
@@ -101,7 +78,7 @@ def choose() -> TokenSelection:
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
-    return TokenSelection(entry, text, kind, layer, head, groups, place, special, itself)
+    return TokenSelection(entry, given, kind, layer, head, groups, groups, place, special, itself)
 
 
 def in_words(chance: Chance, count: int) -> str:

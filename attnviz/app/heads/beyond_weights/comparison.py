@@ -45,7 +45,7 @@ def draw(chosen: TokenSelection) -> None:
 
 def job_of(chosen: TokenSelection) -> Job[Found]:
     """The computation behind the page; other heads and other choices of what is ranked need no new one."""
-    entry, text, kind, place = chosen.entry, chosen.text, chosen.kind, chosen.place
+    entry, text, kind, place = chosen.entry, chosen.given.text, chosen.kind, chosen.query
 
     def steps() -> Iterator[Progress[Found]]:
         warm_up.model(entry.name)
@@ -63,7 +63,7 @@ def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:
         "measures",
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
-        title=f"What each measure says of {chosen.groups[chosen.place].label}",
+        title=f"What each measure says of {chosen.queries[chosen.query].label}",
         agreement="ρ with leaving it out",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
@@ -135,7 +135,7 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
     told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
     if head in others and head not in [*shown, *reverse]:
-        told += f" The weights of head {chosen.head_name} have ρ = {decimal(head.agreement)}."
+        told += f" The weights of head {chosen.name} have ρ = {decimal(head.agreement)}."
     if reverse:
         told += f" Beyond chance too, but towards the reverse order: {_listed(chosen, reverse)}."
     return f"{told} {in_words(chance, count)} One sentence is an anecdote."
@@ -143,9 +143,7 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
 
 def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     """Measures by name, with their ρ, as Markdown."""
-    return ", ".join(
-        f"{name_here(row.measure, chosen.head_name)} (ρ = {decimal(row.agreement)})" for row in rows
-    )
+    return ", ".join(f"{name_here(row.measure, chosen.name)} (ρ = {decimal(row.agreement)})" for row in rows)
 
 
 def _how_to_read(found: Found, count: int) -> str:
@@ -169,7 +167,7 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
     values = row.values[places]
     return Line(
         row.measure,
-        name_here(row.measure, chosen.head_name),
+        name_here(row.measure, chosen.name),
         "" if row.measure == OCCLUSION or np.isnan(row.agreement) else decimal(row.agreement),
         values,
         [_number(row.measure, value) for value in values.tolist()],
@@ -178,13 +176,13 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
 
 
 def _column(chosen: TokenSelection, found: Found, counted: Mask, place: int) -> Column:
-    group = chosen.groups[place]
+    group = chosen.queries[place]
     standing: Standing = "aside"
     if not found.seen[place]:
         standing = "unseen"
     elif counted[place]:
         standing = "counted"
-    elif place == chosen.place:
+    elif place == chosen.query:
         standing = "itself"
     return Column(group.label, group.title, standing, place)
 
@@ -207,5 +205,5 @@ def _open_measure(measure: str) -> None:
 
 
 def _open_token(chosen: TokenSelection, place: int) -> None:
-    QUERY.pick(chosen.groups[place])
+    QUERY.pick(chosen.queries[place])
     st.rerun()

@@ -37,8 +37,7 @@ class Explained:
     Attributes:
         what: what it is, in two lines of Markdown.
         formulas: in LaTeX, a line each: a phone has no room for two in one.
-        misleads: when it does.
-        paper: who proposed it.
+        misleads, paper: when it does, and who proposed it.
     """
 
     what: str
@@ -77,10 +76,7 @@ EXPLAINED = {
     HEAD_NORMS: Explained(
         "The length of what the head really takes from a token: its weight times the value vector, after the "
         "head’s slice of $W_O$. A large weight on a short vector becomes small.",
-        (
-            r"\left\|\alpha_{ij}\,f(x_j)\right\|",
-            r"f(x)=(x\,W_V+b_V)\,W_O",
-        ),
+        (r"\left\|\alpha_{ij}\,f(x_j)\right\|", r"f(x)=(x\,W_V+b_V)\,W_O"),
         "Still one head of one layer, and length is not direction: what is long can be undone by the next "
         "layer.",
         "Kobayashi et al. 2020",
@@ -108,10 +104,7 @@ EXPLAINED = {
     ROLLOUT: Explained(
         "All layers multiplied: half of each token stays, half is mixed by the mean weights of the layer. "
         "How much of each input word has arrived at the chosen token?",
-        (
-            r"R_l=\tilde A_l\,R_{l-1}",
-            r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)",
-        ),
+        (r"R_l=\tilde A_l\,R_{l-1}", r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)"),
         "It averages heads, takes the residual connection for exactly one half, and knows no values and no "
         "feed-forward network. After many layers all words look alike.",
         "Abnar & Zuidema 2020",
@@ -154,12 +147,7 @@ EXPLAINED = {
 
 
 def name_here(measure: str, head: str) -> str:
-    """What a measure is called on the page, where it is of one head or one layer: "Weights of head 4-2".
-
-    Args:
-        measure: its name.
-        head: "4-2".
-    """
+    """What a measure is called on the page, with the head's or the layer's name: "Weights of head 4-2"."""
     layer = head.split("-", maxsplit=1)[0]
     return {
         HEAD_WEIGHTS: f"Weights of head {head}",

@@ -11,10 +11,10 @@ import streamlit as st
 from attnviz.analysis.shown import visible_text
 from attnviz.analysis.table import numbered
 from attnviz.app import caches
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
@@ -43,13 +43,11 @@ def draw(chosen: TokenSelection) -> None:
             },
         )
         st.caption(_told(table))
-        st.download_button(
+        save_file(
             "CSV",
             lambda: csv_of(chosen, latest.found),
-            file_name=f"{file_name_of(caches.called(chosen.entry.name))}-beyond-weights.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
+            f"{file_name_of(caches.called(chosen.entry.name))}-beyond-weights.csv",
+            "All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
         )
 
 
@@ -73,11 +71,11 @@ def columns(
     chosen: TokenSelection, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
 ) -> dict[str, list[str] | list[float]]:
     """The tokens, and the values of each measure that is there, by what the column is called."""
-    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.groups]}
+    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
     for measure in measures:
         values = found.of(measure, chosen.layer, chosen.head)
         if values is not None:
-            table[name_here(measure, chosen.head_name)] = values.tolist()
+            table[name_here(measure, chosen.name)] = values.tolist()
     return table
 
 
@@ -91,8 +89,8 @@ def csv_of(chosen: TokenSelection, found: Found) -> str:
     stand_in = "the mean of all word vectors" if found.stand_in is None else f"“{found.stand_in}”"
     facts = [
         ("model", caches.called(chosen.entry.name)),
-        ("text", f"“{visible_text(chosen.text)}”"),
-        ("token", numbered(chosen.groups[chosen.place])),
+        ("text", f"“{visible_text(chosen.given.text)}”"),
+        ("token", numbered(chosen.queries[chosen.query])),
         ("what is followed", visible_text(followed)),
         ("what replaces a word", stand_in),
     ]

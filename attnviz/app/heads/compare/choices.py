@@ -11,13 +11,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import caches, controls, markdown
-from attnviz.app.examples import Example, example_of, examples_of
+from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.compare.compared import MEASURES, Compared, How, Read
-from attnviz.app.heads.compare.remarks import remark_on
+from attnviz.app.heads.compare.compared import MEASURES, Aligned, Compared, How, Read
 from attnviz.app.state import link, memory
-from attnviz.app.state.choice import Choice
+from attnviz.app.state.choice import Choice, option
 from attnviz.app.state.choices import (
     AGAINST,
     COMPARED,
@@ -27,6 +26,7 @@ from attnviz.app.state.choices import (
     LAYER,
     MODEL,
     OTHER,
+    QUERY,
     RESCALE,
     ROWS,
     TEXT,
@@ -100,10 +100,7 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | No
     _begin_with_an_example(offered)
     with second:
         other = OTHER.draw(
-            "Second sentence",
-            placeholder=controls.ONE_CHANGED,
-            on_change=controls.edited,
-            args=(OTHER,),
+            "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
         )
     current = example_of(entry.name, link.said(TEXT), link.said(OTHER))
     with swap:
@@ -297,3 +294,29 @@ def _open(example: Example) -> None:
     TEXT.set(example.text)
     OTHER.set(example.other)
     controls.edited(OTHER)
+
+
+def choose_word(compared: Compared, grid: Aligned) -> int:
+    """Draw the choice; return which of the shared rows it is. A word that occurs twice has two entries."""
+    groups = grid.shared_queries
+    options = [option(group) for group in groups]
+    first, second = compared.first, compared.second
+    example = example_of(first.model, first.given.text, second.given.text)
+    wanted = example.query if example else "it"
+    labels = [group.label.split(" → ")[0].strip() for group in groups]
+    words = [at for at, group in enumerate(groups) if not group.special and labels[at].isalnum()]
+    begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
+    of = (first.model, first.given, first.kind, second.model, second.given)
+    return options.index(QUERY.draw("Word (looks)", options, options[begin], of))
+
+
+_REMARKS = {
+    EXAMPLES[0]: "One word at the end decides who *it* is. Look at *it* in head 4-2: does it change sides?",
+    NEUTRAL[0]: "One word at the end decides who *it* is. Is there a head in which *it* changes sides?",
+    TRANSLATED[3]: "*noir* follows its noun, *petit* does not: choose *cross* and see where they look.",
+}
+
+
+def remark_on(example: Example) -> str:
+    """The example's remark, in Markdown; Explore's own words, unless they speak of what this page has not."""
+    return _REMARKS.get(example, example.remark)

@@ -35,10 +35,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind
 
-MEASURES: dict[str, Measure] = {
-    "total variation": total_variation,
-    "Jensen–Shannon": jensen_shannon,
-}
+MEASURES: dict[str, Measure] = {"total variation": total_variation, "Jensen–Shannon": jensen_shannon}
 
 MOST_STEPS = 2**28
 """How many differences the page computes to find every head's twin in another model."""
@@ -46,13 +43,7 @@ MOST_STEPS = 2**28
 
 @dataclass(frozen=True)
 class Read:
-    """One side of a comparison.
-
-    Attributes:
-        model: its name.
-        given: what it reads.
-        kind: which of its attentions is looked at.
-    """
+    """One side of a comparison: a model, what it reads, and which of its attentions is looked at."""
 
     model: str
     given: ModelInput
@@ -61,12 +52,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared; a key of the caches.
-
-    Attributes:
-        first, second: the two sides.
-        hide: whether special tokens are left out.
-    """
+    """Two sides, perhaps without their special tokens (`hide`); a key of the caches."""
 
     first: Read
     second: Read
@@ -184,14 +170,9 @@ def largest(compared: Compared, rescale: bool) -> float:
 
 
 def away_from(compared: Compared, side: Side, head: tuple[int, int], how: How, row: int) -> Floats:
-    """How far each head of the other model is from one of this model's, [layer, head].
+    """How far each head of the other model is from one of this side's (from 0), [layer, head].
 
-    Args:
-        compared: two models on one text.
-        side: whose head it is.
-        head: its layer and head, from 0.
-        how: what is measured.
-        row: the chosen one of the shared rows.
+    `row` is the chosen one of the shared rows.
     """
     other: Side = "second" if side == "first" else "first"
     here, there = _rows(compared, side, how, row), _rows(compared, other, how, row)

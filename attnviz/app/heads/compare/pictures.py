@@ -11,9 +11,9 @@ from attnviz.analysis.picture import HIGHEST, MASKED, ZERO, Levels, sequential
 from attnviz.analysis.shown import Group
 from attnviz.app import caches
 from attnviz.app.components import store
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
 from attnviz.app.heads.compare.compared import Aligned, Compared
+from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens

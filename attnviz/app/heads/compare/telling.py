@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnviz.analysis.aligned import Side
-from attnviz.analysis.sentence import moves, name_of
+from attnviz.analysis.sentence import moves
 from attnviz.app import markdown
 from attnviz.app.heads.compare.compared import Aligned, How
 from attnviz.text import percent, points
@@ -29,7 +29,7 @@ def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:
         first, second: one head's weights on each side, [row, column]; NaN where there is none.
         row: of the grid, one that both sides have.
     """
-    name = markdown.code(name_of(row, grid.queries))
+    name = markdown.token(row, grid.queries)
     both = np.flatnonzero(np.isfinite(first[row]) & np.isfinite(second[row]))
     if not both.size:
         return f"Both sides have {name}, but no word that it may look at in both."

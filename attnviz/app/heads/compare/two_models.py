@@ -12,9 +12,9 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
+from attnviz.app.heads.compare.choices import choose_word
 from attnviz.app.heads.compare.compared import Compared, How, aligned, away_from, placed, twins
 from attnviz.app.heads.compare.telling import row_moves, written
-from attnviz.app.heads.compare.words import choose_word
 from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name, ordinal
@@ -27,9 +27,6 @@ Head = tuple[int, int]
 
 def draw(compared: Compared) -> tuple[Compared, How]:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
-
-    Args:
-        compared: two models on one text.
 
     Returns:
         What was compared, and how, as the visitor chose it here.
@@ -139,13 +136,12 @@ def _open_other(layer: int, head: int) -> None:
 
 
 def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> str:
-    """Which head of a model is most alike to a head of the other, and where the open one stands.
+    """Which head of a model is most alike to one of the other, and where the open one stands.
 
     Args:
         distances: [layer, head], of each head of the model.
         opened: which of them is open.
-        asked: the other model's head, as Markdown.
-        there: the model, as Markdown.
+        asked, there: the other model's head, and the model, as Markdown.
         how: what was measured.
     """
     order = ranked(distances, largest_first=False)

@@ -9,14 +9,13 @@ import streamlit as st
 
 from attnviz.analysis.aligned import Overlap
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
+from attnviz.app.heads.compare.choices import choose_word
 from attnviz.app.heads.compare.compared import Aligned, Compared, How, aligned, largest, moved, placed
 from attnviz.app.heads.compare.telling import row_moves, written
-from attnviz.app.heads.compare.words import choose_word
 from attnviz.app.state.choices import PER_HEAD
 from attnviz.text import head_name, ordinal
 from attnviz.trace import Floats
@@ -30,9 +29,6 @@ Head = tuple[int, int]
 
 def draw(compared: Compared) -> tuple[Compared, How]:
     """Draw the ranking of all heads, and the open one in both sentences.
-
-    Args:
-        compared: two sentences that one model reads.
 
     Returns:
         What was compared, and how, as the visitor chose it here.
@@ -99,7 +95,7 @@ def _most_moved(grid: Aligned, rows: Floats, word: int, how: How) -> str:
     most = int(rows.argmax())
     if most == word or rows[most] < _LEAST_SEEN:
         return ""
-    name = markdown.code(name_of(grid.shared[most], grid.queries))
+    name = markdown.token(grid.shared[most], grid.queries)
     return f" In this head the row of {name} changes most ({written(float(rows[most]), how)})."
 
 

@@ -9,34 +9,21 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import mending
-from attnviz.app.heads.intervene.mending import MOST_EDITS
-from attnviz.app.heads.intervene.without_effect import exceptions, replaces, without_effect
+from attnviz.app.heads.intervene.mending import MOST_EDITS, exceptions, replaces, without_effect
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import (
-    ASKED_AT,
-    EDITS,
-    HEAD,
-    KIND,
-    LAYER,
-    POINTS_AT,
-    QUERY,
-    RANKED_BY,
-    TEXT,
-)
+from attnviz.app.state.choices import ASKED_AT, EDITS, HEAD, KIND, LAYER, POINTS_AT, QUERY, RANKED_BY, TEXT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.text import head_name
-from attnviz.trace import Block, Kind
+from attnviz.trace import Kind
 
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")
@@ -59,47 +46,15 @@ _HELP = (
 
 
 @dataclass(frozen=True)
-class Intervention:
-    """What the page is about.
+class Intervention(choosing.QueryInHead):
+    """What is looked at, and what is changed, without the changes that do nothing."""
 
-    Attributes:
-        entry: the model.
-        given: what it reads.
-        kind, layer, head: the head that is looked at, from 0.
-        query: the token that is looked at, from 0, among `queries`.
-        queries, keys: the tokens that look in this kind of attention, and those that are looked at.
-        edits: what is changed, without the changes that do nothing.
-    """
-
-    entry: Entry
-    given: ModelInput
-    kind: Kind
-    layer: int
-    head: int
-    query: int
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
     edits: tuple[Edit, ...]
 
     @property
     def written(self) -> tuple[str, ...]:
         """The edits as a link holds them: a key of the caches."""
         return tuple(str(edit) for edit in self.edits)
-
-    @property
-    def block(self) -> Block:
-        """The unchanged attention of the layer that is looked at."""
-        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
-
-    @property
-    def name(self) -> str:
-        """The head that is looked at, "4-2"."""
-        return head_name(self.layer, self.head)
-
-    @property
-    def token(self) -> str:
-        """The token that is looked at, in Markdown."""
-        return word(self.queries, self.query)
 
 
 def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerator]:
@@ -121,7 +76,7 @@ def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerato
             f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
         )
         query = controls.token(queries, given, "Token that looks")
-        chosen = Intervention(entry, given, kind, layer, head, query, queries, keys, edits)
+        chosen = Intervention(entry, given, kind, layer, head, queries, keys, query, edits)
         _silence(chosen)
         st.html(_STYLE)
         below = st.container(key="in_short")
@@ -145,18 +100,13 @@ def _point(chosen: Intervention) -> None:
         return
     here = chosen.kind, chosen.layer, chosen.head
     aim = _aim(chosen)
-    token = word(chosen.keys, aim)
+    token = markdown.token(aim, chosen.keys)
     with st.container(horizontal=True):
         only = Edit(*here, chosen.query, target=aim)
         _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
         if chosen.block.mask[:, aim].all():
             every = Edit(*here, target=aim)
             _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
-
-
-def word(groups: Sequence[Group], place: int) -> str:
-    """A token in Markdown; with its number where the text has it twice."""
-    return markdown.code(name_of(place, groups))
 
 
 def toggle(edit: Edit) -> None:
@@ -266,16 +216,18 @@ def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: ModelInput
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
     head = f"{part}head {head_name(edit.layer, edit.head)}"
-    rows = ", ".join(word(queries, row) for row in exceptions(edit, edits))
+    rows = ", ".join(markdown.token(row, queries) for row in exceptions(edit, edits))
     but = f" but for {rows}" if rows else ""
-    who = f"every token{but}" if edit.query is None else word(queries, edit.query)
+    who = f"every token{but}" if edit.query is None else markdown.token(edit.query, queries)
     if edit.target is None and edit.query is None:
         return f"{head} is silent{but}"
     if edit.target is None:
         return f"in {head}, {who} looks at nothing"
     if edit.source is None:
-        return f"in {head}, {who} looks at {word(keys, edit.target)} alone"
-    moved = f"what {who} gives to {word(keys, edit.source)} goes to {word(keys, edit.target)}"
+        return f"in {head}, {who} looks at {markdown.token(edit.target, keys)} alone"
+    moved = (
+        f"what {who} gives to {markdown.token(edit.source, keys)} goes to {markdown.token(edit.target, keys)}"
+    )
     return f"in {head}, {moved}"
 
 

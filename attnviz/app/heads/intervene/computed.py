@@ -26,12 +26,9 @@ _MOST_PRODUCTS = 1e11  # tokens² × parameters
 
 @dataclass(frozen=True)
 class Likely:
-    """A token that the model could go on with, and how probable it is.
+    """A token that the model could go on with, and how probable it is before and after.
 
-    Attributes:
-        label: the token.
-        place: its rank before, from 1; None if it was not among the likeliest.
-        before, after: its probability.
+    `place` is its rank before, from 1; None if it was not among the likeliest.
     """
 
     label: str
@@ -42,11 +39,9 @@ class Likely:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What the changes do together.
+    """How far all outputs are from those before, one variant, and which tokens are the likeliest.
 
-    Attributes:
-        moved: how far all outputs are from those before; one variant.
-        likely: the likeliest tokens before, then those that came up; none where nothing was asked.
+    These are the likeliest before, then those that came up; none where nothing was asked.
     """
 
     moved: Moved
@@ -113,12 +108,7 @@ def _prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
 
 
 @_running
-def _effect(
-    model: str,
-    given: ModelInput,
-    edits: Sequence[str],
-    place: int | None,
-) -> Effect:
+def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | None) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
     before = loading.load(model).outcomes(given, [()], place)
     after = loading.load(model).outcomes(given, [changes], place)
@@ -145,13 +135,7 @@ def _left_out(model: str, text: str, place: int) -> LeftOut | None:
 
 
 @_running
-def _weights(
-    model: str,
-    given: ModelInput,
-    edits: Sequence[str],
-    kind: Kind,
-    layer: int,
-) -> Floats:
+def _weights(model: str, given: ModelInput, edits: Sequence[str], kind: Kind, layer: int) -> Floats:
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
 
 

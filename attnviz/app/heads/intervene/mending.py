@@ -19,6 +19,8 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 MOST_EDITS = 200
+REPLACED = "a later change replaces it"
+SILENT = "what it changes is silent already"
 
 _NOTICE = "what became of the changes"
 _NAMED_IN = "the tokens that the changes name"
@@ -45,11 +47,7 @@ def drop_what_is_no_edit() -> None:
 
 
 def drop_the_links(made: Sequence[str]) -> None:
-    """Run again where the box took from the link what is no edit: now it can be taken out.
-
-    Args:
-        made: what stands in the box.
-    """
+    """Run again where the box took from the link what is no edit: now it can be taken out."""
     if any(map(_problem, made[:MOST_EDITS])):
         st.rerun()
 
@@ -75,10 +73,7 @@ def follow_words(entry: Entry, given: ModelInput) -> None:
 def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind, Sides]) -> tuple[str, str]:
     """A change among this model's tokens, and what is to be said of it, or "".
 
-    Args:
-        written: the change, as a link writes it.
-        before: the tokens that its numbers meant.
-        now: those that they are to mean.
+    `before` and `now` are the tokens that its numbers meant, and those that they are to mean.
     """
     try:
         edit = Edit.parse(written.strip())
@@ -120,3 +115,37 @@ def _problem(written: str) -> str:
 
 def _say(edits: Sequence[str], sentences: Iterable[str]) -> None:
     memory.put(_NOTICE, (list(edits), list(sentences)))
+
+
+def replaces(later: Edit, earlier: Edit) -> bool:
+    """Whether a change undoes all that an earlier one did.
+
+    A head that is silenced, or pointed at a token, keeps nothing of what was done to any of its rows; a row
+    that is, nothing of what was done to that row. A change that moves a weight goes on from what it finds.
+    """
+    same_head = (later.kind, later.layer, later.head) == (earlier.kind, earlier.layer, earlier.head)
+    return same_head and later.source is None and later.query in (None, earlier.query)
+
+
+def without_effect(edits: Sequence[Edit]) -> dict[Edit, str]:
+    """Which of these changes, all different and made in this order, do nothing, and why.
+
+    All weights are the same without them.
+    """
+    found: dict[Edit, str] = {}
+    for at, edit in enumerate(edits):
+        finds = [earlier for earlier in edits[:at] if replaces(earlier, edit)]
+        if any(replaces(later, edit) for later in edits[at + 1 :]):
+            found[edit] = REPLACED
+        elif finds and finds[-1].target is None and (edit.target is None or edit.source is not None):
+            found[edit] = SILENT
+    return found
+
+
+def exceptions(edit: Edit, edits: Sequence[Edit]) -> tuple[int, ...]:
+    """The rows, from 0, in which later changes undo that of a whole head."""
+    if edit.query is not None:
+        return ()
+    later = edits[edits.index(edit) + 1 :]
+    rows = (other.query for other in later if other.query is not None and replaces(edit, other))
+    return tuple(dict.fromkeys(rows))

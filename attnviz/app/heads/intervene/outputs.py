@@ -8,12 +8,14 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.shown import Group
+from attnviz.app import markdown
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import computed, scale
-from attnviz.app.heads.intervene.choices import Intervention, word
+from attnviz.app.heads.intervene import computed, ranking
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.token_bars import Bar, token_bars
 from attnviz.app.heads.intervene.written import angle, average, cosine
+from attnviz.app.markdown import token
 from attnviz.experiments.ablation import Numbers, angles
 from attnviz.text import head_name
 from attnviz.trace import Kind
@@ -24,6 +26,7 @@ _MEANING = (
     "where it did, 90° that it has nothing in common with before."
 )
 _MOST_BARS = 48  # of a long text, the tokens that turn most
+_ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:
@@ -34,14 +37,8 @@ def in_short(chosen: Intervention, found: Effect) -> str:
 
 
 def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Say it, beside what else turns that output, and what an angle means.
-
-    Args:
-        chosen: what is changed, and which token is looked at.
-        found: what that did.
-        place: where the model is asked what it expects.
-    """
-    compared = scale.compared(chosen, place) if _of_token(chosen, found) else ""
+    """Say it, beside what else turns that output, and what an angle means."""
+    compared = _compared(chosen, place) if _of_token(chosen, found) else ""
     st.markdown(f"{in_short(chosen, found)} {compared}  \n:small[{_MEANING}]")
 
 
@@ -59,12 +56,7 @@ def every_token(chosen: Intervention, found: Effect) -> None:
 
 
 def section(chosen: Intervention, place: int | None) -> None:
-    """Draw the bars as a section of their own, where the effect itself is told by words.
-
-    Args:
-        chosen: what is changed.
-        place: where the model is asked what it expects; None: the bars are drawn there.
-    """
+    """Draw the bars as a section of their own, where words tell the effect: at `place`, not None."""
     if chosen.edits and place is not None:
         with st.container(border=True):
             st.header("How far does each output turn?", anchor=False)
@@ -119,9 +111,9 @@ def _in_words(name: str, groups: Sequence[Group], moved: Numbers, marked: int | 
     plain = [at for at, group in enumerate(groups) if not group.special]
     mean = float(average(moved[plain or slice(None)]))
     among = "all tokens but the special ones" if plain and len(plain) < len(groups) else "all tokens"
-    rank = "" if marked is None else f" That of {word(groups, marked)} is number {_rank(moved, marked)}."
+    rank = "" if marked is None else f" That of {token(marked, groups)} is number {_rank(moved, marked)}."
     return (
-        f"{where}{'the' if where else 'The'} output of {word(groups, most)} turns most of {len(groups)}, by "
+        f"{where}{'the' if where else 'The'} output of {token(most, groups)} turns most of {len(groups)}, by "
         f"**{angle(float(moved[most]))}**.{'' if most == marked else rank} The average over {among} is "
         f"{angle(mean)}."
     )
@@ -150,3 +142,32 @@ def _bars(
     title = f"{name}: {_TITLE}" if name else f"{_TITLE[0].upper()}{_TITLE[1:]}"
     some = f"; the {len(shown)} of {len(groups)} that turn most" if len(shown) < len(groups) else ""
     token_bars(key, title=f"{title}{some}", bars=bars)
+
+
+def _compared(chosen: Intervention, place: int | None) -> str:
+    """How far the output turns without the word that matters most to it, and without the median head."""
+    told = "; ".join(filter(None, (_without_a_word(chosen), _median_head(chosen, place))))
+    return f"To compare: {told}." if told else ""
+
+
+def _without_a_word(chosen: Intervention) -> str:
+    found = computed.words_left_out(chosen)
+    if found is None:
+        return ""
+    words = [at for at, group in enumerate(chosen.queries) if not group.special and at != chosen.query]
+    most = max(words, key=lambda at: float(found.turned[at]), default=chosen.query)
+    if most == chosen.query or found.turned[most] < _ROUNDING:
+        return ""
+    by = "the mean of all word vectors" if found.replaced_by is None else markdown.code(found.replaced_by)
+    return (
+        f"without {token(most, chosen.queries)}, the word that matters most to that output (replaced by "
+        f"{by}), it turns by **{angle(float(found.turned[most]))}**"
+    )
+
+
+def _median_head(chosen: Intervention, place: int | None) -> str:
+    alone = ranking.job(chosen, place).latest
+    if alone is None or not alone.finished:
+        return ""
+    _, size = ranking.each_alone(chosen, alone.found, ranking.TOKEN)
+    return f"the median of {len(size)} heads, each silenced alone, turns it by **{angle(np.median(size))}**"

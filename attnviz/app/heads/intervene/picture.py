@@ -7,16 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.picture import sequential, value_of
 from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
-from attnviz.app.components import store
-from attnviz.app.components.head_view import head_view
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.state.choices import QUERY
-from attnviz.text import percent
+from attnviz.app.weights_picture import weights_picture
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -57,37 +54,19 @@ def _told(chosen: Intervention, weights: Floats) -> str:
     if not weights[chosen.query].any():
         return "**nothing**"
     found = looks(weights, chosen.query, chosen.queries, chosen.keys).keys
-    return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in found)
+    return markdown.shares(found)
 
 
 def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) -> None:
-    mask = chosen.block.mask
-    drawn = sequential(weights[None], "shared", mask)
-    here = [[chosen.layer + 1, chosen.head + 1]]
-    pixels = store.publish(
-        f"{which} pixels",
-        {"pixels": drawn.levels},
-        heads=here,
-        limits=[[value_of(level, drawn.kind, drawn.high[0]) for level in (0, 254)]],
-        curve="sqrt",
-    )
-    exact = store.publish(
-        f"{which} exact",
-        {"values": np.where(mask, weights, np.float32(np.nan))[None].astype(np.float32)},
-        heads=here,
-    )
-    head_view(
+    weights_picture(
         f"{which} view",
-        pixels=pixels,
-        exact=exact,
+        np.where(chosen.block.mask, weights, np.nan)[None],
+        shown_tokens(chosen.queries),
+        shown_tokens(chosen.keys),
         view="lines",
+        query=chosen.query if weights[chosen.query].any() else None,
         layer=chosen.layer + 1,
         heads=[chosen.head + 1],
-        heads_total=0,
-        query_tokens=shown_tokens(chosen.queries),
-        key_tokens=shown_tokens(chosen.keys),
-        query=chosen.query if weights[chosen.query].any() else None,
-        key=None,
         heading=heading,
         note=_NOTE,
         caption=f"“{chosen.given.text}” · {caches.called(chosen.entry.name)} · {heading}",

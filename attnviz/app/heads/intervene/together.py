@@ -44,11 +44,9 @@ def draw(chosen: Intervention, place: int | None, by: str) -> None:
 
 
 def harmless(moved: Numbers, alone: float) -> int:
-    """How many heads can go together before that moves more than one head does alone.
+    """How many heads can go together before that moves more than the one head `alone` does.
 
-    Args:
-        moved: [count], what silencing the first head moves, the first two, the first three …
-        alone: what the one head moves.
+    `moved` is [count], what silencing the first head moves, the first two, the first three …
     """
     return int(np.flatnonzero(np.append(moved, np.inf) > alone)[0])
 

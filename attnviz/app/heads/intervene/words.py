@@ -12,7 +12,7 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.components.candidates import candidates
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
-from attnviz.app.heads.intervene.choices import Intervention, word
+from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.state.choices import ASKED_AT
 from attnviz.text import percent
@@ -41,7 +41,7 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
     told = (
-        f"What the model expects {_where(chosen)} {word(_groups(chosen), place)}: "
+        f"What the model expects {_where(chosen)} {markdown.token(place, _groups(chosen))}: "
         f"{markdown.code(best.label)} goes from **{percent(best.before)}** to **{percent(best.after)}**"
     )
     if now is best:

@@ -21,22 +21,21 @@ from attnviz.analysis.plane import (
     faithfulness,
     plane,
 )
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
-from attnviz.app.explore.file_names import file_name_of
 from attnviz.app.heads import choosing
 from attnviz.app.heads.plane import plane as widget
+from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, head_name, percent
-from attnviz.trace import Block, Floats, Kind, Mask
+from attnviz.text import decimal, percent
+from attnviz.trace import Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
@@ -44,38 +43,11 @@ _SMALL_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
-class HeadSelection:
-    """What the page is about.
+class HeadSelection(choosing.QueryInHead):
+    """What is looked at, what the plane is to keep, and whether tokens that were added are left out."""
 
-    Attributes:
-        entry, given, kind: the model, what it reads, and which of its attentions.
-        layer, head: from 0.
-        keeps: what the plane is to keep.
-        hide: whether tokens that the tokenizer added are left out.
-        queries, keys: the tokens that are shown.
-        query: the chosen one, among `queries`, from 0.
-    """
-
-    entry: Entry
-    given: ModelInput
-    kind: Kind
-    layer: int
-    head: int
     keeps: Keeps
     hide: bool
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
-    query: int
-
-    @property
-    def name(self) -> str:
-        """The head's name as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
-
-    @property
-    def block(self) -> Block:
-        """The layer's attention."""
-        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +99,7 @@ def choose() -> HeadSelection:
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
         query = controls.token(queries, given, "Query (looks)")
-    return HeadSelection(entry, given, kind, layer, head, keeps, hide, queries, keys, query)
+    return HeadSelection(entry, given, kind, layer, head, queries, keys, query, keeps, hide)
 
 
 def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
@@ -210,7 +182,7 @@ def _pick(chosen: HeadSelection, query: int) -> None:
 def _finding(chosen: HeadSelection, found: Found) -> str:
     """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
-    looker = markdown.code(name_of(query, chosen.queries))
+    looker = chosen.token
     row = np.where(found.allowed[query], found.weights[query], -np.inf)
     most = int(row.argmax())
     kept = f"The plane keeps **{percent(found.points.kept)}**"
@@ -251,7 +223,7 @@ def _expected(chosen: HeadSelection, found: Found, most: int) -> str:
 
 
 def _key(chosen: HeadSelection, key: int) -> str:
-    return markdown.code(name_of(key, chosen.keys))
+    return markdown.token(key, chosen.keys)
 
 
 def trust(chosen: HeadSelection, found: Found) -> None:
@@ -387,13 +359,7 @@ def _turning_layers(model: str) -> frozenset[int]:
 
 @cached(named)
 def _found(
-    model: str,
-    given: ModelInput,
-    kind: Kind,
-    layer: int,
-    head: int,
-    hide: bool,
-    keeps: Keeps,
+    model: str, given: ModelInput, kind: Kind, layer: int, head: int, hide: bool, keeps: Keeps
 ) -> Found:
     shown = caches.shown(model, given, kind, hide, False)
     block = caches.trace(model, given).block(kind, layer)
@@ -415,7 +381,7 @@ def _found(
 def _pair(chosen: HeadSelection, query: int, key: int) -> str:
     """A query and a key as Markdown that shows them as typed."""
     return " → ".join(
-        markdown.code(name_of(at, groups)) for at, groups in ((query, chosen.queries), (key, chosen.keys))
+        markdown.token(at, groups) for at, groups in ((query, chosen.queries), (key, chosen.keys))
     )
 
 

@@ -14,9 +14,10 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.pronouns import headline
-from attnviz.app.heads.pronouns.best import HARDLY, Best, alike, best
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
+from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
+from attnviz.app.saving import save_file
 from attnviz.experiments import pronouns
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
@@ -42,11 +43,7 @@ def introduce() -> None:
 def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
     """Draw how many pairs were read, which head is the best, and the map of all.
 
-    Args:
-        chosen: the open head is marked.
-        progress: what was found so far.
-        looks: whose weights are read.
-        still: whether nothing is being computed, so that heads can be picked.
+    Only while it is `still`, nothing being computed, can heads be picked.
     """
     found = progress.found
     for paragraph in headline.read(found, finished=progress.finished):
@@ -170,13 +167,11 @@ def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     )
     with st.expander(f"All {len(rows)} heads"):
         st.markdown(_lines(scores, looks, rows))
-        st.download_button(
+        save_file(
             "Save all figures (CSV)",
-            csv_text(pronouns.COLUMNS, pronouns.table_rows(scores)),
+            lambda: csv_text(pronouns.COLUMNS, pronouns.table_rows(scores)),
             f"attnviz-pronouns-{_filename_of(chosen)}.csv",
-            "text/csv",
             icon=":material/download:",
-            on_click="ignore",
         )
 
 

@@ -23,14 +23,7 @@ FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "Its head word looks"
 
 @dataclass(frozen=True)
 class HeadSelection:
-    """The visitor's choice.
-
-    Attributes:
-        part: `PRONOUNS` or `GRAMMAR`.
-        entry: the model.
-        kind: the attention by which it reads.
-        layer, head: the open head, from 0.
-    """
+    """`PRONOUNS` or `GRAMMAR`, a model with the attention by which it reads, and the open head, from 0."""
 
     part: str
     entry: Entry

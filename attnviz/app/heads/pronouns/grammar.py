@@ -36,14 +36,9 @@ def choose() -> int:
 
 
 def draw(chosen: HeadSelection, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
-    """Draw the best head of each relation, and the map of all heads for one.
+    """Draw the best head of each relation, and the map of all heads for one: a place in `SORTS`.
 
-    Args:
-        chosen: the open head is marked.
-        progress: what was found so far.
-        looks: which of the two words looks.
-        sort: the relation of the map, a place in `SORTS`.
-        still: whether nothing is being computed, so that heads can be picked.
+    Only while it is `still`, nothing being computed, can heads be picked.
     """
     found = progress.found
     _left_out(found)
@@ -75,10 +70,7 @@ def _left_out(found: Grammar) -> None:
 
 
 def _table(chosen: HeadSelection, found: Grammar, looks: Looks) -> str:
-    lines = [
-        f"| Relation | Best head | Best offset | Head {chosen.name} |",
-        "|---|---|---|---|",
-    ]
+    lines = [f"| Relation | Best head | Best offset | Head {chosen.name} |", "|---|---|---|---|"]
     for sort, name in enumerate(SORTS):
         total = int(found.totals[sort])
         if not total:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import streamlit as st
 
-from attnviz.app.heads.pronouns import choices, computing, grammar, grammar_cases, listing
+from attnviz.analysis.spans import Span
+from attnviz.app import markdown
+from attnviz.app.heads.pronouns import choices, computing, grammar, listing, onward
 from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.relations import Grammar
+from attnviz.experiments.relations import LOOKS, SORTS, Answers, Grammar, Looks
 
 
 def draw(chosen: HeadSelection) -> None:
@@ -39,9 +45,70 @@ def draw(chosen: HeadSelection) -> None:
             grammar.draw(chosen, latest, looks, sort, still=True)
     with listed:
         if latest is not None and latest.found.totals[sort]:
-            grammar_cases.draw(chosen, latest.found, looks, sort, which)
+            _cases(chosen, latest.found, looks, sort, which)
         else:
             told = (
                 "This list comes when all sentences are read." if job.running else "There is nothing to list."
             )
             st.markdown(told)
+
+
+_TOLD = {
+    "dependent": "In italics the word that looks, in bold letters the word that it should look at most.",
+    "head word": "In italics the word that is looked at, in bold letters the one that should do so most.",
+}
+_WEIGHTS = "The percentages are the model’s own weights, between whole words."
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One word: the answers about its sentence, and which of the sentence's relations it is."""
+
+    answers: Answers
+    number: int
+
+
+def _cases(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, which: str) -> None:
+    """List the words of a relation, the head's failures first."""
+    cases = [
+        _Case(answers, number)
+        for answers in found.answers
+        for number, relation in enumerate(answers.sentence.relations)
+        if relation.sort == SORTS[sort]
+    ]
+    way = LOOKS.index(looks)
+    right = np.array(
+        [case.answers.hits[way, case.number, chosen.layer, chosen.head] for case in cases], dtype=bool
+    )
+    st.markdown(f"It finds {right.sum()} and misses {(~right).sum()}. {_TOLD[looks]} {_WEIGHTS}")
+
+    def draw_one(place: int) -> None:
+        _draw_case(chosen, cases[place], looks, bool(right[place]))
+
+    listing.draw("words", listing.places(right, which), draw_one)
+
+
+def _draw_case(chosen: HeadSelection, case: _Case, looks: Looks, is_right: bool) -> None:
+    answers = case.answers
+    text, relation = answers.sentence.text, answers.sentence.relations[case.number]
+    here = LOOKS.index(looks), case.number, chosen.layer, chosen.head
+    given, deserved = (fine(float(weight)) for weight in answers.weights[here])
+    asked, wanted = _word(text, relation.dependent), _word(text, relation.head)
+    other = f"“{_word(text, answers.words[answers.places[here]])}”"
+    verb, sign = ("looks most at", "at") if looks == "dependent" else ("gets most from", "from")
+    if is_right:
+        told = f"*{asked}* {verb} **{wanted}** {given}"
+    elif answers.weights[here][0] > 0:
+        told = f"*{asked}* {verb} {other} {given}, {sign} **{wanted}** {deserved}"
+    else:
+        told = f"*{asked}* {verb} no other word"
+    written = marked(text, [(relation.dependent, "*"), (relation.head, "**")])
+    st.markdown(f"{'✓' if is_right else '✗'} {written} → {told}")
+    looking = relation.dependent if looks == "dependent" else relation.head
+    with st.container(horizontal=True):
+        onward.explore(chosen, text, looking, "Open on Explore")
+        onward.silence(chosen, text, looking, f"Silence head {chosen.name} here")
+
+
+def _word(text: str, span: Span) -> str:
+    return markdown.plain(text[span.start : span.end].strip())

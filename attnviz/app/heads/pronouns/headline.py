@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app import markdown
-from attnviz.app.heads.pronouns.best import HARDLY, Head, alike, best
 from attnviz.app.heads.pronouns.figures import MOST_NAMED, few, fine, interval, luck, names, share, whom
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
 from attnviz.text import joined, plural
 
 
 def read(found: Verdicts, *, finished: bool) -> tuple[str, ...]:
-    """How many pairs stand behind what follows, in Markdown; nothing where all were read, and there are many.
+    """How many pairs, one at least, stand behind what follows, in Markdown.
 
-    Args:
-        found: of one pair at least, read or left out.
-        finished: whether all pairs have been looked at.
+    Nothing, once all are looked at, where all were read, and there are many.
     """
     pairs, left = len(found.pairs), len(found.unread) // 2
     said = []
@@ -45,14 +45,7 @@ def read(found: Verdicts, *, finished: bool) -> tuple[str, ...]:
 def paragraphs(
     scores: Scores, looks: Looks, nearest: Baseline, coin: Baseline, *, finished: bool
 ) -> tuple[str, ...]:
-    """What to say of these heads, in Markdown.
-
-    Args:
-        scores: of one pair at least.
-        looks: whose weights were read.
-        nearest, coin: what they are compared with.
-        finished: whether all pairs have been read.
-    """
+    """What to say of these heads, scored on one pair at least, in Markdown."""
     found = best(scores)
     others = (_not_the_best(scores, found.others, looks, found.heads),) if found.others else ()
     if not found.heads:
@@ -146,3 +139,40 @@ def _enough(looks: Looks) -> str:
 
 def _so_far(finished: bool) -> str:
     return "" if finished else " so far"
+
+
+HARDLY = 0.05
+"""A head that gives less of its weight than this hardly looks there."""
+
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Heads as layer and head from 0, in the order of the ranking.
+
+    Attributes:
+        heads: those that resolve most pairs of all that look there, several if they tie; where none looks
+            there, of all heads. None if that would be no pair at all.
+        others: those that resolve as many or more, but hardly look there.
+    """
+
+    heads: tuple[Head, ...]
+    others: tuple[Head, ...]
+
+
+def best(scores: Scores) -> Best:
+    """The best heads, and those that one could take for them."""
+    look = scores.given >= HARDLY
+    counted = look if look.any() else np.ones_like(look)
+    most = int(scores.pairs[counted].max())
+    found = [each for each in scores.ranking if scores.pairs[each] >= max(most, 1)]
+    return Best(
+        tuple(each for each in found if counted[each]), tuple(each for each in found if not counted[each])
+    )
+
+
+def alike(scores: Scores, heads: Sequence[Head]) -> list[tuple[Head, ...]]:
+    """The heads in groups that change sides equally often: of such, luck says the same."""
+    turns = dict.fromkeys(int(scores.turns[each]) for each in heads)
+    return [tuple(each for each in heads if scores.turns[each] == number) for number in turns]

@@ -27,24 +27,13 @@ def choose(head: str) -> str:
 
 
 def places(right: Mask, which: str) -> list[int]:
-    """Which examples are listed, failures first, and else in their order.
-
-    Args:
-        right: [example], whether the head is right there.
-        which: `FAILURES`, `SUCCESSES` or `ALL`.
-    """
+    """Which examples are listed: `ALL`, `FAILURES` or `SUCCESSES`; failures first, else in their order."""
     order = np.argsort(right, kind="stable")
     return [int(place) for place in order if which == ALL or right[place] == (which == SUCCESSES)]
 
 
 def draw(key: str, examples: Sequence[Example], draw_one: Callable[[Example], None]) -> None:
-    """Draw the first dozen in boxes, and a button for more.
-
-    Args:
-        key: of the list.
-        examples: all that could be listed.
-        draw_one: draws one into its box.
-    """
+    """Draw the first dozen of these examples in boxes, and a button for more; `key` is the list's."""
     more = f"how many {key} are listed"
     most = min(memory.get(more, _AT_ONCE), len(examples))
     for row in range(0, most, _IN_A_ROW):

@@ -6,9 +6,9 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app.heads.pronouns import onward
-from attnviz.app.heads.pronouns.best import HARDLY
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
+from attnviz.app.heads.pronouns.headline import HARDLY
 from attnviz.experiments import pronouns
 from attnviz.experiments.pronouns import Looks, Verdicts
 from attnviz.models.catalogue import Trained

@@ -14,14 +14,7 @@ from attnviz.experiments.pairs import Pair, Reading
 
 
 def pair(chosen: HeadSelection, opened: Pair, read: Reading, label: str) -> None:
-    """Draw the ways onward from a pair.
-
-    Args:
-        chosen: the head that is open there.
-        opened: what is compared on Explore.
-        read: the one of its sentences that is read without the head.
-        label: of the way to Explore.
-    """
+    """Draw the ways onward from a pair: to Explore, and to one of its sentences, read without the head."""
     first, second = opened.readings
     explore(chosen, first.text, first.pronoun, label, second.text)
     silence(chosen, read.text, read.pronoun, f"Silence head {chosen.name} here")
@@ -30,12 +23,7 @@ def pair(chosen: HeadSelection, opened: Pair, read: Reading, label: str) -> None
 def explore(chosen: HeadSelection, text: str, looks: Span, label: str, other: str = "") -> None:
     """Draw the way to Explore, where the head is open and the word that looks is followed.
 
-    Args:
-        chosen: the head.
-        text: the sentence.
-        looks: where the word that looks stands.
-        label: of the link.
-        other: the sentence that it is compared with, if any.
+    `other` is the sentence that this one is compared with, if any.
     """
     st.page_link(
         "pages/explore.py",

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
-from attnviz.app.heads.pronouns import all_heads, asked, cases, choices, computing, listing, one_head, own
+from attnviz.app import markdown
+from attnviz.app.heads.pronouns import all_heads, choices, computing, listing, one_head, onward, own
 from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
+from attnviz.app.state.choices import PAIRS
+from attnviz.errors import AttnvizError
+from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import Looks, Verdicts
+from attnviz.experiments.pronouns import LOOKS, Looks, Verdicts
+from attnviz.text import plural
 
 
 def draw(chosen: HeadSelection) -> None:
@@ -19,8 +26,8 @@ def draw(chosen: HeadSelection) -> None:
     all_heads.introduce()
     with st.container(horizontal=True):
         looks = choices.who_looks(chosen)
-        source = asked.choose_source()
-    given = asked.pairs_of(source)
+        source = _choose_source()
+    given = _pairs_of(source)
     overview = st.container()
     listed = st.container(border=True)
     with listed:
@@ -31,7 +38,7 @@ def draw(chosen: HeadSelection) -> None:
             latest = _read(chosen, given, looks)
     with listed:
         if latest is not None and latest.found.pairs:
-            cases.draw(chosen, latest.found, looks, which)
+            _cases(chosen, latest.found, looks, which)
         else:
             reads = given and computing.verdicts(chosen, given).running
             st.markdown("This list comes when all pairs are read." if reads else "No pair has been read.")
@@ -64,3 +71,89 @@ def _read(chosen: HeadSelection, given: Sequence[Pair], looks: Looks) -> Progres
             one_head.draw(chosen, latest.found, looks)
         all_heads.by_chance(latest.found.scores(looks), looks)
     return latest
+
+
+_WAYS = {"pronoun": "from the pronoun to each noun", "nouns": "from each noun to the pronoun"}
+
+
+def _cases(chosen: HeadSelection, found: Verdicts, looks: Looks, which: str) -> None:
+    """List pairs, the head's failures first."""
+    right = found.right(looks)[:, :, chosen.layer, chosen.head]
+    both = np.asarray(right.all(axis=1))
+    st.markdown(
+        f"It resolves {plural(int(both.sum()), 'pair')} and fails on {(~both).sum() or 'none'}. The "
+        f"percentages are the model’s own weights {_WAYS[looks]}; the noun that is meant stands in bold "
+        "letters."
+    )
+
+    def draw_one(place: int) -> None:
+        _draw_case(chosen, found, looks, place)
+
+    listing.draw("pairs", listing.places(both, which), draw_one)
+
+
+def _draw_case(chosen: HeadSelection, found: Verdicts, looks: Looks, place: int) -> None:
+    pair = found.pairs[place]
+    right = found.right(looks)[place, :, chosen.layer, chosen.head]
+    weights = found.weights[LOOKS.index(looks), place, :, :, chosen.layer, chosen.head]
+    for reading, seen, is_right in zip(pair.readings, weights, right, strict=True):
+        names = [
+            f"**{markdown.plain(name)} {fine(float(weight))}**"
+            if nth == reading.right
+            else f"{markdown.plain(name)} {fine(float(weight))}"
+            for nth, (name, weight) in enumerate(zip(pair.candidates, seen, strict=True))
+        ]
+        written = marked(reading.text, [(reading.pronoun, "*"), (reading.deciding, "**")])
+        st.markdown(f"{'✓' if is_right else '✗'} {written} → {', '.join(names)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        # Of the two sentences, the one on which it fails; of none, the first.
+        onward.pair(chosen, pair, pair.readings[int(right.argmin())], "Open this pair on Explore")
+        if pair.famous:
+            st.badge("famous", color="gray")
+
+
+OURS, PASTED, UPLOADED = "Our pairs", "Paste pairs", "Upload pairs"
+
+_MOST_MEGABYTES = 1
+
+
+def _choose_source() -> str:
+    """Draw the choice where the pairs come from."""
+    return PAIRS.segments("Pairs", (OURS, PASTED, UPLOADED))
+
+
+def _pairs_of(source: str) -> tuple[Pair, ...]:
+    """The pairs, with a box for the visitor's own; none where they cannot be read, which is told."""
+    if source == OURS:
+        return pairs.bundled()
+    example = "\n".join(pairs.FILE.read_text("utf-8").split("\n\n")[-1].splitlines()[1:3])
+    st.markdown(
+        "One pair a line: both nouns in `[ ]`, the pronoun in `* *`, and in `{ }` what differs, each with "
+        "what the pronoun means then. Of two equal nouns the first is `dog#1`. A link does not bring them "
+        "along."
+    )
+    if source == PASTED:
+        text = st.text_area(
+            "Pairs", example, key="pasted pairs", persist_state="session", height=130, placeholder=example
+        )
+    else:
+        file = st.file_uploader(
+            f"A text file in UTF-8, up to {pairs.MOST_PAIRS:,} pairs",
+            ["txt"],
+            max_upload_size=_MOST_MEGABYTES,
+        )
+        if file is None:
+            return ()
+        try:
+            text = pairs.decoded(file.getvalue(), file.name)
+        except AttnvizError as error:
+            return _refused(error)
+    try:
+        return pairs.parse(text)
+    except AttnvizError as error:
+        return _refused(error)
+
+
+def _refused(error: AttnvizError) -> tuple[Pair, ...]:
+    st.error(markdown.plain(str(error)), icon=":material/edit:")
+    return ()

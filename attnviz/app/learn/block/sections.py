@@ -10,20 +10,24 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
-from attnviz.capture import loading
 from attnviz.text import decimal
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.block.compute import Journey, Norm, Station, Walk
+    from attnviz.app.learn.block import compute
+else:
+    compute = later("attnviz.app.learn.block.compute")
+
+_walk = computed(compute.walk)
+_journey = computed(compute.journey)
 
 STEPS = STAGE_IN_BLOCK.most
 MOST_STRONGEST = 5  # neurons that are named
@@ -36,31 +40,16 @@ VECTORS = (
 
 
 @dataclass(frozen=True)
-class TokenInLayer:
-    """What the page is about.
+class TokenInLayer(choosing.TokenSelection):
+    """The token that is followed, through which `layer`, from 0, and how far: `step`, 1 to 7."""
 
-    Attributes:
-        text: the sentence.
-        groups: its tokens.
-        token, layer: which token is followed through which layer, from 0.
-        step: how far, 1 to 7.
-    """
-
-    text: str
-    groups: tuple[Group, ...]
-    token: int
     layer: int
     step: int
 
     @property
-    def name(self) -> str:
-        """The followed token, as Markdown."""
-        return markdown.code(name_of(self.token, self.groups))
-
-    @property
-    def walk(self) -> Walk:
+    def walk(self) -> compute.Walk:
         """Its way through the layer."""
-        return _walk(self.text, self.layer, self.token)
+        return _walk(self.text, self.layer, self.query)
 
 
 def choose(text: str) -> TokenInLayer:
@@ -72,7 +61,7 @@ def choose(text: str) -> TokenInLayer:
         layer = choosing.layer()
     with step_column:
         step = STAGE_IN_BLOCK.draw("Step")
-    return TokenInLayer(text, tuple(Shown(loading.tokens(MODEL, text), text).groups), token, layer, step)
+    return TokenInLayer(text, token, layer, step)
 
 
 def question(chosen: TokenInLayer) -> None:
@@ -177,7 +166,7 @@ def text(chosen: TokenInLayer) -> None:
 def more(chosen: TokenInLayer) -> None:
     """Draw the lengths and directions layer by layer, and say which neurons fire."""
     through = _journey(chosen.text)
-    token = chosen.token
+    token = chosen.query
     st.header("Layer by layer", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
@@ -197,7 +186,7 @@ def more(chosen: TokenInLayer) -> None:
     st.markdown(_neurons_in_words(chosen))
 
 
-def _lengths_chart(through: Journey, token: int) -> None:
+def _lengths_chart(through: compute.Journey, token: int) -> None:
     layers = range(1, len(through.came_in) + 1)
     curves(
         "lengths by layer",
@@ -223,7 +212,7 @@ def _lengths_chart(through: Journey, token: int) -> None:
     )
 
 
-def _similarity_chart(through: Journey, tokens: Sequence[int], groups: tuple[Group, ...]) -> None:
+def _similarity_chart(through: compute.Journey, tokens: Sequence[int], groups: tuple[Group, ...]) -> None:
     """The first of the tokens stands out."""
     after = range(len(through.similarity))
     token, *others = tokens
@@ -286,20 +275,6 @@ def limits(chosen: TokenInLayer) -> None:
     )
 
 
-@computed
-def _walk(text: str, layer: int, token: int) -> Walk:
-    from attnviz.app.learn.block.compute import walk
-
-    return walk(text, layer, token)
-
-
-@computed
-def _journey(text: str) -> Journey:
-    from attnviz.app.learn.block.compute import journey
-
-    return journey(text)
-
-
 def _go_to_step(step: int) -> None:
     STAGE_IN_BLOCK.set(step)
 
@@ -358,7 +333,7 @@ def _mixing(chosen: TokenInLayer) -> str:
     )
 
 
-def _lengths_in_words(through: Journey, token: int, name: str) -> str:
+def _lengths_in_words(through: compute.Journey, token: int, name: str) -> str:
     listed = [
         ", ".join(decimal(float(value), 1) for value in numbers[:, token])
         for numbers in (through.came_in, through.attention, through.feed_forward)
@@ -372,7 +347,7 @@ def _lengths_in_words(through: Journey, token: int, name: str) -> str:
     )
 
 
-def _similarity_in_words(through: Journey, token: int, name: str) -> str:
+def _similarity_in_words(through: compute.Journey, token: int, name: str) -> str:
     listed = ", ".join(decimal(float(value)) for value in through.similarity[1:, token])
     return (
         f"{name} begins as its embedding. After layers 1 to {len(through.similarity) - 1} the cosine between "
@@ -380,10 +355,10 @@ def _similarity_in_words(through: Journey, token: int, name: str) -> str:
     )
 
 
-def _furthest(chosen: TokenInLayer, through: Journey) -> str:
+def _furthest(chosen: TokenInLayer, through: compute.Journey) -> str:
     last = through.similarity[-1]
     least, most = (
-        f"{markdown.code(name_of(place, chosen.groups))} ({decimal(float(last[place]))})"
+        f"{markdown.token(place, chosen.groups)} ({decimal(float(last[place]))})"
         for place in (int(last.argmin()), int(last.argmax()))
     )
     return f"Of all tokens, {most} ends nearest to its embedding, {least} furthest from it."
@@ -396,7 +371,7 @@ def _neurons_in_words(chosen: TokenInLayer) -> str:
     listed = ", ".join(f"neuron {neuron + 1} ({decimal(value)})" for neuron, value in strongest)
     order = np.argsort(-walk.strongest_everywhere, kind="stable")[:3]
     where = ", ".join(
-        f"{markdown.code(name_of(place, chosen.groups))} {decimal(float(walk.strongest_everywhere[place]))}"
+        f"{markdown.token(place, chosen.groups)} {decimal(float(walk.strongest_everywhere[place]))}"
         for place in map(int, order)
     )
     share = 100 * walk.firing / all_neurons
@@ -413,21 +388,21 @@ def _nearest(token: int, tokens: int) -> Sequence[int]:
     ]
 
 
-def _station(walk: Walk, name: str) -> Station:
-    station: Station = getattr(walk, name)
+def _station(walk: compute.Walk, name: str) -> compute.Station:
+    station: compute.Station = getattr(walk, name)
     return station
 
 
-def _cosine(station: Station) -> float:
+def _cosine(station: compute.Station) -> float:
     assert station.cosine is not None  # noqa: S101 - only the neurons have none; for the type checker
     return station.cosine
 
 
-def _facts(station: Station) -> Facts:
+def _facts(station: compute.Station) -> Facts:
     return {"length": station.length, "mean": station.mean, "cosine": station.cosine}
 
 
-def _norm_facts(norm: Norm) -> NormFacts:
+def _norm_facts(norm: compute.Norm) -> NormFacts:
     return {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
 
 

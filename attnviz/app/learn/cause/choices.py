@@ -11,19 +11,23 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
 from attnviz.app.learn.cause.arrow import NOTHING, Change, Interference
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
 from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Kind
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.cause.compute import Experiment
-    from attnviz.interventions.edit import Edit
+    from attnviz.app.learn.cause import compute
+else:
+    compute = later("attnviz.app.learn.cause.compute")
+
+_readers = translated(compute.readers)
 
 PRONOUNS = ("il", "elle")
 HEAD = "encoder 2-1"
@@ -57,8 +61,7 @@ class ArrowSelection:
     """What the page is about.
 
     Attributes:
-        text: the English sentence.
-        model: the translator's name in the catalogue.
+        text, model: the English sentence, and the translator's name in the catalogue.
         place: whose arrow.
         edits: all that is changed, there and elsewhere, as a link holds it.
         interference: what of that is changed in this row.
@@ -70,7 +73,7 @@ class ArrowSelection:
     place: Place
     edits: tuple[str, ...]
     interference: Interference
-    experiment: Experiment
+    experiment: compute.Experiment
 
     @property
     def reader(self) -> str:
@@ -86,13 +89,13 @@ class ArrowSelection:
     @property
     def elsewhere(self) -> tuple[str, ...]:
         """What is changed in other rows."""
-        return tuple(edit for edit in self.edits if not _is_here(_parsed(edit), self.place))
+        return tuple(edit for edit in self.edits if not _is_here(Edit.parse(edit), self.place))
 
     @property
     def also(self) -> tuple[str, ...]:
         """What is changed beside `interference`, each in words, in Markdown."""
         shown = written(self.place, self.interference)
-        edits = [_parsed(edit) for edit in self.edits]
+        edits = [Edit.parse(edit) for edit in self.edits]
         return tuple(self._in_words(edit) for edit in edits if str(edit) != shown and not _moot(edit, edits))
 
     def key(self, place: int) -> str:
@@ -115,24 +118,8 @@ class ArrowSelection:
 @translated
 def _experiment(
     model: str, text: str, place: tuple[Kind, int, int, int], edits: tuple[str, ...]
-) -> Experiment:
-    from attnviz.app.learn.cause import compute
-
+) -> compute.Experiment:
     return compute.experiment(model, text, *place, edits)
-
-
-@translated
-def _readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    from attnviz.app.learn.cause import compute
-
-    return compute.readers(model, text, kind)
-
-
-@translated
-def _parsed(edit: str) -> Edit:
-    from attnviz.interventions.edit import Edit
-
-    return Edit.parse(edit)
 
 
 # The choices
@@ -169,24 +156,19 @@ def choose_changes() -> tuple[str, ...]:
 
 
 def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
-    """Draw the choice of head and word; return them with what the model makes of them.
+    """Draw the choice of head and word; return them with what the model makes of them and of these edits.
 
     A link that names no arrow shows the first one that it changes. Where something cannot be changed, this is
     said, and nothing is.
-
-    Args:
-        text: the English sentence.
-        model: the translator's name in the catalogue.
-        edits: what `choose_changes` returned.
     """
     asked = _asked(text, model, edits)
     if asked and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):
         go_to(asked[0].kind, asked[0].layer, asked[0].head, asked[0].query)
-    goal: _Goal | None = memory.forget(_GO_TO)
-    if goal:
-        CAUSE_HEAD.set(goal.head_name)
+    head_to_show, word_to_show = memory.forget(_GO_TO) or (None, None)
+    if head_to_show:
+        CAUSE_HEAD.set(head_to_show)
     kind, layer, head = _choose_head(model)
-    query = _choose_word(_readers(model, text, kind), kind, goal.query if goal else None)
+    query = _choose_word(_readers(model, text, kind), kind, word_to_show)
     place = Place(kind, layer, head, query)
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]
@@ -196,24 +178,16 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
 
 
-@dataclass(frozen=True)
-class _Goal:
-    """An arrow to show: a head as its choice writes it, and a word, from 0; None: any."""
-
-    head_name: str
-    query: int | None
-
-
 def go_to(kind: Kind, layer: int, head: int, query: int | None) -> None:
     """Show this arrow next: all numbers from 0; query None: of any word."""
-    memory.put(_GO_TO, _Goal(f"{kind} {head_name(layer, head)}", query))
+    memory.put(_GO_TO, (f"{kind} {head_name(layer, head)}", query))
 
 
 def _typed() -> None:
     """Who types a change sees its arrow."""
     for edit in _split(EDIT.get(""))[-1:]:
         try:
-            last = _parsed(edit)
+            last = Edit.parse(edit)
         except InvalidEdit:
             return
         go_to(last.kind, last.layer, last.head, last.query)
@@ -226,7 +200,7 @@ def _split(edits: str) -> tuple[str, ...]:
 def _asked(text: str, model: str, edits: tuple[str, ...]) -> tuple[Edit, ...]:
     """The changes, if they can be made; else a word about it, and none."""
     try:
-        asked = tuple(_parsed(edit) for edit in edits)
+        asked = tuple(Edit.parse(edit) for edit in edits)
         _refuse_pointing(asked)
         _experiment(model, text, ("encoder", 0, 0, 0), edits)
     except InvalidEdit as error:
@@ -273,7 +247,7 @@ def _opening(readers: Sequence[str], kind: Kind) -> int:
 # The changes
 
 
-def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> Experiment:
+def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> compute.Experiment:
     """The same sentence and the same arrow, in a translator of this name and with these changes.
 
     Raises:

@@ -11,25 +11,21 @@ import streamlit as st
 
 from attnviz.app.learn.cause.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.measured import label_smoothing
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.cause.compute import Experiment
+    from attnviz.app.learn.cause import compute
+else:
+    compute = later("attnviz.app.learn.cause.compute")
 
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence
 _WORTH_TELLING = 0.05  # smaller weights are left out of a sentence
-
-
-@translated
-def _label_smoothing() -> float:
-    from attnviz.trained.translator.training import Settings
-
-    return Settings.label_smoothing
 
 
 def question(chosen: ArrowSelection) -> None:
@@ -61,18 +57,15 @@ def picture(chosen: ArrowSelection) -> None:
     if chosen.experiment.gender:
         st.markdown(
             ":small[The two make less than 100 %: while the model learned, "
-            f"{100 * _label_smoothing():g} % of the certainty was spread over all words (*label smoothing*), "
-            "so that no word ever becomes quite certain.]"
+            f"{percent(label_smoothing(chosen.model))} of the certainty was spread over all words (*label "
+            "smoothing*), so that no word ever becomes quite certain.]"
         )
 
 
-def picture_of(name: str, chosen: ArrowSelection, found: Experiment) -> None:
-    """Draw the arrows of the chosen row in a translator; whatever is changed there, is changed everywhere.
+def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment) -> None:
+    """Draw the arrows of the chosen row in a translator, whose numbers these are, in a widget of this name.
 
-    Args:
-        name: Streamlit's key of the widget.
-        chosen: which row, and what is changed.
-        found: that translator's numbers.
+    Whatever is changed there, is changed everywhere.
     """
     choices: list[Choice] = []
     label = ""
@@ -162,7 +155,7 @@ def limits() -> None:
 # Words
 
 
-def in_words(chosen: ArrowSelection, found: Experiment) -> str:
+def in_words(chosen: ArrowSelection, found: compute.Experiment) -> str:
     """What the picture shows of a translator, in Markdown."""
     row = found.row_now
     strongest = [int(key) for key in np.argsort(-row, kind="stable")[:_LISTED]]
@@ -230,7 +223,7 @@ def _untouched(chosen: ArrowSelection) -> str:
     return f"none of the other {len(chosen.experiment.queries) - 1} rows of this head, {other_heads}"
 
 
-def _verdict(chosen: ArrowSelection, found: Experiment) -> str:
+def _verdict(chosen: ArrowSelection, found: compute.Experiment) -> str:
     """What moved arrows show."""
     if found.words_now == found.words_before:
         return (
@@ -254,7 +247,7 @@ def _verdict(chosen: ArrowSelection, found: Experiment) -> str:
     )
 
 
-def _next_arrow(chosen: ArrowSelection, found: Experiment) -> None:
+def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
     """Lead to the adjective's arrow, where the pronoun turned and the adjective did not."""
     late = _late_adjective(found)
     if late is None or chosen.place.kind != "encoder":
@@ -281,7 +274,7 @@ def _next_arrow(chosen: ArrowSelection, found: Experiment) -> None:
         )
 
 
-def _late_adjective(found: Experiment) -> int | None:
+def _late_adjective(found: compute.Experiment) -> int | None:
     """The English adjective whose French one kept its gender when the pronoun changed its; None: no such."""
     assert found.gender  # noqa: S101 - asked before
     after = slice(found.gender.step, None)
@@ -296,7 +289,7 @@ def _late_adjective(found: Experiment) -> int | None:
     return next((place for place, word in enumerate(found.queries) if word in adjectives), None)
 
 
-def _fallback(found: Experiment) -> str:
+def _fallback(found: compute.Experiment) -> str:
     """What silencing shows."""
     assert found.gender  # noqa: S101 - asked before
     (il_before, elle_before), (il, elle) = found.gender.before, found.gender.now
@@ -311,7 +304,7 @@ def _fallback(found: Experiment) -> str:
     )
 
 
-def _turned(found: Experiment) -> bool:
+def _turned(found: compute.Experiment) -> bool:
     """Whether another word was written, and all that differs is gender."""
     before, now = (
         [lexicon.without_gender(word) for word in words] for words in (found.words_before, found.words_now)
@@ -330,7 +323,7 @@ def _other_noun(chosen: ArrowSelection) -> int | None:
     return min(nouns, key=lambda place: abs(place - chosen.place.query), default=None)
 
 
-def _pieces(found: Experiment) -> tuple[list[Piece], list[Piece]]:
+def _pieces(found: compute.Experiment) -> tuple[list[Piece], list[Piece]]:
     """Both translations word by word, unchanged and changed, and which words differ."""
     blocks = SequenceMatcher(a=found.words_before, b=found.words_now, autojunk=False).get_matching_blocks()
     same_before = {place for block in blocks for place in range(block.a, block.a + block.size)}

@@ -12,14 +12,20 @@ from attnviz.app import markdown
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent, signed_percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.cause.compute import Effects, HeldOut
+    from attnviz.app.learn.cause import compute
+else:
+    compute = later("attnviz.app.learn.cause.compute")
+
+_effects = translated(compute.effects)
+_held_out = translated(compute.held_out)
+_pairs = translated(compute.held_out_pairs)
 
 BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
 """The two translators that are compared, by their names in the catalogue: which variants they are."""
@@ -33,27 +39,6 @@ _STRONG, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect 
 _SHOWS_IT = "Chooses this translator at the top: the whole page then shows it, with nothing changed yet."
 _HARDLY_ANY = 0.1  # of many sentences
 _ABOVE_CHANCE = 0.75
-
-
-@translated
-def _effects(model: str, text: str) -> Effects | None:
-    from attnviz.app.learn.cause import compute
-
-    return compute.effects(model, text)
-
-
-@translated
-def _held_out() -> tuple[HeldOut, ...]:
-    from attnviz.app.learn.cause import compute
-
-    return compute.held_out()
-
-
-@translated
-def _pairs() -> int:
-    from attnviz.app.learn.cause import compute
-
-    return compute.held_out_pairs()
 
 
 def tried(chosen: ArrowSelection) -> None:
@@ -140,7 +125,7 @@ def _in_many(model: str) -> None:
     st.markdown(f"**In many sentences:** {_in_numbers(training)}")
 
 
-def _in_numbers(training: HeldOut) -> str:
+def _in_numbers(training: compute.HeldOut) -> str:
     """What the changes do in many sentences, and what follows, in Markdown."""
     if training.moved < _HARDLY_ANY:
         verdict = (
@@ -191,7 +176,7 @@ def many() -> None:
     st.code(COMMAND, language="bash")
 
 
-def _nobody_built(runs: Sequence[HeldOut]) -> None:
+def _nobody_built(runs: Sequence[compute.HeldOut]) -> None:
     """Say what became of the translator that was told nothing."""
     (shipped,) = [run for run in runs if run.shipped and run.variant == UNTOLD]
     others = [run for run in runs if not run.shipped and run.variant == UNTOLD]
@@ -219,7 +204,7 @@ def _open_at(model: str, head: str) -> None:
     go_to("encoder", layer, number, None)
 
 
-def _shipped_first(runs: Sequence[HeldOut]) -> list[HeldOut]:
+def _shipped_first(runs: Sequence[compute.HeldOut]) -> list[compute.HeldOut]:
     """Variant by variant, of each the training that comes with attnviz first."""
     variants = list(dict.fromkeys(run.variant for run in runs))
     return sorted(runs, key=lambda run: (variants.index(run.variant), not run.shipped))
@@ -236,7 +221,7 @@ _HEADS = (
 )
 
 
-def _table(runs: Sequence[HeldOut]) -> str:
+def _table(runs: Sequence[compute.HeldOut]) -> str:
     """Fixed words and numbers only: nothing of a visitor's is in it."""
     head = "".join(f'<th scope="col">{name}</th>' for name in _HEADS)
     rows = []
@@ -275,7 +260,7 @@ _TABLE_STYLE = """
 """
 
 
-def _draw(name: str, chosen: ArrowSelection, found: Effects) -> None:
+def _draw(name: str, chosen: ArrowSelection, found: compute.Effects) -> None:
     layers, heads = found.encoder.shape
     names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     in_encoder = chosen.place.kind == "encoder"
@@ -299,7 +284,7 @@ def _draw(name: str, chosen: ArrowSelection, found: Effects) -> None:
     )
 
 
-def _watched(chosen: ArrowSelection, found: Effects) -> int:
+def _watched(chosen: ArrowSelection, found: compute.Effects) -> int:
     """The English word whose weights are shown: the one that the arrow points at, unchanged."""
     if chosen.place.kind != "decoder":
         return chosen.strongest
@@ -307,7 +292,7 @@ def _watched(chosen: ArrowSelection, found: Effects) -> int:
     return int(found.weights[-1, 0, it].argmax())
 
 
-def _strongest(found: Effects) -> str:
+def _strongest(found: compute.Effects) -> str:
     """The row whose silence changes the pronoun most, in Markdown."""
     layer, head, query = map(int, np.unravel_index(np.abs(found.rows).argmax(), found.rows.shape))
     change = float(found.rows[layer, head, query])
@@ -323,7 +308,7 @@ def _strongest(found: Effects) -> str:
     )
 
 
-def _pictures_only(chosen: ArrowSelection, found: Effects) -> str:
+def _pictures_only(chosen: ArrowSelection, found: compute.Effects) -> str:
     """Rows that look at the word almost entirely, and change nothing, in Markdown."""
     strong = found.weights[..., _watched(chosen, found)] >= _STRONG
     rows = np.argwhere(strong & (np.abs(found.rows) < _EMPTY))
@@ -333,7 +318,7 @@ def _pictures_only(chosen: ArrowSelection, found: Effects) -> str:
     return f"As strong, and without an effect on the pronoun: {', '.join(listed)}."
 
 
-def _decoder(found: Effects) -> str:
+def _decoder(found: compute.Effects) -> str:
     """What silencing whole heads of the decoder does, in Markdown."""
     changes = {"decoder": found.decoder, "cross": found.cross}
     listed = [

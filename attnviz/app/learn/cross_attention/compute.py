@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from torch import Tensor
 
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
-from attnviz.trace import Block, Floats, Token
+from attnviz.trace import Block
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 
 
-@dataclass(frozen=True, eq=False)
-class Crossing:
-    """One text reading another.
-
-    Attributes:
-        readers: the tokens that look: the rows.
-        sources: the tokens that are looked at: the columns.
-        dot_products, scores, weights: [reader, source]; scores are the dot products ÷ √d_model.
-        values: [source, d_model], what there is to read: the sources' vectors, which are also the keys.
-        output: [reader, d_model], what each reader has read.
-        block: the same as a record, to take single weights apart.
-    """
-
-    readers: tuple[Token, ...]
-    sources: tuple[Token, ...]
-    dot_products: Floats
-    scores: Floats
-    weights: Floats
-    values: Floats
-    output: Floats
-    block: Block
-
-
-def cross(reader: str, source: str, layer: int) -> Crossing:
-    """The tokens of one text read those of another, each by its vector in the bundled BERT.
+def cross(reader: str, source: str, layer: int) -> Block:
+    """The tokens of one text read those of another, each by its vector in the bundled BERT, as one head.
 
     The model sees each text by itself. Nothing here is trained for reading across: queries, keys and values
     are the vectors as they are.
@@ -52,9 +27,8 @@ def cross(reader: str, source: str, layer: int) -> Crossing:
     """
     asking = compute.run(reader).hidden_states[layer]
     offered = compute.run(source).hidden_states[layer]
-    steps = read(asking, offered)
     readers, sources = compute.tokens(reader), compute.tokens(source)
-    block = Block(
+    return Block(
         kind="cross",
         layer=layer,
         query_tokens=readers,
@@ -62,30 +36,15 @@ def cross(reader: str, source: str, layer: int) -> Crossing:
         query=owned(asking[None]),
         key=owned(offered[None]),
         value=owned(offered[None]),
-        weights=owned(steps.weights[None]),
+        weights=owned(read(asking, offered).weights[None]),
         mask=np.ones((len(readers), len(sources)), dtype=np.bool_),
         scale=asking.shape[-1] ** -0.5,
-    )
-    return Crossing(
-        readers,
-        sources,
-        owned(steps.dot_products),
-        owned(steps.scores),
-        owned(steps.weights),
-        owned(offered),
-        owned(steps.output),
-        block,
     )
 
 
 def read(reader: Tensor, source: Tensor) -> AttentionSteps:
-    """Cross-attention without parameters: queries from one sequence, keys and values from the other.
+    """Cross-attention without parameters: queries from `reader`, keys and values from `source`.
 
-    Args:
-        reader: [query, d_model], the vectors that ask.
-        source: [key, d_model], the vectors that answer.
-
-    Returns:
-        Scores and weights, [query, key], and the output, [query, d_model].
+    Both are [token, d_model]; the scores and weights are [reader, source], the output [reader, d_model].
     """
     return scaled_dot_product_attention(query=reader, key=source, value=source)

@@ -15,15 +15,20 @@ from attnviz.app import markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
 from attnviz.text import percent
+from attnviz.trace import Block, Floats
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.cross_attention.compute import Crossing
+    from attnviz.app.learn.cross_attention import compute
+else:
+    compute = later("attnviz.app.learn.cross_attention.compute")
+
+_cross = computed(compute.cross)
 
 OPENING_READER = "A hound was too tired to walk over the street."
 LAYERS = catalogue.entry(MODEL).layers
@@ -40,7 +45,7 @@ class Reading:
     Attributes:
         reader, source: the text whose tokens look, and the one that is looked at.
         layer: after how many layers of the model the vectors are taken.
-        crossing: the numbers.
+        block: the numbers, as those of one head.
         readers, sources: the tokens as they are shown.
         at: the chosen reader token, from 0.
     """
@@ -48,7 +53,7 @@ class Reading:
     reader: str
     source: str
     layer: int
-    crossing: Crossing
+    block: Block
     readers: Shown
     sources: Shown
     at: int
@@ -56,29 +61,28 @@ class Reading:
     @property
     def name(self) -> str:
         """The chosen reader token, as Markdown."""
-        return markdown.code(name_of(self.at, self.readers.groups))
+        return markdown.token(self.at, self.readers.groups)
 
     def source_name(self, place: int) -> str:
         """A source token (from 0), as Markdown."""
-        return markdown.code(name_of(place, self.sources.groups))
+        return markdown.token(place, self.sources.groups)
+
+    @property
+    def weights(self) -> Floats:
+        """[reader, source]."""
+        weights: Floats = self.block.weights[0]
+        return weights
 
     @property
     def order(self) -> list[int]:
         """The source tokens, from 0: the most read by the chosen token first."""
-        return [int(place) for place in np.argsort(-self.crossing.weights[self.at], kind="stable")]
+        return [int(place) for place in np.argsort(-self.weights[self.at], kind="stable")]
 
     @property
     def sizes(self) -> tuple[int, int]:
         """How many readers, how many sources: N and M."""
-        readers, sources = self.crossing.weights.shape
+        readers, sources = self.weights.shape
         return readers, sources
-
-
-@computed
-def _cross(reader: str, source: str, layer: int) -> Crossing:
-    from attnviz.app.learn.cross_attention import compute
-
-    return compute.cross(reader, source, layer)
 
 
 def choose_texts() -> tuple[str, str]:
@@ -92,12 +96,7 @@ def choose_texts() -> tuple[str, str]:
 
 
 def choose(reader: str, other: str) -> Reading:
-    """Draw the choice of the token that reads, and of what it reads; return the numbers.
-
-    Args:
-        reader: the text whose tokens look.
-        other: the other text.
-    """
+    """Draw the choice of the token that reads, and which of the texts it reads; return the numbers."""
     word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
     with word:
         at = choosing.token(reader, "Token that reads (query)", CROSS_QUERY, "hound")
@@ -110,9 +109,9 @@ def choose(reader: str, other: str) -> Reading:
         )
     across = CROSS_READS.segments("Who is read", (ACROSS, ITSELF)) == ACROSS
     source = other if across else reader
-    crossing = _cross(reader, source, layer)
-    readers, sources = Shown(crossing.readers, reader), Shown(crossing.sources, source)
-    return Reading(reader, source, layer, crossing, readers, sources, at)
+    block = _cross(reader, source, layer)
+    readers, sources = Shown(block.query_tokens, reader), Shown(block.key_tokens, source)
+    return Reading(reader, source, layer, block, readers, sources, at)
 
 
 def question(reading: Reading) -> None:
@@ -120,7 +119,7 @@ def question(reading: Reading) -> None:
     strongest = reading.order[0]
     groups = reading.sources.groups
     options = [name_of(place, groups) for place in sorted(reading.order[:_OPTIONS])]
-    share = percent(float(reading.crossing.weights[reading.at, strongest]))
+    share = percent(float(reading.weights[reading.at, strongest]))
     guess(
         "BERT has seen each text by itself, and nothing is trained for reading across. "
         f"Which token will {reading.name} read most?",
@@ -143,15 +142,15 @@ def picture(reading: Reading) -> None:
     def pick(query: int | None, key: int | None) -> None:
         if query is None:
             return
-        most_read = int(reading.crossing.weights[query].argmax())
+        most_read = int(reading.weights[query].argmax())
         CROSS_QUERY.pick(reading.readers.groups[query])
         CROSS_KEY.pick(reading.sources.groups[most_read if key is None else key])
 
     weights_picture(
         "cross weights",
-        reading.crossing.weights[None],
-        shown_tokens(reading.crossing.readers, reading.reader),
-        shown_tokens(reading.crossing.sources, reading.source),
+        reading.weights[None],
+        shown_tokens(reading.block.query_tokens, reading.reader),
+        shown_tokens(reading.block.key_tokens, reading.source),
         view="matrix" if view == MATRIX else "lines",
         query=reading.at,
         note="rows: tokens that read; columns: tokens that are read; every row sums to 100 %",
@@ -159,8 +158,8 @@ def picture(reading: Reading) -> None:
         filename=f"attnviz-cross-attention-layer{reading.layer}",
         on_pick=pick,
     )
-    row = looks(reading.crossing.weights, reading.at, reading.readers.groups, reading.sources.groups, _LISTED)
-    listed = ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in row.keys)
+    row = looks(reading.weights, reading.at, reading.readers.groups, reading.sources.groups, _LISTED)
+    listed = markdown.shares(row.keys)
     rest = 1 - sum(weight for _, weight in row.keys)
     others = m - len(row.keys)
     left = f" The other {others} tokens share {percent(max(rest, 0.0))}." if others else ""
@@ -170,8 +169,8 @@ def picture(reading: Reading) -> None:
 def text(reading: Reading) -> None:
     """Say what makes attention cross-attention, with the sizes of the picture."""
     n, m = reading.sizes
-    width = reading.crossing.values.shape[1]
-    totals = reading.crossing.weights.sum(axis=0)
+    width = reading.block.value.shape[-1]
+    totals = reading.weights.sum(axis=0)
     most, least = int(totals.argmax()), int(totals.argmin())
     st.header("The same attention, fed from two places", anchor=False)
     st.markdown(
@@ -208,25 +207,20 @@ def text(reading: Reading) -> None:
 
 def more(reading: Reading) -> None:
     """Work out one weight and one number of the output."""
-    weights = reading.crossing.weights[reading.at]
+    weights = reading.weights[reading.at]
     st.header("From two vectors to a weight", anchor=False)
     labels = [group.label for group in reading.sources.groups]
     read = choosing.token(reading.source, "Token that is read (key)", CROSS_KEY, labels[reading.order[0]])
-    worked = why(reading.crossing.block, 0, reading.at, read, reading.readers, reading.sources)
+    worked = why(reading.block, 0, reading.at, read, reading.readers, reading.sources)
 
     def pick(position: int) -> None:
         CROSS_KEY.pick(reading.sources.groups[position])
 
-    words = {
-        "query_word": reading.readers.labels[reading.at],
-        "key_word": reading.sources.labels[read],
-    }
+    words = {"query_word": reading.readers.labels[reading.at], "key_word": reading.sources.labels[read]}
     with st.container(border=True):
-        arithmetic(
-            "why cross", message(worked, reading.crossing.block, reading.sources) | words, on_pick=pick
-        )
+        arithmetic("why cross", message(worked, reading.block, reading.sources) | words, on_pick=pick)
     st.header("From the weights to what is read", anchor=False)
-    values, output = reading.crossing.values, reading.crossing.output
+    values, output = reading.block.value[0], reading.block.output[0]
     first, others = reading.order[:_LISTED], reading.order[_LISTED:]
     terms = [
         rf"\textcolor{{violet}}{{{weights[key]:.3f}}}\cdot\textcolor{{green}}{{{_term(values[key, 0])}}}"

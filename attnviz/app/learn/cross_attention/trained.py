@@ -9,24 +9,20 @@ import streamlit as st
 from attnviz.analysis.sentence import looks
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import EXAMPLES
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
-from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import Translation
+    from attnviz.app.learn.translate import compute
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_translate = translated(compute.translate)
 
 _HEADS = catalogue.entry(catalogue.TRANSLATOR).heads
-
-
-@translated
-def _translate(text: str) -> Translation:
-    from attnviz.app.learn.translate import compute
-
-    return compute.translate(catalogue.TRANSLATOR, text)
 
 
 def trained() -> None:
@@ -45,7 +41,7 @@ def trained() -> None:
         example = CROSS_EXAMPLE.select("Example", list(EXAMPLES))
     with number:
         head = TRAINED_HEAD.draw("Head of its decoder", _HEADS)
-    read = _translate(EXAMPLES[example])
+    read = _translate(catalogue.TRANSLATOR, EXAMPLES[example])
     block = read.trace.block("cross", layer=0)
     weights = block.weights[head - 1]
     step = read.pronouns[-1].step if read.pronouns else 0
@@ -64,7 +60,7 @@ def trained() -> None:
         )
         targets, sources = Shown(read.target, read.trace.target or ""), Shown(read.source, EXAMPLES[example])
         row = looks(weights, step, targets.groups, sources.groups)
-        listed = ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in row.keys)
+        listed = markdown.shares(row.keys)
         following = (*read.words, "[END]")[step]
         st.markdown(
             f"French: *{read.text}* After {markdown.code(row.query)}, choosing {markdown.code(following)}, "

@@ -12,7 +12,7 @@ import streamlit as st
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import english
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.long_distances.stretched import (
@@ -29,20 +29,15 @@ from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
 from attnviz.text import percent
 from attnviz.trained.translator import distance
-from attnviz.trained.translator.distance import (
-    GENDERS,
-    NAMES,
-    Distances,
-    Gender,
-    Head,
-    Name,
-    Point,
-    Spread,
-)
+from attnviz.trained.translator.distance import GENDERS, NAMES, Distances, Gender, Head, Name, Point, Spread
 from attnviz.trained.translator.lengthening import MOST
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.long_distances.compute import Attempt, Stretched
+    from attnviz.app.learn.long_distances import compute
+else:
+    compute = later("attnviz.app.learn.long_distances.compute")
+
+_stretch = translated(compute.stretch)
 
 
 NETWORK: dict[Name, str] = {"recurrent": "LSTM, no attention", "transformer": "Transformer"}
@@ -63,13 +58,6 @@ class _Look(TypedDict):
 
 _MARKER: dict[Gender, Marker] = {"il": "circle", "elle": "ring"}
 _GENDER_DASH: dict[Gender, Dash] = {"il": "solid", "elle": "dot"}
-
-
-@translated
-def _stretch(text: str, clauses: int, seed: int) -> Stretched:
-    from attnviz.app.learn.long_distances import compute
-
-    return compute.stretch(text, clauses, seed)
 
 
 def measured() -> Distances:
@@ -112,7 +100,7 @@ def question(found: Distances) -> None:
     )
 
 
-def stretch(text: str, seed: int) -> Stretched:
+def stretch(text: str, seed: int) -> compute.Stretched:
     """Draw the slider; return the sentence of that length, and what both networks do with it.
 
     Stops the page with a kind word where the sentence cannot be stretched.
@@ -124,7 +112,7 @@ def stretch(text: str, seed: int) -> Stretched:
         stop(error)
 
 
-def picture(shown: Stretched, found: Distances) -> None:
+def picture(shown: compute.Stretched, found: Distances) -> None:
     """Draw the sentence, what both networks keep of it and write, and that in words."""
     st.header(f"{shown.words_apart} words from noun to *it*", anchor=False)
     stretched(
@@ -142,7 +130,7 @@ def picture(shown: Stretched, found: Distances) -> None:
         )
 
 
-def _english(shown: Stretched) -> Sentence:
+def _english(shown: compute.Stretched) -> Sentence:
     roles: dict[int, Role] = {shown.referent: "referent", shown.pronoun: "pronoun"}
     words, clauses = (*shown.source, "[END]"), (*shown.source_clauses, 0)
     return Sentence(
@@ -159,7 +147,7 @@ def _english(shown: Stretched) -> Sentence:
     )
 
 
-def _french(shown: Stretched) -> Sentence:
+def _french(shown: compute.Stretched) -> Sentence:
     roles: dict[int, Role] = {shown.choice: "pronoun", **dict.fromkeys(shown.named, "referent")}
     ahead = len(shown.target) - shown.choice  # words that the decoder does not know yet
     weights = [*shown.back.tolist(), *[None] * ahead]
@@ -176,7 +164,7 @@ def _french(shown: Stretched) -> Sentence:
     )
 
 
-def _network(name: Name, attempt: Attempt, shown: Stretched) -> Network:
+def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> Network:
     rows, columns = attempt.kept.shape
     right, whole = attempt.right, len(shown.target)
     exact = attempt.words == shown.target
@@ -196,7 +184,7 @@ def _network(name: Name, attempt: Attempt, shown: Stretched) -> Network:
     )
 
 
-def _told(name: Name, attempt: Attempt, shown: Stretched) -> str:
+def _told(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> str:
     whole = len(shown.target)
     words = (
         f"gets all {whole} words right"
@@ -212,7 +200,7 @@ def _told(name: Name, attempt: Attempt, shown: Stretched) -> str:
     )
 
 
-def _looks(shown: Stretched) -> str:
+def _looks(shown: compute.Stretched) -> str:
     strongest = int(shown.across.argmax())
     read = markdown.code((*shown.source, "[END]")[strongest])
     named = markdown.code(" ".join(shown.target[place] for place in shown.named).replace("' ", "'"))
@@ -277,7 +265,7 @@ def measures(found: Distances) -> None:
         _shares_chart(found, "The whole translation is right", "exact", lambda point: point.exact)
         _shares_chart(found, "The pronoun is right", "pronoun", lambda point: point.pronoun)
     with right:
-        _words_chart(found)
+        _shares_chart(found, "Right words, of all words", "words", lambda point: point.words, "of the words")
         _weight_chart(found)
     st.markdown(_measured_in_words(found))
     st.markdown(_looks_in_words(found))
@@ -303,13 +291,17 @@ def measures(found: Distances) -> None:
         )
 
 
-def _shares_chart(found: Distances, title: str, filename: str, count: Callable[[Point], int]) -> None:
+def _shares_chart(
+    found: Distances, title: str, filename: str, of: Callable[[Point], float], whose: str = ""
+) -> None:
+    """Draw a share of each network: of all sentences, counted and with its interval, or of something else."""
     lines, told = [], []
     for name in NAMES:
-        counts = [count(point) for point in found.networks[name].points]
-        bounds = 100 * np.array([wilson(right, found.sentences) for right in counts])
-        shares = 100 * np.array(counts) / found.sentences
-        low, high = bounds.T
+        values = np.array([of(point) for point in found.networks[name].points])
+        shares, low, high = 100 * values, None, None
+        if not whose:
+            shares = shares / found.sentences
+            low, high = 100 * np.array([wilson(int(right), found.sentences) for right in values]).T
         lines.append(Line(NETWORK[name], _words(found), shares, low, high, **_look(name)))
         told.append(f"{NETWORK[name]}: " + ", ".join(f"{share:.0f}" for share in shares))
     _chart(
@@ -318,25 +310,8 @@ def _shares_chart(found: Distances, title: str, filename: str, count: Callable[[
         title=title,
         up=Axis("right, %", zero=True),
         digits=0,
-        alt=f"Percent right at {_listed(found)} words from noun to it. {'; '.join(told)}.",
+        alt=f"Percent {whose or 'right'} at {_listed(found)} words from noun to it. {'; '.join(told)}.",
         filename=f"distance-{filename}",
-    )
-
-
-def _words_chart(found: Distances) -> None:
-    lines, told = [], []
-    for name in NAMES:
-        shares = [100 * point.words for point in found.networks[name].points]
-        lines.append(Line(NETWORK[name], _words(found), shares, **_look(name)))
-        told.append(f"{NETWORK[name]}: " + ", ".join(f"{share:.0f}" for share in shares))
-    _chart(
-        found,
-        lines,
-        title="Right words, of all words",
-        up=Axis("right, %", zero=True),
-        digits=0,
-        alt=f"Percent of the words at {_listed(found)} words from noun to it. {'; '.join(told)}.",
-        filename="distance-words",
     )
 
 
@@ -389,7 +364,7 @@ def _weight_chart(found: Distances) -> None:
                 dash="dash",
                 marker="diamond",
                 colour="query",
-            ),
+            )
         ],
         title="Where the transformer looks",
         up=Axis("mean weight, %", zero=True),

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from attnviz.analysis.behaviour import behaviours
+from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.shown import Shown
 from attnviz.app.learn.compute import bert, parameters, read_only, run, tokens
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Floats
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from attnviz.transformer.layers import EncoderLayer
@@ -124,26 +124,8 @@ def at_token(text: str, layer: int, token: int, n_heads: int) -> HeadShares:
         return head_shares(attention, attention(vectors, vectors), token)
 
 
-@dataclass(frozen=True, eq=False)
-class Habit:
-    """How far every head follows a rule, beside a head that gives every token the same weight.
-
-    Attributes:
-        name, rule: the rule of `analysis.behaviour`, and what it says.
-        scores: float32 [layer, head]: what it measures of each head; 0 to 1.
-        found: bool [layer, head]: the heads that satisfy it.
-        even: what it measures of the head that looks evenly.
-    """
-
-    name: str
-    rule: str
-    scores: Floats
-    found: Mask
-    even: float
-
-
-def habits(text: str) -> tuple[Habit, ...]:
-    """What each head of the bundled BERT does in a sentence, rule by rule.
+def habits(text: str) -> tuple[tuple[Behaviour, float], ...]:
+    """What each head of the bundled BERT does in a sentence, rule by rule, and a head that looks evenly.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
@@ -151,11 +133,11 @@ def habits(text: str) -> tuple[Habit, ...]:
     weights = owned(torch.stack([layer.attention.attention.weights for layer in run(text).layers]))
     evenly = np.full_like(weights[:1, :1], 1 / weights.shape[-1])
     shown = Shown(tokens(text), text)
-    pairs = zip(behaviours(weights, shown), behaviours(evenly, shown), strict=True)
-    return tuple(
-        Habit(b.name, b.rule, read_only(b.score), read_only(b.found), float(even.score[0, 0]))
-        for b, even in pairs
-    )
+    found, of_even = behaviours(weights, shown), behaviours(evenly, shown)
+    for habit in found:
+        read_only(habit.score)
+        read_only(habit.found)
+    return tuple((habit, float(even.score[0, 0])) for habit, even in zip(found, of_even, strict=True))
 
 
 @dataclass(frozen=True)
@@ -243,7 +225,7 @@ class Sizes:
 
     Attributes:
         name, source: what it is called, and where its sizes are published.
-        d_model, heads, d_head, d_feed_forward, layers, vocabulary: its sizes; layers are the encoder's.
+        d_model, heads, d_head, d_feed_forward, layers: its sizes; layers are the encoder's.
         attention, feed_forward, layer, encoder: parameters of one attention block, of one feed-forward
             network, of one encoder layer (both, with their norms), and of all encoder layers.
         everything: parameters of the whole model, as its `parts` say.
@@ -258,7 +240,6 @@ class Sizes:
     d_head: int
     d_feed_forward: int
     layers: int
-    vocabulary: int
     attention: int
     feed_forward: int
     layer: int
@@ -306,7 +287,6 @@ def original_sizes() -> Sizes:
         "Vaswani et al. 2017, table 3, base",
         layer,
         layers,
-        ORIGINAL_VOCABULARY,
         everything=parameters(model) - parameters(model.target_embedding),
         parts="a decoder of as many layers, and one table of words for all its uses",
         published=65,
@@ -325,7 +305,6 @@ def bert_sizes(name: str, source: str, config: BertConfig, published: int | None
         source,
         layer,
         config.num_hidden_layers,
-        config.vocab_size,
         everything=parameters(model) + parameters(pooler),
         parts="the tables of words, positions and segments, and the pooler",
         published=published,
@@ -348,7 +327,6 @@ def _sizes(
     source: str,
     layer: EncoderLayer,
     layers: int,
-    vocabulary: int,
     everything: int,
     parts: str,
     published: int | None,
@@ -362,7 +340,6 @@ def _sizes(
         d_head=d_model // heads,
         d_feed_forward=layer.feed_forward.expand.out_features,
         layers=layers,
-        vocabulary=vocabulary,
         attention=parameters(layer.attention),
         feed_forward=parameters(layer.feed_forward),
         layer=parameters(layer),

@@ -2,91 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.analysis.sentence import looks, name_of
-from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.choosing import HeadSelection
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.shares import shares
 from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
-from attnviz.capture import loading
 from attnviz.models import catalogue
-from attnviz.text import head_name, percent
+from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads.compute import Habit, HeadShares
+    from attnviz.app.learn.many_heads import compute
+else:
+    compute = later("attnviz.app.learn.many_heads.compute")
+
+_at_token = computed(compute.at_token)
+_habits = computed(compute.habits)
 
 _MODEL = catalogue.entry(MODEL)
 
 
-@dataclass(frozen=True)
-class HeadSelection:
-    """What the page is about; numbers count from 0.
-
-    Attributes:
-        text: the sentence.
-        query: the token that looks.
-        layer, head: a head of the trained model.
-    """
-
-    text: str
-    query: int
-    layer: int
-    head: int
-
-    @cached_property
-    def shown(self) -> Shown:
-        """The sentence's tokens."""
-        return Shown(loading.tokens(MODEL, self.text), self.text)
-
-    @property
-    def word(self) -> str:
-        """The token that looks, as Markdown."""
-        return markdown.code(name_of(self.query, self.shown.groups))
-
-    @property
-    def name(self) -> str:
-        """The head's name as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
-
-
-@computed
-def _at_token(text: str, layer: int, query: int, heads: int) -> HeadShares:
-    from attnviz.app.learn.many_heads import compute
-
-    return compute.at_token(text, layer, query, heads)
-
-
-@computed
-def _habits(text: str) -> tuple[Habit, ...]:
-    from attnviz.app.learn.many_heads import compute
-
-    return compute.habits(text)
-
-
-def choose() -> HeadSelection:
-    """Draw the choices: sentence, word, layer and head."""
-    text_column, word_column, head_column = st.columns([5, 3, 4])
-    with text_column:
-        text = choosing.sentence()
-    with word_column:
-        query = choosing.token(text, "Query (looks)")
-    with head_column:
-        layer, head = choosing.head()
-    return HeadSelection(text, query, layer, head)
-
-
 def question(chosen: HeadSelection) -> None:
     """Ask what many heads cost."""
-    one, *_, many = sizes.costs(len(chosen.shown))
+    one, *_, many = sizes.costs(len(chosen.groups))
     times = many.multiply_adds / one.multiply_adds
     guess(
         f"{many.heads} narrow heads of {many.d_head} numbers each, instead of one wide head of {one.d_head}: "
@@ -102,7 +46,7 @@ def question(chosen: HeadSelection) -> None:
 
 def picture(chosen: HeadSelection) -> int:
     """Draw the number of heads, their shares, and what one does, in words; return the number of heads."""
-    st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.word}", anchor=False)
+    st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.name}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Heads that share the {_MODEL.d_model} numbers:", width="content")
         heads = int(
@@ -110,7 +54,7 @@ def picture(chosen: HeadSelection) -> int:
         )
     found = _at_token(chosen.text, chosen.layer, chosen.query, heads)
     head = min(chosen.head, heads - 1)
-    groups = chosen.shown.groups
+    groups = chosen.groups
     if heads != _MODEL.heads:
         st.info(
             f"The model was trained with {_MODEL.heads} heads. Here the very same matrices are cut into "
@@ -129,19 +73,19 @@ def picture(chosen: HeadSelection) -> int:
     return heads
 
 
-def _told(chosen: HeadSelection, found: HeadShares, head: int) -> str:
+def _told(chosen: HeadSelection, found: compute.HeadShares, head: int) -> str:
     """The picture in words."""
     heads = len(found.shares)
-    groups = chosen.shown.groups
+    groups = chosen.groups
     largest = int(found.shares.argmax())
     looked = ", ".join(
         f"{markdown.code(name)} :violet[**{percent(weight)}**]"
         for name, weight in looks(found.weights, head, groups).keys
     )
     sentence_of_head = (
-        f"In **head {head + 1}** of {heads}, {chosen.word} looks at {looked}. What it reads there, times the "
+        f"In **head {head + 1}** of {heads}, {chosen.name} looks at {looked}. What it reads there, times the "
         f"head's slice of $W_O$, makes :green[**{_signed(found.shares[head])}**] of the block's output for "
-        f"{chosen.word}."
+        f"{chosen.name}."
     )
     other = "No head's share is larger."
     if head != largest:
@@ -197,20 +141,18 @@ def text(chosen: HeadSelection, heads: int) -> None:
 def _why(chosen: HeadSelection) -> None:
     """Draw what one row of weights cannot do, with the sentence's own numbers."""
     st.header("Why not one wide head?", anchor=False)
-    groups = chosen.shown.groups
+    groups = chosen.groups
     trained = _at_token(chosen.text, chosen.layer, chosen.query, _MODEL.heads)
     wide = _at_token(chosen.text, chosen.layer, chosen.query, 1)
     places = dict.fromkeys(int(row.argmax()) for row in trained.weights)
-    favourites = ", ".join(markdown.code(name_of(place, groups)) for place in places)
-    only = ", ".join(
-        f"{markdown.code(name)} {percent(weight)}" for name, weight in looks(wide.weights, 0, groups).keys
-    )
+    favourites = ", ".join(markdown.token(place, groups) for place in places)
+    only = markdown.shares(looks(wide.weights, 0, groups).keys, bold=False)
     count = f"{len(places)} different tokens" if len(places) > 1 else "a single token"
     st.markdown(
         "A row of weights sums to 1. If a word needs its noun *and* the word before it, one row must split "
         "its 100 % between the two, and what it brings home is their mixture. Two heads bring home both, "
         "each in its own piece.\n\n"
-        f"For {chosen.word} in layer {chosen.layer + 1}, the {_MODEL.heads} trained heads look most at "
+        f"For {chosen.name} in layer {chosen.layer + 1}, the {_MODEL.heads} trained heads look most at "
         f"{count}: {favourites}. The same matrices used as one wide head have a single row: {only}.\n\n"
         f"The price: each narrow head compares only {_MODEL.d_head} numbers, not {_MODEL.d_model}."
     )
@@ -218,7 +160,7 @@ def _why(chosen: HeadSelection) -> None:
 
 def habit(chosen: HeadSelection) -> None:
     """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
-    st.header(f"What is head {chosen.name} good at?", anchor=False)
+    st.header(f"What is head {chosen.head_name} good at?", anchor=False)
     here = chosen.layer, chosen.head
     found = _habits(chosen.text)
     st.markdown(
@@ -227,24 +169,24 @@ def habit(chosen: HeadSelection) -> None:
         "little unless it is far above that."
     )
     sizes.table(
-        ("rule", "satisfied", f"head {chosen.name}", "even"),
+        ("rule", "satisfied", f"head {chosen.head_name}", "even"),
         [
             (
                 f"**{f.name}** ({f.found.sum()} of {f.found.size} heads): {f.rule}",
                 "yes" if f.found[here] else "no",
-                percent(float(f.scores[here])),
-                percent(f.even),
+                percent(float(f.score[here])),
+                percent(even),
             )
-            for f in found
+            for f, even in found
         ],
         left=2,
     )
-    names = [f.name for f in found if f.found[here]]
+    names = [f.name for f, _ in found if f.found[here]]
     st.markdown(
-        f"In this sentence head {chosen.name} counts as **{', '.join(names)}**."
+        f"In this sentence head {chosen.head_name} counts as **{', '.join(names)}**."
         if names
-        else f"In this sentence head {chosen.name} satisfies none of these rules. They know places, signs "
-        "and equal words, not grammar: a head that follows a pronoun to its noun has no name here."
+        else f"In this sentence head {chosen.head_name} satisfies none of these rules. They know places, "
+        "signs and equal words, not grammar: a head that follows a pronoun to its noun has no name here."
     )
     find = names[0] if names else "previous"
     st.page_link(
@@ -264,7 +206,7 @@ def more(chosen: HeadSelection) -> None:
     """Draw what many heads cost, how large real models are, and what the head is good at."""
     st.html(sizes.STYLE)
     with st.container(key=sizes.TABLES):
-        sizes.cost(len(chosen.shown))
+        sizes.cost(len(chosen.groups))
         sizes.models()
         habit(chosen)
 
@@ -294,9 +236,10 @@ def limits(chosen: HeadSelection) -> None:
         "(Abnar & Zuidema 2020).\n"
         "- **A look at [CLS] or [SEP] may be a rest.** In many heads they get most of the weight (Clark et "
         "al. 2019), and what such a head then adds is often small (Kobayashi et al. 2020).\n"
-        f"- **A label is about this sentence.** Head {chosen.name} may do something else in the next one."
+        f"- **A label is about this sentence.** Head {chosen.head_name} may do something else in the next "
+        "one."
     )
-    tokens = len(chosen.shown)
+    tokens = len(chosen.groups)
     if tokens > _MODEL.d_head + 1:
         points += (
             f"\n- **These weights are not the only ones.** With {tokens} tokens and {_MODEL.d_head} numbers "

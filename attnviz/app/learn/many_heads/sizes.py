@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula
 from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads.compute import Cost, MultiplyAdds, Sizes
+    from attnviz.app.learn.many_heads import compute
+else:
+    compute = later("attnviz.app.learn.many_heads.compute")
+
+_sizes = computed(compute.known_sizes)
+_multiply_adds = computed(compute.multiply_adds)
 
 TABLES = "many-heads-tables"
 """The key of the container that tables stand in."""
@@ -33,25 +38,9 @@ HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % 
 
 
 @computed
-def costs(tokens: int) -> tuple[Cost, ...]:
+def costs(tokens: int) -> tuple[compute.Cost, ...]:
     """What one attention block of the bundled BERT costs, for each number of heads in `HEADS`."""
-    from attnviz.app.learn.many_heads import compute
-
     return compute.costs(_MODEL.d_model, HEADS, tokens)
-
-
-@computed
-def _sizes() -> tuple[Sizes, ...]:
-    from attnviz.app.learn.many_heads import compute
-
-    return compute.known_sizes()
-
-
-@computed
-def _multiply_adds(tokens: int, d_model: int, heads: int, d_feed_forward: int) -> MultiplyAdds:
-    from attnviz.app.learn.many_heads import compute
-
-    return compute.multiply_adds(tokens, d_model, heads, d_feed_forward)
 
 
 def cost(tokens: int) -> None:
@@ -122,7 +111,7 @@ def models() -> None:
         _count_of_multiply_adds()
 
 
-def _counted(size: Sizes, tokens: int) -> tuple[int, int, int]:
+def _counted(size: compute.Sizes, tokens: int) -> tuple[int, int, int]:
     added = _multiply_adds(tokens, size.d_model, size.heads, size.d_feed_forward)
     return added.attention, added.layer, size.layers * added.layer
 
@@ -146,7 +135,7 @@ def _millions(number: int) -> str:
     return f"{number / 1e6:,.2f}"
 
 
-def _whole(size: Sizes) -> str:
+def _whole(size: compute.Sizes) -> str:
     """A model's exact number of parameters, what is counted, and what its paper says."""
     paper = "" if size.published is None else f" The paper says {size.published} million."
     return (

@@ -94,11 +94,7 @@ class Shape:
 
 
 def shape_of(mask: Mask) -> Shape:
-    """What kind of mask this is; a window that is wider than the text looks like none, or causal.
-
-    Args:
-        mask: [query, key], True where a query may look.
-    """
+    """What kind of mask this is, [query, key]; a window wider than the text looks like none, or causal."""
     closed = int((~mask).sum())
     if not closed:
         return Shape("none")

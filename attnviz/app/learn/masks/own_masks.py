@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, name_of
+from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, warm_up
+from attnviz.app.learn.computed import later
 from attnviz.app.learn.in_your_model import (
     KINDS,
     choose_head,
@@ -18,15 +19,17 @@ from attnviz.app.learn.in_your_model import (
     layers,
     read,
 )
-from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL
+from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
-from attnviz.text import head_name, percent
+from attnviz.text import head_name
 from attnviz.trace import Kind, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.masks.compute import OwnMask
+    from attnviz.app.learn.masks import compute
+else:
+    compute = later("attnviz.app.learn.masks.compute")
 
 _SHOWN_TOKENS = 64
 _WHO: dict[Kind, str] = {
@@ -37,11 +40,7 @@ _WHO: dict[Kind, str] = {
 
 
 def draw(text: str) -> None:
-    """Draw the section: the masks of a model of the visitor's choice.
-
-    Args:
-        text: the sentence of the page.
-    """
+    """Draw the section: the masks of a model of the visitor's choice, on the sentence of the page."""
     told = (
         "Which mask does a model of your choice come with? It reads the sentence above, and this is who was "
         "allowed to look at whom, in each of its layers."
@@ -51,11 +50,11 @@ def draw(text: str) -> None:
             return
         if entry.sees:
             warm_up.model(entry.name)
-            _tell(entry, _masks_for_pictures(entry.name))
+            _tell(entry, compute.masks_for_pictures(entry.name))
             st.markdown("It reads no sentence. The page *Pictures* shows where its patches look.")
             return
         trace = read(entry, text)
-        masks = _own_masks(trace)
+        masks = compute.own_masks(trace)
         _tell(entry, masks)
         _picture(trace, masks)
 
@@ -67,11 +66,11 @@ def code() -> tuple[tuple[str, str], ...]:
     return (("attnviz.app.learn.masks.compute", "own_masks"), ("attnviz.app.learn.masks.compute", "shape_of"))
 
 
-def _tell(entry: Entry, masks: tuple[OwnMask, ...]) -> None:
+def _tell(entry: Entry, masks: tuple[compute.OwnMask, ...]) -> None:
     st.markdown("\n".join(f"- {_in_words(entry, mask)}" for mask in masks))
 
 
-def _in_words(entry: Entry, own: OwnMask) -> str:
+def _in_words(entry: Entry, own: compute.OwnMask) -> str:
     """One mask in a sentence, as Markdown: "**Encoder, layers 1–6: no mask.** …"."""
     shape, where = own.shape, layers(own.layers)
     kind = f"{KINDS[own.kind]}, " if len(entry.kinds) > 1 else ""
@@ -99,7 +98,7 @@ def _as_a_sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:
+def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
     present = dict.fromkeys(mask.kind for mask in masks)
     kind = choose_kind(list(present))
     block, head = choose_head(trace.of_kind(kind))
@@ -150,23 +149,8 @@ def _picture(trace: Trace, masks: tuple[OwnMask, ...]) -> None:
             filename="attnviz-own-weights",
         )
     last = len(queries) - 1
-    told = ", ".join(
-        f"{markdown.code(name)} **{percent(weight)}**"
-        for name, weight in looks(weights, last, queries, keys).keys
-    )
+    told = markdown.shares(looks(weights, last, queries, keys).keys)
     st.markdown(
-        f"The last token, {markdown.code(name_of(last, queries))}, may look at "
+        f"The last token, {markdown.token(last, queries)}, may look at "
         f"{int(block.mask[last].sum())} of {len(keys)}, and looks at {told}."
     )
-
-
-def _own_masks(trace: Trace) -> tuple[OwnMask, ...]:
-    from attnviz.app.learn.masks.compute import own_masks
-
-    return own_masks(trace)
-
-
-def _masks_for_pictures(name: str) -> tuple[OwnMask, ...]:
-    from attnviz.app.learn.masks.compute import masks_for_pictures
-
-    return masks_for_pictures(name)

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
 from attnviz.app.state.choices import EDITED, REPLACEMENT
-from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.masks.compute import OutputChange, Reach
+    from attnviz.app.learn.masks import compute
+else:
+    compute = later("attnviz.app.learn.masks.compute")
+
+_replaced = computed(compute.replaced)
+_reach = computed(compute.reach)
 
 _MOST_OUTPUTS = 60
 
@@ -60,17 +62,17 @@ def draw(text: str) -> None:
     )
 
 
-def _outputs(text: str, changed: str, reach: Reach) -> None:
+def _outputs(text: str, changed: str, reach: compute.Reach) -> None:
     count = len(reach.edited)
     if not reach.edited.any():
         st.info("Both sentences have the same tokens, so every output is the same. Type another word.")
         return
-    before, after = _groups(text), _groups(changed)
+    before, after = choosing.tokens(text), choosing.tokens(changed)
     first = int(reach.edited.argmax())
     begin = max(0, min(first - _MOST_OUTPUTS // 2, count - _MOST_OUTPUTS))
     seen = range(begin, min(count, begin + _MOST_OUTPUTS))
 
-    def outputs(moved: OutputChange) -> list[Output]:
+    def outputs(moved: compute.OutputChange) -> list[Output]:
         return [
             {
                 "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,
@@ -95,7 +97,7 @@ def _outputs(text: str, changed: str, reach: Reach) -> None:
         st.markdown(_reach_in_words(text, reach))
 
 
-def _reach_in_words(text: str, reach: Reach) -> str:
+def _reach_in_words(text: str, reach: compute.Reach) -> str:
     count, first = len(reach.edited), int(reach.edited.argmax())
     free, behind = reach.encoder.unchanged, reach.decoder.unchanged
     others = np.where(reach.edited, -1, reach.encoder.distance)
@@ -103,29 +105,11 @@ def _reach_in_words(text: str, reach: Reach) -> str:
     return (
         f"Token {first + 1} of {count} was replaced. **Without a mask {int(free.sum())}** of {count} outputs "
         "stayed the same to the bit; of the tokens that were not replaced, "
-        f"{markdown.code(name_of(furthest, _groups(text)))} moved furthest ({_distance(others[furthest])}). "
+        f"{markdown.token(furthest, choosing.tokens(text))} moved furthest ({_distance(others[furthest])}). "
         f"**With a causal mask {int(behind.sum())}** stayed the same: {int(behind[:first].sum())} of the "
         f"{first} before the new word, {int(behind[first:].sum())} of the {count - first} from it on."
     )
 
 
-def _groups(text: str) -> tuple[Group, ...]:
-    return Shown(loading.tokens(MODEL, text), text).groups
-
-
 def _distance(distance: float) -> str:
     return "<0.001" if distance < 0.0005 else f"{distance:.3f}"
-
-
-@computed
-def _replaced(text: str, place: int, replacement: str) -> str:
-    from attnviz.app.learn.masks import compute
-
-    return compute.replaced(text, place, replacement)
-
-
-@computed
-def _reach(text: str, changed: str) -> Reach:
-    from attnviz.app.learn.masks import compute
-
-    return compute.reach(text, changed)

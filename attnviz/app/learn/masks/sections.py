@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.sentence import looks, name_of
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
 from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
-from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Mask
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.masks import compute
+else:
+    compute = later("attnviz.app.learn.masks.compute")
+
+_cells_of = computed(compute.cells)
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
@@ -43,35 +50,8 @@ class _MaskChoice:
 _UNMASKED, _CAUSAL = _MaskChoice("none"), _MaskChoice("causal")
 
 
-@dataclass(frozen=True)
-class HeadSelection:
-    """What the page is about.
-
-    Attributes:
-        text: the sentence.
-        query: the token whose looks are told in words, from 0.
-        layer, head: whose weights are shown, from 0.
-    """
-
-    text: str
-    query: int
-    layer: int
-    head: int
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The tokens, with what they are called."""
-        return Shown(loading.tokens(MODEL, self.text), self.text).groups
-
-    @property
-    def name(self) -> str:
-        """What the query is called, in Markdown."""
-        return markdown.code(name_of(self.query, self.groups))
-
-    @property
-    def head_name(self) -> str:
-        """The head's name as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
+class MaskedHead(choosing.HeadSelection):
+    """What the page is about: a head, and the token whose looks are told in words."""
 
     @property
     def unmasked(self) -> Floats:
@@ -96,11 +76,10 @@ class HeadSelection:
 
     def looks(self, weights: Floats) -> str:
         """What the query looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
-        keys = looks(weights, self.query, self.groups).keys
-        return ", ".join(f"{markdown.code(name)} **{percent(weight)}**" for name, weight in keys)
+        return markdown.shares(looks(weights, self.query, self.groups).keys)
 
 
-def choose() -> HeadSelection:
+def choose() -> MaskedHead:
     """Draw the sentence, the word and the head that the page is about."""
     text = choosing.sentence()
     word, head_columns = st.columns([1, 2])
@@ -108,10 +87,10 @@ def choose() -> HeadSelection:
         query = choosing.token(text, "Token that looks (query)")
     with head_columns:
         layer, head = choosing.head()
-    return HeadSelection(text, query, layer, head)
+    return MaskedHead(text, query, layer, head)
 
 
-def question(chosen: HeadSelection) -> None:
+def question(chosen: MaskedHead) -> None:
     """Ask what a causal mask does to the query's looks."""
     groups = chosen.groups
     strongest = int(chosen.causal[chosen.query].argmax())
@@ -126,7 +105,7 @@ def question(chosen: HeadSelection) -> None:
     )
 
 
-def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
+def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
     """Draw the mask to edit, and the weights of the model that was run with it.
 
     Args:
@@ -149,13 +128,13 @@ def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
     cells, mask = _cells(mask, len(groups))
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
-        CELLS.set(_written(cells) if len(groups) <= MOST_TOKENS else "")
+        CELLS.set(compute.written(cells) if len(groups) <= MOST_TOKENS else "")
     masked = _weights_or_refusal(chosen, mask)
     if len(groups) <= MOST_TOKENS:
         mask_editor(
             "mask editor",
             tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
-            mask=_written(cells),
+            mask=compute.written(cells),
             without=chosen.unmasked,
             with_mask=None if isinstance(masked, InvalidMask) else masked,
             shows=shows,
@@ -170,7 +149,7 @@ def picture(chosen: HeadSelection, drawn_as_text: DeltaGenerator) -> None:
         st.markdown(_in_words(chosen, mask.kind, masked))
 
 
-def text(chosen: HeadSelection) -> DeltaGenerator:
+def text(chosen: MaskedHead) -> DeltaGenerator:
     """Say what a mask is, beside the picture; return the place below for a drawn mask as text."""
     st.header("What a mask is", anchor=False)
     st.markdown(
@@ -287,7 +266,7 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
         return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: HeadSelection, mask: _MaskChoice) -> Floats | InvalidMask:
+def _weights_or_refusal(chosen: MaskedHead, mask: _MaskChoice) -> Floats | InvalidMask:
     try:
         return chosen.weights(mask)
     except InvalidMask as error:
@@ -300,14 +279,14 @@ def _draw(drawn: str) -> None:
 
 
 def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:
-    names = [markdown.code(name_of(int(row), groups)) for row in np.flatnonzero(~cells.any(axis=1))]
+    names = [markdown.token(int(row), groups) for row in np.flatnonzero(~cells.any(axis=1))]
     st.error(
         f"**Not computed.** {markdown.plain(str(error))} Rows without an open cell: {', '.join(names)}.",
         icon=":material/block:",
     )
 
 
-def _long(chosen: HeadSelection, cells: Mask, masked: Floats, shows: Shows) -> None:
+def _long(chosen: MaskedHead, cells: Mask, masked: Floats, shows: Shows) -> None:
     """A sentence with too many cells to draw on: the same numbers, to look at."""
     st.info(
         f"This sentence has {len(cells)} tokens. A mask can be drawn for up to {MOST_TOKENS}; "
@@ -335,7 +314,7 @@ def _long(chosen: HeadSelection, cells: Mask, masked: Floats, shows: Shows) -> N
     )
 
 
-def _in_words(chosen: HeadSelection, kind: str, masked: Floats) -> str:
+def _in_words(chosen: MaskedHead, kind: str, masked: Floats) -> str:
     without = f"In head {chosen.head_name}, {chosen.name} looks at {chosen.looks(chosen.unmasked)}"
     if kind == "none":
         return f"{without}. Nothing is masked."
@@ -343,14 +322,14 @@ def _in_words(chosen: HeadSelection, kind: str, masked: Floats) -> str:
     return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
 
 
-def _causal_in_words(chosen: HeadSelection) -> str:
+def _causal_in_words(chosen: MaskedHead) -> str:
     return (
         f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
         f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
     )
 
 
-def _first_layer(chosen: HeadSelection) -> str:
+def _first_layer(chosen: MaskedHead) -> str:
     """The one layer where only the first reason counts, as a sum for a calculator."""
     free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
     row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]
@@ -359,28 +338,13 @@ def _first_layer(chosen: HeadSelection) -> str:
     return (
         "In **layer 1** only the first reason counts, so it can be checked with a calculator. Under the "
         f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
-        f"{markdown.code(name_of(key, chosen.groups))} {row[key]:.1f} %, and {left:.1f} % to all that it may "
+        f"{markdown.token(key, chosen.groups)} {row[key]:.1f} %, and {left:.1f} % to all that it may "
         f"still see, itself included. **{row[key]:.1f} % / {left:.1f} % = {seen[key]:.1f} %**: "
         "the weight with the mask."
     )
 
 
 @computed
-def _cells_of(kind: str, tokens: int, size: int, after: int, drawn: str) -> Mask:
-    from attnviz.app.learn.masks import compute
-
-    return compute.cells(kind, tokens, size, after, drawn)
-
-
-@computed
 def _weights(text: str, kind: str, size: int, after: int, drawn: str, head: int) -> Floats:
-    from attnviz.app.learn.masks import compute
-
     mask = compute.cells(kind, len(loading.tokens(MODEL, text)), size, after, drawn)
     return compute.weights(text, mask, head)
-
-
-def _written(cells: Mask) -> str:
-    from attnviz.app.learn.masks import compute
-
-    return compute.written(cells)

@@ -54,12 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Twins:
-    """One token at two places of the original order, from 0.
-
-    Attributes:
-        first, second: the places.
-        without, with_positions: the largest difference between the two outputs.
-    """
+    """One token at two places of the original order, from 0, and how far its two outputs differ at most."""
 
     first: int
     second: int
@@ -86,12 +81,7 @@ class SetExperiment:
 
 
 def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
-    """A new order of the tokens; the special ones stay where they are.
-
-    Args:
-        tokens: in the original order.
-        seed: the same number gives the same order; 0 gives the original one.
-    """
+    """A new order of the tokens, the same for one seed; special ones keep their places, and 0 keeps all."""
     words = [place for place, token in enumerate(tokens) if not token.special]
     order = np.arange(len(tokens))
     if seed and len(words) > 1:
@@ -183,24 +173,15 @@ def waves(tokens: int) -> Waves:
     return Waves(owned(encoding), owned(products), owned(products[0]), owned(rotary_frequencies(D_MODEL)))
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """One pair's wave between the positions too, for the eye.
+def curve(pair: int, positions: int) -> tuple[Floats, Floats, Floats]:
+    """A pair of dimensions (from 0) over so many positions, between them too, for the eye.
 
-    Attributes:
-        position, sine, cosine: [point].
+    Returns:
+        Position, sine and cosine of eight points for each position, [point] each.
     """
-
-    position: Floats
-    sine: Floats
-    cosine: Floats
-
-
-def curve(pair: int, positions: int) -> Curve:
-    """A pair of dimensions (from 0) over so many positions, eight points for each."""
     position = torch.arange(8 * (positions - 1) + 1, dtype=torch.float64) / 8
     angle = position * rotary_frequencies(D_MODEL)[pair]
-    return Curve(owned(position), owned(angle.sin()), owned(angle.cos()))
+    return owned(position), owned(angle.sin()), owned(angle.cos())
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,11 +205,9 @@ class Likeness:
 
 
 def likeness(every: Floats, tokens: int) -> Likeness:
-    """Compare the vectors of a table.
+    """Compare the vectors of a table, [position, d_model], which is read-only.
 
-    Args:
-        every: [position, d_model], the whole table; read-only.
-        tokens: for how many places each pair is compared.
+    Each pair is compared for the first so many places, `tokens`.
     """
     lengths = np.linalg.norm(every, axis=-1)
     directions = every / np.maximum(lengths, np.finfo(np.float32).tiny)[:, None]
@@ -359,21 +338,8 @@ def positions(name: str) -> Positions:
     return positions_of(model.network)
 
 
-@dataclass(frozen=True, eq=False)
-class PatchLikeness:
-    """How alike the vectors of a picture's patches are, by how far they are apart.
-
-    Attributes:
-        across: [distance], the mean cosine of two patches of a row.
-        down: [distance], the mean cosine of two patches of a column.
-    """
-
-    across: Floats
-    down: Floats
-
-
-def patch_likeness(table: Table) -> PatchLikeness:
-    """Compare the places of a picture's patches along its rows and along its columns.
+def patch_likeness(table: Table) -> tuple[Floats, Floats]:
+    """The mean cosine of two patches of a row, and of a column, by how far they are apart: [distance] each.
 
     Raises:
         ValueError: it is the table of a text.
@@ -392,45 +358,20 @@ def patch_likeness(table: Table) -> PatchLikeness:
             dtype=np.float32,
         )
 
-    return PatchLikeness(means(unit), means(unit.transpose(1, 0, 2)))
+    return means(unit), means(unit.transpose(1, 0, 2))
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceLikeness:
-    """How alike the vector of each distance is to that of distance 0.
-
-    Attributes:
-        distances: [distance], key's place − query's place.
-        cosines: [distance].
-    """
-
-    distances: Int[np.ndarray, " distance"]
-    cosines: Floats
-
-
-def distance_likeness(relative: Relative) -> DistanceLikeness:
-    """The vectors of a model's distances, compared with that of distance 0."""
+def distance_likeness(relative: Relative) -> Floats:
+    """The cosines of a model's vectors of distances with that of distance 0, [distance]."""
     lengths = np.linalg.norm(relative.vectors, axis=-1)
     here = relative.vectors[relative.distances == 0][0]
-    return DistanceLikeness(relative.distances, relative.vectors @ here / (lengths * np.linalg.norm(here)))
-
-
-@dataclass(frozen=True, eq=False)
-class ScoresByDistance:
-    """One score of a head that turns its queries and keys, were the key to stand elsewhere.
-
-    Attributes:
-        distances: [distance], key's place − query's place; none ahead where the model does not look ahead.
-        scores: [distance].
-    """
-
-    distances: Int[np.ndarray, " distance"]
-    scores: Floats
+    cosines: Floats = relative.vectors @ here / (lengths * np.linalg.norm(here))
+    return cosines
 
 
 def scores_by_distance(
     block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH
-) -> ScoresByDistance:
+) -> tuple[Int[np.ndarray, " distance"], Floats]:
     """The score of a query and a key of a sentence, with the key turned on to every other distance.
 
     The model has turned both already; a turn by n places more is a turn by its own angles n times.
@@ -440,9 +381,12 @@ def scores_by_distance(
         turns: how it turns.
         head, query, key: which of its scores, from 0.
         reach: how far apart the two are moved at most; a model of few tokens can have them no farther.
+
+    Returns:
+        Key's place − query's place, [distance], none ahead where the model does not look ahead; the scores.
     """
     ahead = 0 if block.kind == "decoder" else reach
     distances = np.arange(-reach, ahead + 1)
     keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
     there = turns.turned(keys, distances - (key - query))
-    return ScoresByDistance(distances, there @ block.query[head, query] * np.float32(block.scale))
+    return distances, there @ block.query[head, query] * np.float32(block.scale)

@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
+from attnviz.app.learn.computed import later
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
-from attnviz.app.learn.weights_picture import weights_picture
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
+from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name
 from attnviz.trace import Block, Floats, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions.compute import Likeness
-    from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns
+    from attnviz.app.learn.positions import compute
+    from attnviz.capture.positions import Biases, Relative, Slopes, Table, Turns
+else:
+    compute = later("attnviz.app.learn.positions.compute")
 
 _SHOWN_PLACES = 64
 _SHOWN_NUMBERS = 64
@@ -32,11 +34,7 @@ _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
 
 
 def draw(text: str) -> None:
-    """Draw the section: what a model of the visitor's choice does about order.
-
-    Args:
-        text: the sentence of the page.
-    """
+    """Draw the section: what a model of the visitor's choice does about order, on the page's sentence."""
     told = (
         "Which way does a model of your choice go? Its own numbers, read from its own memory: the table it "
         "learned, the rates at which it turns, or what it adds to its scores."
@@ -95,7 +93,7 @@ def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
         _chart_of_vectors(_labels(entry, text, table), table)
 
 
-def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
+def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
     places, numbers = table.vectors.shape
     st.subheader(
         "A table that it learned" if table.learned else "The paper’s sines and cosines", anchor=False
@@ -134,7 +132,7 @@ def _tell_table(entry: Entry, table: Table, found: Likeness) -> None:
     )
 
 
-def _chart_of_likeness(found: Likeness) -> None:
+def _chart_of_likeness(found: compute.Likeness) -> None:
     distances = range(len(found.mean))
     curves(
         "own likeness",
@@ -154,22 +152,20 @@ def _chart_of_likeness(found: Likeness) -> None:
 
 
 def _chart_of_directions(table: Table) -> None:
-    from attnviz.app.learn.positions.compute import patch_likeness
-
-    found = patch_likeness(table)
+    across, down = compute.patch_likeness(table)
     curves(
         "own directions",
         [
-            Line("in the same row", range(len(found.across)), found.across, colour="text"),
-            Line("in the same column", range(len(found.down)), found.down, dash="dash", colour="text"),
+            Line("in the same row", range(len(across)), across, colour="text"),
+            Line("in the same column", range(len(down)), down, dash="dash", colour="text"),
         ],
         title="How alike the vectors of two patches are",
         across=Axis("patches apart"),
         up=Axis("mean cosine"),
         at="{x} apart",
         digits=3,
-        alt=f"The farthest patches of a row have a mean cosine of {found.across[-1]:.2f}, those of a column "
-        f"{found.down[-1]:.2f}.",
+        alt=f"The farthest patches of a row have a mean cosine of {across[-1]:.2f}, those of a column "
+        f"{down[-1]:.2f}.",
         filename="own-patches",
     )
 
@@ -262,19 +258,18 @@ def _chart_of_rates(ways: list[Turns]) -> None:
 
 
 def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
-    from attnviz.app.learn.positions.compute import REACH, scores_by_distance
-
     turning = sorted(layer for turns in ways for layer in turns.layers)
     kind = ways[0].part or trace.blocks[0].kind
     block, head = choose_head([block for block in trace.of_kind(kind) if block.layer in turning])
     query, key = choose_pair(block, trace)
     turns = next(turns for turns in ways if block.layer in turns.layers)
-    found = scores_by_distance(block, turns, head, query, key, min(REACH, entry.token_limit - 1))
+    reach = min(compute.REACH, entry.token_limit - 1)
+    distances, scores = compute.scores_by_distance(block, turns, head, query, key, reach)
     names, _ = groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
         "own score",
-        [Line("score", found.distances, found.scores, colour="query")],
+        [Line("score", distances, scores, colour="query")],
         title="The score by distance",
         across=Axis("key's place − query's place"),
         up=Axis("score"),
@@ -286,12 +281,12 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
-        f"**Check it.** In head {head_name(block.layer, head)}, {markdown.code(name_of(query, names))} "
-        f"scores {markdown.code(name_of(key, names))} with **{decimal(score, 3)}**, {_apart(key - query)}."
+        f"**Check it.** In head {head_name(block.layer, head)}, {markdown.token(query, names)} "
+        f"scores {markdown.token(key, names)} with **{decimal(score, 3)}**, {_apart(key - query)}."
         f"{closed} The curve takes the model's own two vectors and turns the key on, by the model's own "
         "rates: the score at every other distance, the words being the same."
     )
-    _angle(turns, query, markdown.code(name_of(query, names)))
+    _angle(turns, query, markdown.token(query, names))
 
 
 def _angle(turns: Turns, place: int, word: str) -> None:
@@ -357,10 +352,8 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
 
 
 def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
-    from attnviz.app.learn.positions.compute import distance_likeness
-
     [way] = ways
-    found = distance_likeness(way)
+    cosines = compute.distance_likeness(way)
     trace = read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
@@ -372,14 +365,13 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
         )
         curves(
             "own distances",
-            [Line("cosine", found.distances, found.cosines, colour="text")],
+            [Line("cosine", way.distances, cosines, colour="text")],
             title="How alike each distance's vector is to that of distance 0",
             across=Axis("key's place − query's place"),
             up=Axis("cosine"),
             at="{x} on",
             digits=3,
-            alt="The cosine is 1 at distance 0 and "
-            f"{found.cosines[found.distances == 1][0]:.2f} one token on.",
+            alt=f"The cosine is 1 at distance 0 and {cosines[way.distances == 1][0]:.2f} one token on.",
             filename="own-distances",
         )
     with drawn:
@@ -459,17 +451,11 @@ def _apart(distance: int) -> str:
 _opened = cached(named, "Opening the model …")
 
 
-@_opened
-def _positions(model: str) -> Positions:
-    from attnviz.app.learn.positions.compute import positions
-
-    return positions(model)
+_positions = _opened(compute.positions)
 
 
 @_opened
-def _likeness(model: str, number: int) -> Likeness:
+def _likeness(model: str, number: int) -> compute.Likeness:
     """How alike the places of a model's table of this number are."""
-    from attnviz.app.learn.positions.compute import likeness
-
     tables = [way for way in _positions(model).ways if way.kind == "table"]
-    return likeness(tables[number].vectors, _SHOWN_PLACES)
+    return compute.likeness(tables[number].vectors, _SHOWN_PLACES)

@@ -7,22 +7,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
-from attnviz.app import markdown
+from attnviz.analysis.shown import Group
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.markdown import token
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import decimal, head_name
 from attnviz.trace import Floats
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions.compute import Alibi, Curve, Likeness, Rotary, Waves
+    from attnviz.app.learn.positions import compute
+else:
+    compute = later("attnviz.app.learn.positions.compute")
+
+_waves = computed(compute.waves)
+_curve = computed(compute.curve)
+_table = computed(compute.table)
+_rotated = computed(compute.rotary)
+_biases = computed(compute.alibi)
 
 _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
 _CODE = {
@@ -49,14 +56,9 @@ _SIDE_BY_SIDE = """
 
 
 def draw(text: str, word: int) -> None:
-    """Draw the choice of a kind of positions, and what it is.
-
-    Args:
-        text: the sentence.
-        word: the token that is followed, from 0.
-    """
+    """Draw the choice of a kind of positions, and what it is, with the token that is followed, from 0."""
     st.header("Four ways to tell it where each token stands", anchor=False)
-    groups = Shown(loading.tokens(MODEL, text), text).groups
+    groups = choosing.tokens(text)
     kind = ENCODING.segments("Kind of positions", _KINDS)
     {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
         text, word, groups
@@ -88,7 +90,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
         turn = 2 * np.pi / rate
         st.markdown(
-            f"**Check it.** {_name(word, groups)} stands at position {word}, counted from 0 as in the paper, "
+            f"**Check it.** {token(word, groups)} stands at position {word}, counted from 0 as in the paper, "
             f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
             f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
             f"**{decimal(sine, 3)}**, cosine **{decimal(cosine, 3)}**. One whole "
@@ -113,7 +115,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         _chart_of_waves(found, _curve(pair, positions), pair, word)
 
 
-def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
+def _chart_of_encoding(found: compute.Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
     encoding(
         "encoding picture",
         found.encoding,
@@ -125,26 +127,19 @@ def _chart_of_encoding(found: Waves, groups: tuple[Group, ...], word: int, pair:
         filename="sinusoidal",
     )
     st.caption(
-        f"One row a position, one column a dimension. Outlined: the row of {_name(word, groups)} and the "
+        f"One row a position, one column a dimension. Outlined: the row of {token(word, groups)} and the "
         f"columns of pair {pair + 1}."
     )
 
 
-def _chart_of_waves(found: Waves, line: Curve, pair: int, word: int) -> None:
-    places = np.flatnonzero(line.position % 1 == 0).tolist()
+def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], pair: int, word: int) -> None:
+    position, sine, cosine = line
+    places = np.flatnonzero(position % 1 == 0).tolist()
     curves(
         "wave picture",
         [
-            Line("sine", line.position, line.sine, marker="circle", points=places, colour="text"),
-            Line(
-                "cosine",
-                line.position,
-                line.cosine,
-                dash="dash",
-                marker="cross",
-                points=places,
-                colour="muted",
-            ),
+            Line("sine", position, sine, marker="circle", points=places, colour="text"),
+            Line("cosine", position, cosine, dash="dash", marker="cross", points=places, colour="muted"),
         ],
         title=f"Pair {pair + 1} along the positions",
         across=Axis("position"),
@@ -189,7 +184,7 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
             "**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
             f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
             f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked "
-            f"for. Those of {_name(word, groups)} and {_name(other, groups)} have "
+            f"for. Those of {token(word, groups)} and {token(other, groups)} have "
             f"**{decimal(found.cosines[word, other], 2)}**. Unlike the sine's, the "
             "cosines depend on the place too: see the width of the band."
         )
@@ -263,15 +258,13 @@ def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
         _chart_of_distance(found, word, key)
 
 
-def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
-    from attnviz.app.learn.positions.compute import STARTS
-
+def _chart_of_distance(found: compute.Rotary, word: int, key: int) -> None:
     looks: tuple[tuple[Dash | None, Marker | None], ...] = (("solid", None), (None, "cross"), (None, "ring"))
     curves(
         "rotary picture",
         [
             Line(f"query at {start}", found.distances, scores, dash=dash, marker=marker, colour="query")
-            for start, scores, (dash, marker) in zip(STARTS, found.moved, looks, strict=True)
+            for start, scores, (dash, marker) in zip(compute.STARTS, found.moved, looks, strict=True)
         ],
         title="The score by distance",
         across=Axis("key's place − query's place"),
@@ -286,7 +279,7 @@ def _chart_of_distance(found: Rotary, word: int, key: int) -> None:
     st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
 
 
-def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
+def _chart_of_turning(found: compute.Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
     shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
     across, up = found.turned[:shown, 2 * pair : 2 * pair + 2].T
     names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
@@ -327,12 +320,12 @@ def _chart_of_turning(found: Rotary, groups: tuple[Group, ...], word: int, pair:
     st.caption(f"Pair {pair + 1} of the query, were it to stand at each place of the sentence.")
 
 
-def _spread(found: Rotary) -> float:
+def _spread(found: compute.Rotary) -> float:
     return float(np.ptp(found.moved, axis=0).max())
 
 
-def _tell_rotary(found: Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
-    query_name, key_name = _name(word, groups), _name(key, groups)
+def _tell_rotary(found: compute.Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
+    query_name, key_name = token(word, groups), token(key, groups)
     turn = float(found.frequencies[pair])
     st.markdown(
         f"**Only the distance counts.** {query_name} at position {word} scores {key_name} at position {key} "
@@ -372,7 +365,7 @@ def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
         back = min(word, 5)
         st.markdown(
             f"**Check it.** Head {head + 1} of {heads} has the slope **{slope:.4g}**. From "
-            f"{_name(word, groups)} to {_name(word - back, groups)}, {back} back, the score is lowered by "
+            f"{token(word, groups)} to {token(word - back, groups)}, {back} back, the score is lowered by "
             f"{slope:.4g} · {back} = **{slope * back:.4g}**: in the softmax a factor "
             f"$e^{{-{slope * back:.4g}}} = {np.exp(-slope * back):.3f}$."
         )
@@ -454,42 +447,3 @@ def _matrix(
         filename="attnviz-positions",
         on_pick=pick,
     )
-
-
-def _name(place: int, groups: tuple[Group, ...]) -> str:
-    return markdown.code(name_of(place, groups))
-
-
-@computed
-def _waves(tokens: int) -> Waves:
-    from attnviz.app.learn.positions.compute import waves
-
-    return waves(tokens)
-
-
-@computed
-def _curve(pair: int, positions: int) -> Curve:
-    from attnviz.app.learn.positions.compute import curve
-
-    return curve(pair, positions)
-
-
-@computed
-def _table(tokens: int) -> Likeness:
-    from attnviz.app.learn.positions.compute import table
-
-    return table(tokens)
-
-
-@computed
-def _rotated(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
-    from attnviz.app.learn.positions.compute import rotary
-
-    return rotary(text, layer, head, query, key)
-
-
-@computed
-def _biases(tokens: int, heads: int) -> Alibi:
-    from attnviz.app.learn.positions.compute import alibi
-
-    return alibi(tokens, heads)

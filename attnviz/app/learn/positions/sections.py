@@ -9,20 +9,22 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.picture import diverging
-from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.choosing import TokenSelection
+from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
 from attnviz.app.state.choices import ORDER, QUERY
-from attnviz.capture import loading
 from attnviz.text import decimal
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions.compute import Comparison, SetExperiment
+    from attnviz.app.learn.positions import compute
+else:
+    compute = later("attnviz.app.learn.positions.compute")
+
+_experiment = computed(compute.set_experiment)
 
 _ROUNDING = 1e-4  # what is not rounding differs by a thousand times as much
 _SHOWN_TOKENS = 32
@@ -31,62 +33,33 @@ _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the 
 
 
 @dataclass(frozen=True)
-class FollowedToken:
-    """What the page is about.
-
-    Attributes:
-        text: the sentence.
-        word: the place of the token that is followed, from 0.
-    """
-
-    text: str
-    word: int
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The tokens, with what they are called."""
-        return Shown(loading.tokens(MODEL, self.text), self.text).groups
-
-    @property
-    def name(self) -> str:
-        """What the followed token is called, in Markdown."""
-        return markdown.code(name_of(self.word, self.groups))
-
-
-@dataclass(frozen=True)
 class Read:
-    """The sentence, read in its own order and in another.
+    """The sentence, read in its own order and in the other one of a number; 0 is the original."""
 
-    Attributes:
-        chosen: what was read.
-        order: the number of the other order; 0 is the original.
-        found: what became of every token.
-    """
-
-    chosen: FollowedToken
+    chosen: TokenSelection
     order: int
-    found: SetExperiment
+    found: compute.SetExperiment
 
     @property
     def row(self) -> int:
         """Where the followed token stands now, from 0."""
-        return self.found.order.index(self.chosen.word)
+        return self.found.order.index(self.chosen.query)
 
 
-def choose() -> FollowedToken:
+def choose() -> TokenSelection:
     """Draw the sentence and the word to follow."""
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
         text = choosing.sentence()
     with word_column:
         word = choosing.token(text, "Token to follow")
-    return FollowedToken(text, word)
+    return TokenSelection(text, word)
 
 
-def question(chosen: FollowedToken) -> None:
+def question(chosen: TokenSelection) -> None:
     """Ask what becomes of the followed word."""
     found = _experiment(chosen.text, 1)
-    row = found.order.index(chosen.word)
+    row = found.order.index(chosen.query)
     same = bool(found.without.differences[row] < _ROUNDING)
     guess(
         "Shuffle the words, and leave out the vectors that tell BERT where each token stands, its "
@@ -100,7 +73,7 @@ def question(chosen: FollowedToken) -> None:
     )
 
 
-def picture(chosen: FollowedToken) -> Read:
+def picture(chosen: TokenSelection) -> Read:
     """Draw the shuffle, and what becomes of every token's output."""
     st.header("The same words in another order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -113,7 +86,7 @@ def picture(chosen: FollowedToken) -> Read:
         "shuffle",
         tokens=tokens,
         columns=("Output without positions", "Output with positions"),
-        chosen=chosen.word + 1,
+        chosen=chosen.query + 1,
         note=note,
         on_pick=lambda number: QUERY.pick(chosen.groups[number - 1]),
     )
@@ -127,7 +100,9 @@ def in_words(read: Read) -> str:
     name, row = read.chosen.name, read.row
     cosine = decimal(placed.cosines[row])
     moved = (
-        f"token {read.chosen.word + 1}, now token {row + 1}" if row != read.chosen.word else "stays in place"
+        f"token {read.chosen.query + 1}, now token {row + 1}"
+        if row != read.chosen.query
+        else "stays in place"
     )
     if read.order == 0:
         return f"This is the original order: {name} comes out the same on both sides. Now shuffle."
@@ -256,7 +231,7 @@ def _shown(read: Read) -> tuple[list[ShuffledToken], str]:
     )
 
 
-def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outcome:
+def _outcome(compared: compute.Comparison, place: int, levels: list[list[int]]) -> Outcome:
     difference, cosine = float(compared.differences[place]), float(compared.cosines[place])
     same = difference < _ROUNDING
     return {
@@ -271,10 +246,3 @@ def _outcome(compared: Comparison, place: int, levels: list[list[int]]) -> Outco
 
 def _shuffle() -> None:
     ORDER.set(ORDER.get(0) % ORDER.most + 1)
-
-
-@computed
-def _experiment(text: str, order: int) -> SetExperiment:
-    from attnviz.app.learn.positions.compute import set_experiment
-
-    return set_experiment(text, order)

@@ -306,12 +306,9 @@ class Walk:
 
 
 def walk(text: str, layer: int, head: int, token: int, model: str = MODEL, kind: Kind = "encoder") -> Walk:
-    """The six steps of one token in one head.
+    """The six steps of one token in one head, all from 0; `model` and `kind` are as in `layer_attention`.
 
-    Args:
-        text: the sentence.
-        layer, head, token: which, from 0; in a translator's decoder, the token is one of the translation.
-        model, kind: as in `layer_attention`.
+    In a translator's decoder, the token is one of the translation.
 
     Raises:
         All that `layer_attention` raises.

@@ -13,22 +13,24 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
-from attnviz.app.learn.computed import COMPUTING, MODEL
+from attnviz.app.learn.computed import COMPUTING, MODEL, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
 from attnviz.app.learn.query_key_value.weights_table import weights_table
-from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state.choices import CONVENTION, STEP
+from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.text import decimal, head_name, percent
 from attnviz.trace import Kind
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.query_key_value.compute import Walk
+    from attnviz.app.learn.query_key_value import compute
     from attnviz.trace import Token
+else:
+    compute = later("attnviz.app.learn.query_key_value.compute")
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
@@ -52,16 +54,10 @@ _LEFT_TO_RIGHT = "\u200e"
 
 @dataclass(frozen=True)
 class QueryAtWork:
-    """What the page is about.
-
-    Attributes:
-        attention: of which model and kind.
-        walk: the six steps.
-        queries, keys: the tokens that look and those that are looked at, by name.
-    """
+    """An attention, its six steps, and the tokens that look and are looked at, by name."""
 
     attention: Attention
-    walk: Walk
+    walk: compute.Walk
     queries: tuple[Group, ...]
     keys: tuple[Group, ...]
 
@@ -102,18 +98,15 @@ class QueryAtWork:
 
 def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
-    asked = six_steps_of.choose()
-    attention = asked.attention
-    done = _walk(attention.model, attention.kind, asked.text, asked.layer, asked.head, asked.token)
+    attention, text, layer, head, token = six_steps_of.choose()
+    done = _walk(attention.model, attention.kind, text, layer, head, token)
     queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
     return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
 @cached(named, COMPUTING)
-def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> Walk:
-    from attnviz.app.learn.query_key_value.compute import walk
-
-    return walk(text, layer, head, token, model, kind)
+def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> compute.Walk:
+    return compute.walk(text, layer, head, token, model, kind)
 
 
 def question(chosen: QueryAtWork) -> None:
@@ -211,10 +204,7 @@ def steps(chosen: QueryAtWork) -> list[Step]:
     looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
     mixed = _joined([[f"{share} of the value of ", _spoken(key, "value")] for share, key in shares], " + ")
     return [
-        _step(
-            "Every token is a vector",
-            *_vectors(chosen, query),
-        ),
+        _step("Every token is a vector", *_vectors(chosen, query)),
         _step(
             "Query, key and value",
             f"With three matrices of {done.d_model} × {size} numbers, head {chosen.head} makes of every "
@@ -440,14 +430,13 @@ def limits(chosen: QueryAtWork) -> None:
         "**Why the model decided.** A weight says what was read, not what it was good for (Jain & Wallace "
         "2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019)."
     )
-    from attnviz.app.learn.query_key_value.compute import MOST_ROWS
-
     heads = done.d_model // done.d_head
     others = f"**The other heads.** This is one of {heads} in its layer; what they add together is page 4."
-    itself = f"the token that looks and the {MOST_ROWS - 1} that it"
-    looked_at = f"the {MOST_ROWS} English tokens that the French one" if done.crosses else itself
+    rows = compute.MOST_ROWS
+    itself = f"the token that looks and the {rows - 1} that it"
+    looked_at = f"the {rows} English tokens that the French one" if done.crosses else itself
     long = (
-        f"**All of a long text.** Up to {MOST_ROWS} tokens, each has a row and its numbers. Of a longer "
+        f"**All of a long text.** Up to {rows} tokens, each has a row and its numbers. Of a longer "
         f"text, the picture and the table write out {looked_at} looks at most; all are computed, and what "
         "the others weigh is added up."
     )

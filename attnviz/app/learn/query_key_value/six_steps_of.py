@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.shown import Shown
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, translated
+from attnviz.app.learn.computed import MODEL, later, translated
 from attnviz.app.learn.english import english, outside_note
 from attnviz.app.state.choices import SIX_STEPS_OF, TRANSLATOR_HEAD, TRANSLATOR_LAYER, TRANSLATOR_QUERY
 from attnviz.capture import loading
@@ -20,7 +20,11 @@ from attnviz.trace import Kind
 from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import Translation
+    from attnviz.app.learn.translate import compute
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_translate = translated(compute.translate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,55 +121,23 @@ LOOKING_ACROSS = (
 """Where the vector of a token that looks at another text comes from."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Which six steps the visitor asked for.
-
-    Attributes:
-        attention: of which model and kind.
-        text: the sentence.
-        layer, head, token: from 0.
-    """
-
-    attention: Attention
-    text: str
-    layer: int
-    head: int
-    token: int
-
-
-def choose() -> Asked:
-    """Draw the choice of a model, and of a sentence, a head and a word that it reads."""
+def choose() -> tuple[Attention, str, int, int, int]:
+    """Draw the choices; return the attention, the sentence, and a layer, a head and a token, from 0."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Model**", width="content")
         attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), _BERT)]
-    return _ask_bert(attention) if attention.model == MODEL else _ask_translator(attention)
+    if attention.model != MODEL:
+        return attention, *_ask_translator(attention)
+    chosen = choosing.head_selection()
+    return attention, chosen.text, chosen.layer, chosen.head, chosen.query
 
 
-def _ask_bert(attention: Attention) -> Asked:
-    sentence_column, head_column, word_column = st.columns([5, 4, 3])
-    with sentence_column:
-        text = choosing.sentence()
-    with head_column:
-        layer, head = choosing.head()
-    with word_column:
-        token = choosing.token(text, "Query (looks)")
-    return Asked(attention, text, layer, head, token)
-
-
-@translated
-def _translate(text: str) -> Translation:
-    from attnviz.app.learn.translate.compute import translate
-
-    return translate(TRANSLATOR, text)
-
-
-def _ask_translator(attention: Attention) -> Asked:
+def _ask_translator(attention: Attention) -> tuple[str, int, int, int]:
     """The same with the translator's own sentence; its decoder's words are those of its translation."""
     columns = st.columns([5, 4, 3], vertical_alignment="bottom")
     with columns[0]:
         text = english()
-    translation = _translate(text)
+    translation = _translate(TRANSLATOR, text)
     with columns[1]:
         layer, head = _choose_translators_head(attention)
     with columns[2]:
@@ -173,7 +145,7 @@ def _ask_translator(attention: Attention) -> Asked:
     outside_note(translation.outside)
     if attention.kind != "encoder":
         st.markdown(f"Its translation: {markdown.plain(translation.text)}")
-    return Asked(attention, text, layer, head, token)
+    return text, layer, head, token
 
 
 def _choose_translators_head(attention: Attention) -> tuple[int, int]:
@@ -186,7 +158,7 @@ def _choose_translators_head(attention: Attention) -> tuple[int, int]:
     return controls.head(attention.layers, heads, opening, (TRANSLATOR_LAYER, TRANSLATOR_HEAD))
 
 
-def _choose_translators_word(attention: Attention, text: str, translation: Translation) -> int:
+def _choose_translators_word(attention: Attention, text: str, translation: compute.Translation) -> int:
     """At first, who is at the root of *il* or *elle*: "it", or the French word that it is written after."""
     if attention.kind == "encoder":
         groups = Shown(loading.tokens(TRANSLATOR, text), text).groups

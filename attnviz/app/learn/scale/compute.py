@@ -17,19 +17,6 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 
 
 @dataclass(frozen=True, eq=False)
-class Variances:
-    """The variance of q · k for every size.
-
-    Attributes:
-        measured: [size], on random pairs.
-        errors: [size], the standard errors of these measurements.
-    """
-
-    measured: Floats
-    errors: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Softmax:
     """One row of weights, and how far it is from having decided.
 
@@ -60,19 +47,6 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
-    """Means over random rows for every size: first without the scale, then with it.
-
-    Attributes:
-        entropy: [scale, size], in bits.
-        gradient: [scale, size].
-    """
-
-    entropy: Floats
-    gradient: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class HeadRow:
     """One head of the bundled BERT.
 
@@ -92,13 +66,16 @@ class HeadRow:
     row: Row
 
 
-def variances(sizes: Sequence[int], draws: int, seed: int) -> Variances:
+def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floats]:
     """Draw queries and keys with entries from N(0, 1), and measure how their dot products vary.
 
     Args:
         sizes: d, how many entries they have; each in turn.
         draws: how many pairs of a query and a key are drawn for each d.
         seed: the same one draws the same numbers.
+
+    Returns:
+        The variances, [size], and the standard errors of these measurements, [size].
     """
     generator = torch.Generator().manual_seed(seed)
     measured = []
@@ -106,7 +83,7 @@ def variances(sizes: Sequence[int], draws: int, seed: int) -> Variances:
         query, key = torch.randn(2, draws, d, generator=generator)
         measured.append((query * key).sum(dim=-1).var())
     errors = torch.tensor([standard_error(d, draws) for d in sizes])
-    return Variances(owned(torch.stack(measured)), owned(errors))
+    return owned(torch.stack(measured)), owned(errors)
 
 
 def standard_error(d: int, draws: int) -> float:
@@ -158,7 +135,7 @@ def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"
     return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 
-def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> Curves:
+def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> tuple[Floats, Floats]:
     """The mean entropy and gradient of random rows, for every size, without the scale and with it.
 
     Args:
@@ -166,6 +143,9 @@ def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> Curves:
         keys: how many keys a row has.
         rows: how many rows a mean is taken over.
         seed: the same one draws the same numbers.
+
+    Returns:
+        The entropies, in bits, and the gradients, [scale, size] each.
     """
     generator = torch.Generator().manual_seed(seed)
     entropies, gradients = torch.empty(2, len(sizes)), torch.empty(2, len(sizes))
@@ -176,7 +156,7 @@ def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> Curves:
             weights = scaled_dot_product_attention(query, key, key, scale=scale).weights
             entropies[line, column] = entropy(weights).mean()
             gradients[line, column] = torch.linalg.matrix_norm(jacobian(weights)).mean()
-    return Curves(owned(entropies), owned(gradients))
+    return owned(entropies), owned(gradients)
 
 
 def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:

@@ -10,19 +10,24 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.choosing import HeadSelection, head_selection
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
-from attnviz.app.learn.weights_picture import shown_tokens
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
+from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
-from attnviz.text import head_name, percent
+from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.scale.compute import Curves, HeadRow, Row, Variances
+    from attnviz.app.learn.scale import compute
     from attnviz.trace import Floats
+else:
+    compute = later("attnviz.app.learn.scale.compute")
+
+_variances, _row = computed(compute.variances), computed(compute.row)
+_curves, _in_bert = computed(compute.curves), computed(compute.in_bert)
 
 
 SIZES = tuple(2**power for power in range(11))
@@ -45,60 +50,10 @@ class Draw:
     seed: int
 
 
-@dataclass(frozen=True)
-class Head:
-    """The row of the real model: sentence, and layer, head and query token from 0."""
-
-    text: str
-    layer: int
-    head: int
-    query: int
-
-    @property
-    def name(self) -> str:
-        """As on screen: "4-2"."""
-        return head_name(self.layer, self.head)
-
-
-@computed
-def _variances(seed: int) -> Variances:
-    from attnviz.app.learn.scale import compute
-
-    return compute.variances(SIZES, DRAWS, seed)
-
-
-@computed
-def _row(d: int, seed: int) -> Row:
-    from attnviz.app.learn.scale import compute
-
-    return compute.row(d, SIZES[-1], KEYS, seed)
-
-
-@computed
-def _curves(seed: int) -> Curves:
-    from attnviz.app.learn.scale import compute
-
-    return compute.curves(SIZES, KEYS, ROWS, seed)
-
-
-@computed
-def _in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
-    from attnviz.app.learn.scale import compute
-
-    return compute.in_bert(text, layer, head, query)
-
-
-def choose() -> Head:
+def choose() -> HeadSelection:
     """Draw the title of the real model's section and the choice of its row; return the choice."""
     st.header("The same in a real model: the bundled BERT", anchor=False)
-    text_column, head_column, word_column = st.columns([5, 4, 3])
-    with text_column:
-        text = choosing.sentence()
-    with head_column:
-        layer, head = choosing.head()
-    with word_column:
-        query = choosing.token(text, "Query (looks)")
-    return Head(text, layer, head, query)
+    return head_selection()
 
 
 def draw() -> Draw:
@@ -117,7 +72,7 @@ def _draw_again() -> None:
 
 def question() -> None:
     """Ask how large dot products are."""
-    measured = float(_variances(FIRST_SEED).measured[SIZES.index(D_HEAD)])
+    measured = float(_variances(SIZES, DRAWS, FIRST_SEED)[0][SIZES.index(D_HEAD)])
     guess(
         f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, all independent, with mean 0 and "
         "**variance** (mean squared distance from the mean) 1. "
@@ -132,9 +87,10 @@ def question() -> None:
 
 def picture(drawn: Draw) -> None:
     """Draw the variances, the row of weights at the chosen d, and both in words."""
-    variances, row = _variances(drawn.seed), _row(drawn.d, drawn.seed)
+    variances, errors = _variances(SIZES, DRAWS, drawn.seed)
+    row = _row(drawn.d, SIZES[-1], KEYS, drawn.seed)
     at = SIZES.index(drawn.d)
-    measured, error = float(variances.measured[at]), float(variances.errors[at])
+    measured, error = float(variances[at]), float(errors[at])
     left, right = st.columns(2, gap="medium")
     with left:
         st.header("The variance of q · k grows like d", anchor=False)
@@ -145,9 +101,9 @@ def picture(drawn: Draw) -> None:
                 Line(
                     "measured ± 2 standard errors",
                     SIZES,
-                    variances.measured,
-                    variances.measured - 2 * variances.errors,
-                    variances.measured + 2 * variances.errors,
+                    variances,
+                    variances - 2 * errors,
+                    variances + 2 * errors,
                     dash=None,
                     marker="circle",
                 ),
@@ -158,7 +114,7 @@ def picture(drawn: Draw) -> None:
             at="d = {x}",
             marked=drawn.d,
             alt="Measured variances of q · k follow the line variance = d, "
-            f"from {variances.measured[0]:.2f} at d = {SIZES[0]} to {variances.measured[-1]:.0f} at "
+            f"from {variances[0]:.2f} at d = {SIZES[0]} to {variances[-1]:.0f} at "
             f"d = {SIZES[-1]}. At d = {drawn.d}: {measured:.2f}.",
             caption=f"Variance of the dot products of {DRAWS} random pairs of vectors with d entries.",
             filename="variance",
@@ -193,7 +149,7 @@ def picture(drawn: Draw) -> None:
     )
 
 
-def _measures(row: Row) -> list[Measure]:
+def _measures(row: compute.Row) -> list[Measure]:
     both = (row.plain, row.scaled)
     return [
         {"label": "entropy, bits", "values": [f"{softmax.entropy:.2f}" for softmax in both]},
@@ -232,16 +188,16 @@ def text() -> None:
 
 def learning(drawn: Draw) -> None:
     """Draw the means of many rows: how undecided they are, and how much can be learned from them."""
-    means = _curves(drawn.seed)
+    entropy, gradient = _curves(SIZES, KEYS, ROWS, drawn.seed)
     at = SIZES.index(drawn.d)
     st.header("A softmax that has decided no longer learns", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column:
         left, right = st.columns(2, gap="medium")
         with left:
-            _means_chart("entropy", "entropy, in bits", means.entropy, drawn.d, digits=2)
+            _means_chart("entropy", "entropy, in bits", entropy, drawn.d, digits=2)
         with right:
-            _means_chart("gradient", "size of the gradient", means.gradient, drawn.d, digits=3)
+            _means_chart("gradient", "size of the gradient", gradient, drawn.d, digits=3)
     with text_column:
         st.markdown(
             "A model learns by **gradients**: how much would the weights move if a score moved a little? "
@@ -257,8 +213,8 @@ def learning(drawn: Draw) -> None:
             "little changes nothing, so nothing is learned. "
             "The size shown is the root of the sum of all squared cells (the Frobenius norm).\n\n"
             f"Means of {ROWS} random rows at $d$ = {drawn.d}: without the division, entropy "
-            f"**{means.entropy[0, at]:.2f}** bits and gradient **{means.gradient[0, at]:.3f}**; with it, "
-            f"**{means.entropy[1, at]:.2f}** bits and **{means.gradient[1, at]:.3f}**. "
+            f"**{entropy[0, at]:.2f}** bits and gradient **{gradient[0, at]:.3f}**; with it, "
+            f"**{entropy[1, at]:.2f}** bits and **{gradient[1, at]:.3f}**. "
             "That the gradient vanishes is what the authors of the division suspected (Vaswani et al. 2017, "
             "section 3.2.1)."
         )
@@ -286,18 +242,18 @@ def _means_chart(what: str, label: str, means: Floats, d: int, *, digits: int) -
     )
 
 
-def real(head: Head) -> None:
+def real(head: HeadSelection) -> None:
     """Draw one row of the real model, and its numbers in words."""
     found = _in_bert(head.text, head.layer, head.head, head.query)
     tokens = shown_tokens(found.tokens, head.text)
-    row = found.row
+    row, name = found.row, head.head_name
     labels = [markdown.code(token["name"]) for token in tokens]
     strongest = int(row.plain.weights.argmax())
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column, st.container(border=True):
         softmax_bars(
             "real row",
-            title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {head.name}",
+            title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {name}",
             columns=_COLUMNS,
             keys=listed(row, [token["label"] for token in tokens]),
             measures=_measures(row),
@@ -305,7 +261,7 @@ def real(head: Head) -> None:
     plain, scaled = (_exact(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
     with text_column:
         st.markdown(
-            f"In head {head.name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
+            f"In head {name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
             f"all {len(tokens)} × {len(tokens)} pairs of tokens, :blue[$q$] · :red[$k$] has variance "
             f"**{found.variance:.1f}**. Theory says {found.d_head} for independent entries of mean 0 and "
             f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f}, and "
@@ -318,18 +274,13 @@ def real(head: Head) -> None:
         )
 
 
-def listed(row: Row, labels: list[str]) -> list[Key]:
+def listed(row: compute.Row, labels: list[str]) -> list[Key]:
     """The keys of a row in their order; of a long one the strongest, and the rest as one."""
     pairs = list(zip(row.plain.weights.tolist(), row.scaled.weights.tolist(), strict=True))
     order = sorted(range(len(pairs)), key=lambda key: (-pairs[key][1], key))
     shown = sorted(order if len(order) <= MOST_SHOWN else order[: MOST_SHOWN - 1])
     keys: list[Key] = [
-        {
-            "label": labels[key],
-            "place": key + 1,
-            "score": float(row.dot_products[key]),
-            "weights": pairs[key],
-        }
+        {"label": labels[key], "place": key + 1, "score": float(row.dot_products[key]), "weights": pairs[key]}
         for key in shown
     ]
     rest = [pairs[key] for key in range(len(pairs)) if key not in shown]

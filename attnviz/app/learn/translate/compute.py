@@ -27,12 +27,7 @@ CHOICES = 5
 
 @dataclass(frozen=True)
 class PronounChoice:
-    """How sure the model was when it chose between "il" and "elle".
-
-    Attributes:
-        step: the decoder's row, from 0, after which the word was chosen.
-        il, elle: how probable each was there, of all words.
-    """
+    """How probable "il" and "elle" were after the decoder's row `step`, from 0, which chose between them."""
 
     step: int
     il: float
@@ -109,12 +104,7 @@ def most_probable(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float],
 def pronouns(
     french: Sequence[str], probabilities: Float[Tensor, "target vocabulary"]
 ) -> tuple[PronounChoice, ...]:
-    """The choice behind every "il" and "elle" of a translation.
-
-    Args:
-        french: its words; the row of the same number chose each of them.
-        probabilities: of every word, after each target token.
-    """
+    """The choice behind every "il" and "elle" of a translation: the row of the same number made each."""
     return tuple(
         PronounChoice(step, *il_and_elle(probabilities[step]))
         for step, word in enumerate(french)
@@ -144,58 +134,13 @@ class Part:
     parameters: int
 
 
-@dataclass(frozen=True)
-class Parts:
-    """A model taken apart.
-
-    Attributes:
-        parts: together they are the whole model.
-        english_words, french_words: how many rows the two tables have, signs like [END] included.
-        d_model, d_feed_forward, n_heads: its sizes.
-        encoder_layers, decoder_layers: how many of each.
-    """
-
-    parts: tuple[Part, ...]
-    english_words: int
-    french_words: int
-    d_model: int
-    d_feed_forward: int
-    n_heads: int
-    encoder_layers: int
-    decoder_layers: int
-
-    @property
-    def parameters(self) -> int:
-        """Of the whole model."""
-        return sum(part.parameters for part in self.parts)
-
-    @property
-    def d_head(self) -> int:
-        """The size of one head's query, key and value."""
-        return self.d_model // self.n_heads
-
-
-def take_apart(model: str) -> Parts:
-    """Count a translator's parameters, part by part.
-
-    Args:
-        model: its name in the catalogue.
+def take_apart(model: str) -> tuple[Part, ...]:
+    """Count the parameters of a translator of the catalogue, part by part.
 
     Raises:
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
     """
-    translator = loading.load_translator(model).translator
-    network, sizes = translator.model, translator.sizes
-    return Parts(
-        count(network),
-        network.source_embedding.table.num_embeddings,
-        network.target_embedding.table.num_embeddings,
-        sizes.d_model,
-        sizes.d_feed_forward,
-        sizes.n_heads,
-        sizes.encoder_layers,
-        sizes.decoder_layers,
-    )
+    return count(loading.load_translator(model).translator.model)
 
 
 def count(network: EncoderDecoder) -> tuple[Part, ...]:

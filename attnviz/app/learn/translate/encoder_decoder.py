@@ -1,4 +1,4 @@
-"""How the parts of a translator work together, in six lines, with the sizes of the one that translates."""
+"""How the parts of a translator work together, what they are made of, and what every single head read."""
 
 from __future__ import annotations
 
@@ -7,38 +7,43 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.sentence import looks
+from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.learn.computed import translated
+from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.lesson import formula
+from attnviz.app.learn.measured import measured
+from attnviz.errors import ModelFilesDamaged
+from attnviz.models import catalogue
 from attnviz.text import head_name, percent
+from attnviz.trace import Floats, Kind
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import Parts
+    from attnviz.app.learn.translate import compute
     from attnviz.app.learn.translate.translating import ShownTranslation
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_take_apart = translated(compute.take_apart)
 
 _DECIDED = 0.5  # a head that gives a word more than all others together reads that word
-
-
-@translated
-def _take_apart(model: str) -> Parts:
-    from attnviz.app.learn.translate import compute
-
-    return compute.take_apart(model)
+_LISTED = 2  # tokens named for each head
 
 
 def story(chosen: ShownTranslation) -> None:
     """Tell the way of a sentence through the model, with the numbers of the picture."""
-    parts = _take_apart(chosen.model)
+    entry = catalogue.entry(chosen.model)
     translation = chosen.translation
     source, row = len(translation.source), chosen.row
     word = markdown.code(translation.choices[row][0][0])
     after = chosen.target_name(row)
     st.header("Encoder, decoder, and what connects them", anchor=False)
     st.markdown(
-        f"1. **Words become vectors**: {parts.d_model} numbers each, from a table of {parts.english_words} "
+        f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} "
         "English words, plus a vector that says where the word stands.\n"
         f"2. **The encoder reads all {source} English tokens at once.** In each of its "
-        f"{parts.encoder_layers} layers, every word looks at every word and adds what it reads to its own "
+        f"{entry.layers} layers, every word looks at every word and adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
         "3. **The decoder writes one French word at a time**, beginning at [START]: a **row** for each. A "
         "row reads the words written so far, never those to come: a *causal mask* hides them.\n"
@@ -47,12 +52,12 @@ def story(chosen: ShownTranslation) -> None:
     )
     formula(
         r"\operatorname{softmax}\!\Bigl(\frac{\textcolor{blue}{Q_\text{French}}\,"
-        rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{parts.d_head}}}}}\Bigr)"
+        rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{entry.d_head}}}}}\Bigr)"
         r"\textcolor{green}{V_\text{English}}"
     )
     st.markdown(
         f"5. **Every French word gets a probability**: the row's vector $z$ is compared with the vectors of "
-        f"all {parts.french_words} words, in the same table $E$ that the decoder reads from."
+        f"all {len(FRENCH)} words, in the same table $E$ that the decoder reads from."
     )
     formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
     st.markdown(
@@ -83,20 +88,18 @@ def _read_by_layer(chosen: ShownTranslation) -> str:
 
 def made_of(chosen: ShownTranslation) -> None:
     """Draw how many learned numbers each part holds."""
-    parts = _take_apart(chosen.model)
-    st.header(f"{parts.parameters:,} learned numbers", anchor=False)
-    rows = [
-        f"| {part.name} | {part.parameters:,} | {percent(part.parameters / parts.parameters)} |"
-        for part in parts.parts
-    ]
+    parts, entry = _take_apart(chosen.model), catalogue.entry(chosen.model)
+    total = sum(part.parameters for part in parts)
+    st.header(f"{total:,} learned numbers", anchor=False)
+    rows = [f"| {part.name} | {part.parameters:,} | {percent(part.parameters / total)} |" for part in parts]
     table, words = st.columns(2, gap="large")
     table.markdown("\n".join(["| part | numbers | share |", "|:--|--:|--:|", *rows]))
     words.markdown(
-        f"The encoder has {_layers(parts.encoder_layers)}, the decoder {_layers(parts.decoder_layers)}; "
-        f"every attention has {parts.n_heads} heads, whose queries, keys and values have {parts.d_head} "
+        f"The encoder has {_layers(entry.layers)}, the decoder {_layers(entry.decoder_layers)}; "
+        f"every attention has {entry.heads} heads, whose queries, keys and values have {entry.d_head} "
         "numbers.\n\n"
         "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
-        f"instead of {parts.d_model} (Vaswani et al. 2017, table 3).\n\n"
+        f"instead of {entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
         "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
         "changed in small steps, some sentences at a time, until the French came out right."
     )
@@ -104,3 +107,53 @@ def made_of(chosen: ShownTranslation) -> None:
 
 def _layers(count: int) -> str:
     return "one layer" if count == 1 else f"{count} layers"
+
+
+def every_head(chosen: ShownTranslation) -> None:
+    """Draw a table for each kind of attention: its heads, and what they read most."""
+    row, read = chosen.row, chosen.read(chosen.row)
+    word = markdown.code(chosen.translation.choices[row][0][0])
+    st.header("What every head read, for this word", anchor=False)
+    st.markdown(
+        f"For the choice of {word}, each head's strongest :violet[weights]. Heads are numbered layer-head; "
+        "choose others for the picture above it."
+    )
+    st.markdown(_finder(chosen))
+    encoder, cross, decoder = st.columns(3, gap="large")
+    with encoder:
+        st.markdown(f"**Encoder**, the row of {chosen.source_name(read)}")
+        _table(chosen, "encoder", read, chosen.sources, chosen.sources)
+    after = chosen.target_name(row)
+    with cross:
+        st.markdown(f"**Cross-attention**, the row after {after}")
+        _table(chosen, "cross", row, chosen.targets, chosen.sources)
+    with decoder:
+        st.markdown(f"**Decoder**, the row after {after}")
+        _table(chosen, "decoder", row, chosen.targets, chosen.targets)
+
+
+def _finder(chosen: ShownTranslation) -> str:
+    """Which of the encoder's heads finds the noun that *it* means, over many sentences."""
+    try:
+        found = measured(chosen.model)
+    except ModelFilesDamaged as error:
+        return markdown.plain(str(error))
+    subject, object_ = (percent(found[noun]["found"]) for noun in ("subject", "object"))
+    head = f"{found['layer']}-{found['head']}"
+    return (
+        f"Of this translator's encoder heads, {head} finds the noun that *it* means most often: in {subject} "
+        f"of the new sentences in which that is the subject, and in {object_} of those in which it is the "
+        "object."
+    )
+
+
+def _table(chosen: ShownTranslation, kind: Kind, query: int, queries: Shown, keys: Shown) -> None:
+    lines = ["| head | read |", "|:--|:--|"]
+    for block in chosen.translation.trace.of_kind(kind):
+        for head, weights in enumerate(block.weights):
+            lines.append(f"| {head_name(block.layer, head)} | {_strongest(weights, query, queries, keys)} |")
+    st.markdown("\n".join(lines))
+
+
+def _strongest(weights: Floats, query: int, queries: Shown, keys: Shown) -> str:
+    return markdown.shares(looks(weights, query, queries.groups, keys.groups, _LISTED).keys, bold=False)

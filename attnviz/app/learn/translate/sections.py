@@ -8,9 +8,8 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import guess, not_shown, the_code
-from attnviz.app.learn.measured import how_often, variant_of
+from attnviz.app.learn.measured import how_often, label_smoothing, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import Reading, Word, translation
@@ -97,18 +96,11 @@ def picture(chosen: ShownTranslation) -> None:
         filename="attnviz-translation",
         on_pick=pick,
     )
-    smoothing = percent(_smoothing(chosen.model))
+    smoothing = percent(label_smoothing(chosen.model))
     st.markdown(
         f":small[No word becomes quite certain: while this model learned, {smoothing} of the certainty that "
         "was asked for was spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4).]"
     )
-
-
-@translated
-def _smoothing(model: str) -> float:
-    from attnviz.trained.translator.training import Settings
-
-    return Settings.of(variant_of(model)).label_smoothing
 
 
 def _meanings(chosen: ShownTranslation) -> None:

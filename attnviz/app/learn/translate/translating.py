@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
-from attnviz.app.learn.computed import translated
-from attnviz.app.learn.english import choose_variant, english, outside_note, typed
-from attnviz.app.learn.known_words import known_words
+from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.english import choose_variant, english, known_words, outside_note, typed
 from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.menus import menus
 from attnviz.app.page import stop
@@ -24,7 +22,11 @@ from attnviz.trace import Floats, Kind
 from attnviz.trained.translator import variants
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate.compute import PronounChoice, Translation
+    from attnviz.app.learn.translate import compute
+else:
+    compute = later("attnviz.app.learn.translate.compute")
+
+_translate = translated(compute.translate)
 
 ALL = "all"
 TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
@@ -50,7 +52,7 @@ class ShownTranslation:
 
     text: str
     model: str
-    translation: Translation
+    translation: compute.Translation
     row: int
     encoder_head: tuple[int, int]
     cross_heads: tuple[int, ...]
@@ -67,7 +69,7 @@ class ShownTranslation:
         return Shown(self.translation.target, str(self.translation.trace.target))
 
     @property
-    def pronoun(self) -> PronounChoice | None:
+    def pronoun(self) -> compute.PronounChoice | None:
         """The first *il* or *elle* of the translation."""
         return next(iter(self.translation.pronouns), None)
 
@@ -94,21 +96,14 @@ class ShownTranslation:
 
     def source_name(self, place: int) -> str:
         """An English token (from 0), as Markdown."""
-        return markdown.code(name_of(place, self.sources.groups))
+        return markdown.token(place, self.sources.groups)
 
     def target_name(self, place: int) -> str:
         """What the decoder reads at a row (from 0), as Markdown."""
-        return markdown.code(name_of(place, self.targets.groups))
+        return markdown.token(place, self.targets.groups)
 
 
-@translated
-def _translate(model: str, text: str) -> Translation:
-    from attnviz.app.learn.translate import compute
-
-    return compute.translate(model, text)
-
-
-def written(translation: Translation) -> tuple[str, ...]:
+def written(translation: compute.Translation) -> tuple[str, ...]:
     """What each row of the decoder chose: the French words, and [END] if it came to an end."""
     (last, _), *_ = translation.choices[-1]
     return (*translation.words, last)
@@ -136,7 +131,7 @@ def choose() -> ShownTranslation:
     return ShownTranslation(text, model, found, row, encoder_head, cross_heads, decoder_heads)
 
 
-def _choose_row(text: str, model: str, found: Translation) -> int:
+def _choose_row(text: str, model: str, found: compute.Translation) -> int:
     """Draw the choice of a French word; with another translation, its pronoun is chosen first."""
     options = [f"{row + 1} {word}" for row, word in enumerate(written(found))]
     opening = options[found.pronouns[0].step if found.pronouns else 0]
@@ -147,7 +142,9 @@ def _choose_row(text: str, model: str, found: Translation) -> int:
     return options.index(FRENCH_WORD.select("French word to choose", options, opening))
 
 
-def _choose_heads(model: str, found: Translation) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
+def _choose_heads(
+    model: str, found: compute.Translation
+) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
     """Draw the choices of the encoder's head, and of the heads of both attentions of the decoder."""
     blocks = found.trace.of_kind("encoder")
     n_heads = len(blocks[0].weights)

@@ -29,13 +29,7 @@ _ROOT = Path(__file__).parents[4]
 
 @dataclass(frozen=True)
 class Training:
-    """What a visitor wants to train.
-
-    Attributes:
-        variant: the name of what it is told.
-        seed: of its first random weights and of the order of its sentences.
-        steps: how many batches it learns from.
-    """
+    """What a visitor wants to train: who is told what, from which seed, in how many batches."""
 
     variant: str
     seed: int
@@ -51,12 +45,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Learned:
-    """How far a training is.
-
-    Attributes:
-        training: what is trained.
-        snapshots: what the model could do at some of its steps, in order.
-    """
+    """What is trained, and what the model could do at some of its steps, in order."""
 
     training: Training
     snapshots: tuple[Snapshot, ...]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.text import head_name, percent
 from attnviz.trace import Kind
 from attnviz.trained.translator import reading
@@ -69,16 +69,7 @@ def says(probe: Probe, glance: Glance) -> None:
 
 
 def weights(name: str, shown: Head, probe: Probe, glance: Glance, step: int, view: str) -> None:
-    """Draw where a head looks.
-
-    Args:
-        name: of the picture on this page.
-        shown: the head.
-        probe: the sentence.
-        glance: what the model made of it.
-        step: after how many steps that was.
-        view: LINES or MATRIX.
-    """
+    """Draw where a head looks in a sentence after so many steps, as LINES or MATRIX."""
     queries, keys, row = rows_and_columns(shown.kind, probe)
     weights_picture(
         f"{name} weights",
@@ -133,15 +124,7 @@ def measured(snapshot: Snapshot) -> str:
 
 
 def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int, steps: int) -> None:
-    """Draw how the measures grow over the steps.
-
-    Args:
-        name: of the picture on this page.
-        title: what it is called.
-        snapshots: what there is to draw.
-        marked: after which steps a line stands.
-        steps: as far as the training goes, or is to go.
-    """
+    """Draw how the measures grow over the steps, as far as the training goes, with a line at `marked`."""
     measures = [snapshot.measures for snapshot in snapshots]
     last = measures[-1]
     drawn: dict[str, tuple[str, Dash, Marker, Colour]] = {

@@ -37,9 +37,7 @@ _MINE = "the training that this visitor started"
 def train(number: int, head: Head) -> None:
     """Draw the settings, the button and, while one runs and after it, the training.
 
-    Args:
-        number: of the sentence among the probes, from 0.
-        head: the head on show.
+    It is watched on one of the probes (a number from 0), and in one head.
     """
     st.header("Train one yourself", anchor=False)
     if compute.switched_off():

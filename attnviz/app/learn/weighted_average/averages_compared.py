@@ -1,24 +1,43 @@
-"""What the mix knows, four ways to score, and all tokens at once."""
+"""The token that looks and what it reads; what that knows, four ways to score, and all tokens at once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.shown import Group, visible_text
 from attnviz.app import markdown
 from attnviz.app.learn import lesson
-from attnviz.app.learn.computed import MODEL, computed
-from attnviz.app.learn.weighted_average.averaged import ADDITIVE, DOT, FORMULAS, WeighedToken
+from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.weighted_average.nearness import nearness
-from attnviz.app.learn.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import QUERY
+from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import decimal, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average.compute import Average
+    from attnviz.app.learn.weighted_average import compute
+    from attnviz.trace import Floats
+else:
+    compute = later("attnviz.app.learn.weighted_average.compute")
+
+_average = computed(compute.average)
+_difference_alone = computed(compute.difference_alone)
+_trained = computed(compute.trained_weights)
+
+DOT, ADDITIVE = "Dot product", "Additive"
+FORMULAS = {
+    DOT: r"\textcolor{blue}{q} \cdot \textcolor{red}{k}",
+    "Scaled dot product": r"\frac{\textcolor{blue}{q} \cdot \textcolor{red}{k}}{\sqrt{d}}",
+    "Cosine": r"\frac{\textcolor{blue}{q} \cdot \textcolor{red}{k}}"
+    r"{\lVert \textcolor{blue}{q} \rVert \, \lVert \textcolor{red}{k} \rVert}",
+    ADDITIVE: r"v^\top \tanh(W \textcolor{blue}{q} + U \textcolor{red}{k})",
+}
+"""How a query is compared with a key, by the names that `lessons.weighted_average` knows too."""
 
 CERTAIN = {
     DOT: "A longer vector can score higher than the word itself.",
@@ -29,6 +48,72 @@ CERTAIN = {
 }
 
 _LINES = 20  # of the similarities that the picture has room for
+
+
+@dataclass(frozen=True)
+class WeighedToken:
+    """What the page shows.
+
+    Attributes:
+        text: the sentence.
+        tokens: its own tokens, without [CLS] and [SEP].
+        query: the token that looks, from 0.
+        scoring: how it is compared with the others.
+        temperature: as the slider says it.
+        draw: which random matrices additive scoring has, from 1.
+    """
+
+    text: str
+    tokens: tuple[Group, ...]
+    query: int
+    scoring: str = DOT
+    temperature: str = "1"
+    draw: int = 1
+
+    @property
+    def looker(self) -> str:
+        """The token that looks, in Markdown."""
+        return markdown.code(self.tokens[self.query].label)
+
+    def name(self, place: int) -> str:
+        """A token in Markdown, with its number where its label stands twice."""
+        return "itself" if place == self.query else markdown.token(place, self.tokens)
+
+    @property
+    def number(self) -> float:
+        """The temperature."""
+        return inf if self.temperature == "∞" else float(self.temperature)
+
+    @property
+    def found(self) -> compute.Average:
+        """Every token's weighted average."""
+        return _average(self.text, self.scoring, self.number, self.draw)
+
+    @property
+    def latex_temperature(self) -> str:
+        """The temperature in a formula."""
+        return self.temperature.replace("∞", r"\infty")
+
+    def like(self, scoring: str) -> compute.Average:
+        """Every token's weighted average by another scoring."""
+        return _average(self.text, scoring, self.number, self.draw)
+
+    @property
+    def difference_alone(self) -> float:
+        """How far what the token reads differs at most if it is computed for it alone."""
+        return _difference_alone(self.text, self.scoring, self.number, self.draw, self.query)
+
+    def plain(self) -> compute.Average:
+        """Every token's weighted average by the dot product and the plain softmax."""
+        return _average(self.text, DOT, 1.0, 1)
+
+    def trained(self) -> Floats:
+        """What the token looks at in a trained head, [token]."""
+        return _trained(self.text, self.query)
+
+    def look(self, place: int) -> None:
+        """Make another token the one that looks; called by pictures."""
+        QUERY.pick(self.tokens[place])
 
 
 def meaning(chosen: WeighedToken) -> None:
@@ -118,7 +203,7 @@ def scorings(chosen: WeighedToken) -> None:
                 f"with itself {decimal(scores[chosen.query])}, "
                 f"best other {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}\n\n"
                 f"weights **{percent(row.min(), 1)}** to **{percent(row.max(), 1)}**\n\n"
-                f"{_best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
+                f"{compute.best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
                 f":small[{CERTAIN[scoring]}]"
             )
     numbers = _random_numbers(chosen.found.vectors.shape[1], chosen.draw)
@@ -135,7 +220,7 @@ def matrix(chosen: WeighedToken) -> None:
     """Draw the weights of all tokens, and compare the row with the token computed alone."""
     st.header("One query, or all at once", anchor=False)
     found, query = chosen.found, chosen.query
-    alone = chosen.alone()
+    difference = chosen.difference_alone
     every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
     names = [every[group.positions[0]] for group in chosen.tokens]
     explanation, drawn = st.columns([5, 7], gap="large")
@@ -147,12 +232,12 @@ def matrix(chosen: WeighedToken) -> None:
         )
         lesson.formula(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
         lesson.formula(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
-        rounding = ", the rounding of the computer's numbers." if alone.difference else "."
+        rounding = ", the rounding of the computer's numbers." if difference else "."
         st.markdown(
             ":violet[$A$] has the weights, $S$ the scores, :green[$X$] the tokens' vectors, one row for each "
             "token. Computed alone and as a "
             f"row of the matrix, the numbers of {chosen.looker} differ by at most "
-            f"{_tiny(alone.difference)}{rounding}"
+            f"{_tiny(difference)}{rounding}"
         )
 
     def pick(row: int | None, _: int | None) -> None:
@@ -177,19 +262,10 @@ def matrix(chosen: WeighedToken) -> None:
 
 @computed
 def _random_numbers(d_model: int, draw: int) -> str:
-    from attnviz.app.learn.weighted_average.compute import HIDDEN, random_additive
-
-    matrices = random_additive(d_model, draw)
+    matrices = compute.random_additive(d_model, draw)
     first = ", ".join(decimal(value) for value in matrices.vector[:4].tolist())
-    return (
-        f"$W$ and $U$ are {HIDDEN} × {matrices.query_matrix.shape[1]}, $v$ has {HIDDEN} numbers: {first}, …"
-    )
-
-
-def _best_with_itself(found: Average) -> int:
-    from attnviz.app.learn.weighted_average.compute import best_with_itself
-
-    return best_with_itself(found)
+    hidden, d = matrices.query_matrix.shape
+    return f"$W$ and $U$ are {hidden} × {d}, $v$ has {hidden} numbers: {first}, …"
 
 
 def _tiny(value: float) -> str:

@@ -21,7 +21,7 @@ from attnviz.analysis.shown import Group, Shown
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Token
 
 Score = Callable[[Tensor, Tensor], Tensor]
 """(queries [query, d], keys [key, d]) → scores [query, key]: the larger, the better they match."""
@@ -57,12 +57,8 @@ def cosine(
 class Additive(NamedTuple):
     """vᵀ tanh(W q + U k): a network of one hidden layer compares them (Bahdanau et al. 2015, §A.1.2).
 
-    W and U differ, so nothing makes a word score highest with itself.
-
-    Attributes:
-        query_matrix: W.
-        key_matrix: U.
-        vector: v.
+    W is `query_matrix`, U `key_matrix`, v `vector`. As W and U differ, nothing makes a word score highest
+    with itself.
     """
 
     query_matrix: Float[Tensor, "hidden d"]
@@ -192,21 +188,6 @@ class Average:
     mixed_similarity: Floats
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OneQuery:
-    """What one token reads, computed for it alone.
-
-    Attributes:
-        weights: [token].
-        output: [d_model].
-        difference: the largest difference of any of these numbers from the token's row in `Average`.
-    """
-
-    weights: Floats
-    output: Floats
-    difference: float
-
-
 def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Average:
     """Attention without parameters over the sentence's word vectors.
 
@@ -234,35 +215,28 @@ def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Avera
     )
 
 
-def one_query(text: str, scoring: str, temperature: float, seed: int, query: int) -> OneQuery:
-    """The same for one token: its vector is the only query, all tokens are keys and values.
+def difference_alone(text: str, scoring: str, temperature: float, seed: int, query: int) -> float:
+    """How far a token's weights and output differ at most, computed for it alone and in `average`.
 
-    Args:
-        text, scoring, temperature, seed: as in `average`.
-        query: the token's place among the sentence's own, from 0.
+    Its vector is the only query; all tokens are keys and values. The token counts from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
-        steps = weighted_average(
+        alone = weighted_average(
             vectors[query : query + 1], vectors, vectors, score_named(scoring, seed), temperature
         )
     every = average(text, scoring, temperature, seed)
-    weights, output = owned(steps.weights[0]), owned(steps.output[0])
-    difference = max(np.abs(weights - every.weights[query]).max(), np.abs(output - every.output[query]).max())
-    return OneQuery(weights=weights, output=output, difference=float(difference))
+    pairs = (alone.weights, every.weights), (alone.output, every.output)
+    return float(max(np.abs(owned(one[0]) - all_[query]).max() for one, all_ in pairs))
 
 
 def trained_weights(text: str, query: int) -> Floats:
-    """What a token looks at in a trained head (layer 4, head 2, counted from 1), [token].
+    """What a token, from 0, looks at in a trained head (layer 4, head 2, counted from 1), [token].
 
     [CLS] and [SEP] are left out, and nothing is rescaled: the numbers are the model's own.
-
-    Args:
-        text: the sentence.
-        query: the token's place among the sentence's own, from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
@@ -319,33 +293,11 @@ def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
 CHARACTERS, WORDS, WORD_PIECES = "Characters", "Words", "Word pieces"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One token.
-
-    Attributes:
-        text: how the tokenizer writes it.
-        id: its place in the vocabulary, from 0.
-        start, end: the characters of the text it stands for, `source[start:end]`; 0, 0 if it was added.
-    """
-
-    text: str
-    id: int
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A text in tokens.
+    """A text in tokens: how many different ones there can be, and the text that their ids alone give back."""
 
-    Attributes:
-        pieces: the tokens, in order.
-        vocabulary: how many different tokens there can be.
-        back: the text that the ids alone give back.
-    """
-
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Token, ...]
     vocabulary: int
     back: str
 
@@ -382,7 +334,7 @@ def word_pieces(text: str) -> Split:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
     """
-    pieces = tuple(Piece(token.text, token.id, token.start, token.end) for token in compute.tokens(text))
+    pieces = compute.tokens(text)
     tokenizer = _tokenizer()
     back = tokenizer.decode([piece.id for piece in pieces], skip_special_tokens=True)
     return Split(pieces=pieces, vocabulary=tokenizer.get_vocab_size(), back=back)
@@ -393,7 +345,7 @@ def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
     ids = {token: number for number, token in enumerate(vocabulary)}
     pieces, start = [], 0
     for token in tokens:
-        pieces.append(Piece(token, ids[token], start, start + len(token)))
+        pieces.append(Token(token, ids[token], start, start + len(token), word=None, special=False))
         start += len(token)
     back = "".join(vocabulary[piece.id] for piece in pieces)
     return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), back=back)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -12,18 +13,18 @@ from attnviz.analysis.sentence import name_of
 from attnviz.analysis.shown import Shown, visible_text
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing, lesson
-from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
-from attnviz.app.learn.weighted_average.averaged import (
-    ADDITIVE,
-    DOT,
-    FORMULAS,
-    WeighedToken,
-)
+from attnviz.app.learn.weighted_average.averages_compared import ADDITIVE, DOT, FORMULAS, WeighedToken
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
 from attnviz.text import decimal, percent
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.weighted_average import compute
+else:
+    compute = later("attnviz.app.learn.weighted_average.compute")
 
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
 
@@ -270,6 +271,4 @@ def _parts(chosen: WeighedToken) -> list[Part]:
 
 
 def _even_mix(chosen: WeighedToken) -> float:
-    from attnviz.app.learn.weighted_average.compute import even_mix
-
-    return even_mix(chosen.found.weights[chosen.query])
+    return compute.even_mix(chosen.found.weights[chosen.query])

@@ -8,12 +8,16 @@ import streamlit as st
 
 from attnviz.analysis.shown import visible_text
 from attnviz.app import markdown
-from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.weighted_average.pieces import pieces
 from attnviz.app.state.choices import SPLIT
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average.compute import Split
+    from attnviz.app.learn.weighted_average import compute
+else:
+    compute = later("attnviz.app.learn.weighted_average.compute")
+
+_split = computed(compute.split)
 
 SPLITS = ("Characters", "Words", "Word pieces")
 
@@ -81,10 +85,3 @@ def _beginning(text: str) -> str:
 def _written(label: str) -> str:
     """A space shows as ␣, a control character as its sign."""
     return visible_text(label.replace(" ", "␣"))
-
-
-@computed
-def _split(kind: str, text: str) -> Split:
-    from attnviz.app.learn.weighted_average.compute import split
-
-    return split(kind, text)
