@@ -17,7 +17,7 @@ from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
-from attnviz.capture.recorder import Seen, recording, watching
+from attnviz.capture.recorder import recording
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edits, by_place
@@ -172,17 +172,11 @@ def batch_weights(
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
     stack = network.get_encoder() if network.config.is_encoder_decoder else network
     inputs = {"input_ids": torch.tensor(ids)}
-    with torch.inference_mode():
-        if custom_attention.has(stack.config.model_type):
-            with recording() as records:
-                run(stack, inputs)
-            seen = [Seen(record.module, record.weights, record.mask) for record in records]
-        else:
-            with watching(len(wanted)) as seen:
-                run(stack, inputs)
-    refuse_other_modules(network, [one.module for one in seen], wanted)
-    masks = (_allowed(one.module, one.mask, one.weights.shape[-2:]) for one in seen)
-    return tuple(one.weights.numpy() for one in seen), tuple(masks)
+    with torch.inference_mode(), recording(weights_of=len(wanted)) as records:
+        run(stack, inputs)
+    refuse_other_modules(network, [record.module for record in records], wanted)
+    masks = (_allowed(record.module, record.mask, record.weights.shape[-2:]) for record in records)
+    return tuple(record.weights.numpy() for record in records), tuple(masks)
 
 
 @contextmanager

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import cachetools
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -81,7 +81,9 @@ class HuggingFaceModel(Model):
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self._layers = inspected(self.network, self._sample(), entry)
         forward.prepare(self.network, self._layers)
-        self._inputs: OrderedDict[tuple[ModelInput, Edits], TokenizedInput] = OrderedDict()
+        self._inputs: cachetools.LRUCache[tuple[ModelInput, Edits], TokenizedInput] = cachetools.LRUCache(
+            _CACHED
+        )
         self._lock = threading.Lock()  # held for moments only
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
@@ -170,8 +172,6 @@ class HuggingFaceModel(Model):
             self._refuse_misfits(edits, found)
             with self._lock:
                 self._inputs[key] = found
-                while len(self._inputs) > _CACHED:
-                    self._inputs.popitem(last=False)
         return found
 
     def _positions(self, read: TokenizedInput) -> tuple[int, ...]:

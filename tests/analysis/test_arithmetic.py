@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from attnviz.analysis.arithmetic import Why, why
 from attnviz.analysis.shown import Shown, shown_weights
-from attnviz.trace import Block, Floats, Token, Trace
+from attnviz.trace import Block, Floats, Token
 from tests.formula import attending
 
 Text = tuple[str, tuple[Token, ...]]
@@ -72,20 +72,6 @@ def test_the_chosen_pieces_of_merged_words(word_pieces: Text, make_block: Callab
     assert told.piece_weights.shape == (3, 3)
     assert told.weight == told.piece_weights[2, 1]
     recompute(told)
-
-
-def test_the_real_model(tired: Trace) -> None:
-    block = tired.block("encoder", 3)
-    for shown in choices(tired.text, block.query_tokens):
-        picture = shown_weights(block.weights, shown)
-        it, dog = shown.index_of(9), shown.index_of(2)
-        assert it is not None
-        assert dog is not None
-        told = why(block, 1, it, dog, shown)
-        recompute(told)
-        assert told.shown_weight == picture[1, it, dog]
-        assert len(told.products) == 32
-        assert told.scale == pytest.approx(32**-0.5)
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 11), scale=st.floats(0.01, 2))

@@ -3,9 +3,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from attnviz.analysis.stages import STAGES, at_stage, stages
+from attnviz.analysis.stages import STAGES, at_stage, stages, window
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Token, Trace
+from attnviz.trace import Block, Token
 
 TOKENS = tuple(
     Token(letter, number, number, number + 1, number, False) for number, letter in enumerate("abcdefg")
@@ -34,12 +34,6 @@ def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block]
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_the_real_models_dot_products_give_its_scores(tired: Trace) -> None:
-    for block in tired.blocks:
-        dots = at_stage(block, "dot product")
-        np.testing.assert_allclose(dots * block.scale, block.scores, rtol=1e-5, atol=1e-5)
-
-
 def test_an_unknown_stage_names_the_known_ones(make_block: Callable[..., Block]) -> None:
     with pytest.raises(AttnvizError, match="dot product, scaled, masked, weights"):
         at_stage(make_block(TOKENS), "softmax")
@@ -60,3 +54,20 @@ def test_a_scale_of_another_size_is_told(make_block: Callable[..., Block]) -> No
     assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]
     assert "times 1" in stages(block)[1].explanation
     assert "√d_head" not in stages(block)[1].explanation
+
+
+ALL = np.ones((7, 7), bool)
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        (ALL, None),
+        (np.tril(ALL), None),
+        (np.tril(np.triu(ALL, -2)), (2, 0)),
+        (np.tril(np.triu(ALL, -3), 1), (3, 1)),
+        (np.triu(np.tril(ALL)) | (np.arange(7) == 0), None),
+    ],
+)
+def test_a_window(mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], expected: object) -> None:
+    assert window(mask) == expected

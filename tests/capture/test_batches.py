@@ -13,7 +13,7 @@ from attnviz.capture import loading
 from attnviz.capture.batches import Batch, ReadsBatches, Refused, batches
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import Model, ModelInput
-from attnviz.capture.recorder import recording, watching
+from attnviz.capture.recorder import recording
 from attnviz.models import resolve
 from attnviz.trace import Kind, Token
 from tests.capture.tiny import TEXTS, families
@@ -131,13 +131,14 @@ def test_the_pass_ends_with_the_last_weights_and_leaves_the_model_as_it_was(mini
     hook = minilm.network.get_submodule("encoder.layer.5.output").register_forward_hook(
         lambda *_: after_last.append(1)
     )
-    with watching(6) as seen, torch.inference_mode():
+    with recording(weights_of=6) as records, torch.inference_mode():
         minilm.network(input_ids=ids)
-    assert len(seen) == 6
+    assert len(records) == 6
+    assert all(record.value.numel() == 0 for record in records)
     assert not after_last
-    with watching(7) as seen, recording() as records, torch.inference_mode():
+    with recording(weights_of=7) as records, torch.inference_mode():
         minilm.network(input_ids=ids)
     hook.remove()
-    assert len(seen) == len(records) == 6
+    assert len(records) == 6
     assert after_last
     assert np.array_equal(minilm.trace("Hello.").stack("encoder"), before)

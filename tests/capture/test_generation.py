@@ -32,7 +32,7 @@ from attnviz.capture.generation import (
     next_tokens,
     write,
 )
-from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Prediction, Writing, as_model_input
+from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Prediction, Writing
 from attnviz.capture.network import open_network
 from attnviz.errors import AttnvizError
 from attnviz.models.tokenizer import TextTokenizer
@@ -237,16 +237,6 @@ def test_the_filters_are_those_of_transformers(
     assert torch.equal(scores, before)
 
 
-@given(scores=SCORES, top_p=st.floats(0.01, 1))
-def test_top_p_keeps_the_fewest_that_have_the_probability(scores: Tensor, top_p: float) -> None:
-    """Holtzman et al. 2020, equation 2: together they reach p; without the least likely they do not."""
-    probabilities = scores.double().softmax(-1)
-    kept = probabilities[drawn_by(scores, Writing(1, 1.0, top_p=top_p), FREE, 7) > 0]
-    assert kept.sum() >= top_p - 1e-6
-    assert len(kept) == 1 or kept.sum() - kept.min() <= top_p + 1e-6
-    assert kept.min() >= probabilities.topk(len(kept)).values.min() - 1e-12
-
-
 def test_the_filters_by_hand() -> None:
     scores = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
 
@@ -295,11 +285,6 @@ def test_the_ends_of_the_ranges_are_allowed() -> None:
     )
     with pytest.raises(AttnvizError, match=f"0 to {MOST_WRITTEN}, not {MOST_WRITTEN + 1}"):
         Writing(MOST_WRITTEN + 1)
-
-
-def test_a_text_alone_is_given_as_it_is() -> None:
-    assert as_model_input("A dog") == ModelInput("A dog")
-    assert as_model_input(ModelInput("A dog", second="A cat")) == ModelInput("A dog", second="A cat")
 
 
 # What is expected.
@@ -384,17 +369,6 @@ def test_the_end_of_a_text_is_told_although_nobody_reads_it(opened: Open) -> Non
         assert last.actual.probability == pytest.approx(float(expected[end]), abs=1e-6)
         share = expected[end] if writing is None else (expected.log() / 2).softmax(-1)[end]
         assert last.actual.share == pytest.approx(float(share), abs=1e-6)
-
-
-def test_the_likeliest_token_is_taken_with_certainty(opened: Open) -> None:
-    model = opened("gpt2")
-    ids = read_ids(inputs_of(model))
-    step = next(write(model.network, ids, Writing(1), 61))
-    inputs = {"input_ids": torch.tensor([[*ids, step.id]])}
-    found = next_tokens(model.network, model.tokenizer, inputs, Writing(1), 1)[len(ids) - 1]
-    assert found.actual == found.candidates[0]
-    assert [candidate.share for candidate in found.candidates] == [1, *[0] * (MOST_CANDIDATES - 1)]
-    assert found.candidates[0].probability < 1
 
 
 @pytest.mark.parametrize(("family", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])

@@ -141,13 +141,19 @@ def test_tokens_come_without_the_model() -> None:
         loading.tokens("minilm", " ")
 
 
-def test_a_translators_tokens_come_without_it() -> None:
-    expected = ["the", "dog", "was", "tired", "[END]"]
-    code = "import sys; from attnviz.capture import loading\n"
-    code += "print([token.text for token in loading.tokens('translator', 'The dog was tired.')])\n"
-    code += "print({'torch', 'tokenizers', 'transformers'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == f"{expected}\nset()\n"
+WITHOUT_A_MODEL = """
+import sys
+from attnviz.capture import loading, stored
+print(*(token.text for token in loading.tokens("translator", "The dog was tired.")))
+print(stored.find("minilm", next(iter(stored.FILES))).stack("encoder").shape)
+print({"torch", "tokenizers", "transformers", "streamlit", "plotly"} & set(sys.modules))
+"""
+
+
+def test_a_translators_tokens_and_the_opening_picture_need_no_large_library() -> None:
+    command = [sys.executable, "-W", "error", "-c", WITHOUT_A_MODEL]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("the dog was tired [END]\n(6, 12, 15, 15)\nset()\n", "")
     with pytest.raises(UnknownWords, match="xylophone"):
         loading.tokens("translator", "The xylophone was tired.")
 

@@ -24,7 +24,6 @@ from attnviz.capture.inspection import (
     kinds_and_layers,
     linear_layers,
     mixer_of,
-    slices_of_heads,
 )
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
@@ -182,5 +181,7 @@ def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder
     for record in records:
         mixer = mixer_of(record, calls)
         assert mixer is not None
-        assert slices_of_heads(mixer, 3).shape == (3, 5, 15)
+        projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
+        assert projection is not None
+        assert projection.shape == (3, 5, 15)
         assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) is None

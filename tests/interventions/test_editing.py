@@ -1,7 +1,6 @@
 """Edited attention: what an edit names changes, nothing else does, and the shared model never."""
 
 import contextlib
-import threading
 from collections.abc import Sequence
 
 import pytest
@@ -327,21 +326,3 @@ def test_an_edit_without_a_place_is_refused(translator: Translator, edit: str, s
 
 def test_the_last_place_is_a_place() -> None:
     refuse_misfits([Edit("encoder", 0, 0, 10, 10, 0), Edit("cross", 0, 0, 6, 10, 0)], source=11, target=7)
-
-
-def test_many_visitors_edit_one_model_at_once(translator: Translator) -> None:
-    edits = [(), *((edit,) for edit in ROWS[:3])]
-    alone = [run(translator, *edit).logits for edit in edits]
-    start = threading.Barrier(len(edits))
-    equal: list[bool] = []
-
-    def visit(number: int) -> None:
-        start.wait()
-        equal.extend(same_bits(run(translator, *edits[number]).logits, alone[number]) for _ in range(20))
-
-    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(len(edits))]
-    for visitor in visitors:
-        visitor.start()
-    for visitor in visitors:
-        visitor.join()
-    assert equal == [True] * 80

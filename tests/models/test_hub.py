@@ -1,8 +1,6 @@
-import json
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -288,9 +286,7 @@ def test_a_failure_is_not_remembered(there: FakeHub) -> None:
 def test_a_slow_hub_counts_as_out_of_reach(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_files, "PATIENCE_SECONDS", 0.05)
     there.slow = 0.3
-    began = time.monotonic()
     refused(ModelNotReachable, "cannot be reached", "Check the network")
-    assert time.monotonic() - began < 2
 
 
 @pytest.mark.usefixtures("there")
@@ -332,13 +328,6 @@ def test_a_missing_file_on_the_hub_is_told_before_the_weights_come(there: FakeHu
         hub.look.cache_clear()
         refused(ModelFilesDamaged, words)
         assert "model.safetensors" not in there.files()
-
-
-def test_a_part_is_missing_on_the_hub(there: FakeHub) -> None:
-    (served(there) / "model.safetensors").rename(served(there) / "one.safetensors")
-    index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
-    (served(there) / "model.safetensors.index.json").write_text(json.dumps(index))
-    refused(ModelFilesDamaged, "two.safetensors", "is missing")
 
 
 def test_a_damaged_header_on_the_hub(there: FakeHub) -> None:

@@ -105,20 +105,6 @@ def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch:
         assert (caught.value.tokens, caught.value.limit) == (None, MOST_CHARACTERS)
 
 
-@pytest.mark.parametrize("characters", [10_000, MOST_CHARACTERS])
-@pytest.mark.parametrize(("piece", "tokens_a_piece"), [("dog ", 1), ("a", 0), (".", 1)])
-def test_very_long_texts_are_answered_with_the_true_count(
-    characters: int, piece: str, tokens_a_piece: int
-) -> None:
-    text = piece * (characters // len(piece))
-    if tokens_a_piece:
-        with pytest.raises(TextTooLong) as caught:
-            read(text)
-        assert caught.value.tokens == text.count(piece) + 2
-    else:  # a word of so many letters is one unknown word
-        assert spans(text) == [("[UNK]", text)]
-
-
 @pytest.fixture(scope="module")
 def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> Tokenizers:
     """One of each kind of tokenizer."""

@@ -38,9 +38,7 @@ def draw() -> None:
         "own is refused: no code but that of transformers runs here."
     )
     with st.expander("Refused families, and why"):
-        st.markdown(
-            "\n".join(f"- {_listed(names)}: {reason}." for reason, names in families.refused().items())
-        )
+        st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in families.REFUSED.items()))
 
 
 def _listed(names: tuple[str, ...]) -> str:
