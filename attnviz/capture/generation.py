@@ -181,27 +181,21 @@ def next_tokens(
 
 
 def masked_tokens(
-    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any]
+    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any], masked: Sequence[int]
 ) -> tuple[Prediction, ...]:
-    """What a model like BERT expects behind every masked token; nothing if no token is masked.
+    """What a model like BERT expects behind every masked token.
 
     Args:
         network: a transformers model with a head for masked tokens, in evaluation mode.
         tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token].
+        masked: the tokens, from 0.
     """
-    if tokenizer.mask is None:
-        return ()
-    mask = tokenizer.id_of(tokenizer.mask)
-    masked = [position for position, number in enumerate(inputs["input_ids"][0].tolist()) if number == mask]
-    if not masked:
-        return ()
     with torch.inference_mode():
-        logits = network(**inputs).logits[0].float()
-    every = {position: logits[position].softmax(-1) for position in masked}
+        expected = network(**inputs).logits[0, list(masked)].float().softmax(-1)
     return tuple(
-        Prediction(position, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
-        for position, probabilities in every.items()
+        Prediction(place, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
+        for place, probabilities in zip(masked, expected, strict=True)
     )
 
 

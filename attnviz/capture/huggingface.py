@@ -118,7 +118,8 @@ class HuggingFaceModel(Model):
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What the model expects, place by place; see `Model.predictions`."""
         read = self._tokenized(self._supported(text), edits)
-        if not self._positions(read):
+        positions = self._positions(read)
+        if not positions:
             return ()
         arguments = self._arguments(read)
         with forward.intervening(self.network, self._layers, [edits]):
@@ -126,7 +127,7 @@ class HuggingFaceModel(Model):
                 return next_tokens(
                     self.network, self.tokenizer, arguments, read.writing, read.written, read.end
                 )
-            return masked_tokens(self.network, self.tokenizer, arguments)
+            return masked_tokens(self.network, self.tokenizer, arguments, positions)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
@@ -195,8 +196,8 @@ class HuggingFaceModel(Model):
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
-        # What it is taught to write, moved by one: it never reads the end.
-        taught = self.tokenizer.target(given.target)
+        # What it is taught to write, which has an end but no start, moved by one: it never reads the end.
+        taught = self.tokenizer.tokens(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start(), *(taught if end is None else taught[:-1]))

@@ -65,11 +65,6 @@ class TokenizedText:
     tokens: tuple[Token, ...]
     type_ids: tuple[int, ...]
 
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """The tokens' rows in the vocabulary."""
-        return tuple(token.id for token in self.tokens)
-
 
 class TextTokenizer:
     """A model's tokenizer, with the checks that a visitor's text needs.
@@ -140,16 +135,6 @@ class TextTokenizer:
                 )
         learned = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
-
-    def target(self, text: str) -> tuple[Token, ...]:
-        """The tokens that an encoder–decoder is taught to write for this text, its end token included.
-
-        The token with which every text of the decoder starts is not among them.
-
-        Raises:
-            EmptyText, TextTooLong, UnreadableText: as `tokenized` does.
-        """
-        return self.tokens(text)
 
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnviz.capture.model import ModelInput
 from attnviz.capture.translator import TranslatorModel, spelled, words
 from attnviz.errors import EmptyText, InvalidEdit, UnknownWords
 from attnviz.interventions.edit import Edit
@@ -19,6 +20,7 @@ from attnviz.transformer.multi_head import MultiHeadSteps
 
 TIRED = "The dog did not cross the road as it was too tired."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
+BOTH = ModelInput(TIRED, target=FRENCH)
 SIZES = Sizes(d_model=21, n_heads=3, d_feed_forward=23, encoder_layers=2, decoder_layers=2)
 EDITS = [Edit("encoder", 1, 0, 8, 1, 6), Edit("cross", 0, 2, 9), Edit("decoder", 1, 1)]
 
@@ -44,7 +46,7 @@ def steps_of(steps: EncoderDecoderSteps, block: Block) -> MultiHeadSteps:
 
 
 def test_who_looks_at_whom_in_the_order_in_which_it_ran(model: TranslatorModel) -> None:
-    trace = model.trace(TIRED, FRENCH)
+    trace = model.trace(BOTH)
     assert (trace.model, trace.text, trace.target) == ("random", TIRED, FRENCH)
     order = [("encoder", 0), ("encoder", 1), ("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)]
     assert [(block.kind, block.layer) for block in trace.blocks] == order
@@ -68,7 +70,7 @@ def test_who_looks_at_whom_in_the_order_in_which_it_ran(model: TranslatorModel) 
 
 @pytest.mark.parametrize("edits", [[], EDITS[:1], EDITS], ids=len)
 def test_every_number_is_the_models_own_to_the_bit(model: TranslatorModel, edits: list[Edit]) -> None:
-    steps, trace = ran(model, edits), model.trace(TIRED, FRENCH, edits)
+    steps, trace = ran(model, edits), model.trace(BOTH, edits=edits)
     assert trace.edits == ("encoder 2-1 9 2>7", "cross 1-3 10", "decoder 2-2")[: len(edits)]
     for block in trace.blocks:
         own = steps_of(steps, block)
@@ -81,7 +83,7 @@ def test_every_number_is_the_models_own_to_the_bit(model: TranslatorModel, edits
 
 def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
     steps = ran(model, EDITS)
-    for block in model.trace(TIRED, FRENCH, EDITS).blocks:
+    for block in model.trace(BOTH, edits=EDITS).blocks:
         assert block.projection is not None
         bias = steps_of(steps, block).output.numpy() - np.einsum(
             "hqd,hdm->qm", block.output, block.projection
@@ -94,7 +96,10 @@ def test_without_a_second_text_the_model_translates(model: TranslatorModel) -> N
     own = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
     assert words(trace.of_kind("cross")[0].query_tokens) == own
     assert trace.target is not None
-    assert np.array_equal(model.trace(TIRED, trace.target, EDITS[:1]).stack("cross"), trace.stack("cross"))
+    assert np.array_equal(
+        model.trace(ModelInput(TIRED, target=trace.target), edits=EDITS[:1]).stack("cross"),
+        trace.stack("cross"),
+    )
 
 
 def test_a_written_translation_is_read_as_its_words() -> None:
@@ -126,7 +131,7 @@ def test_what_cannot_be_read_is_refused(model: TranslatorModel) -> None:
     with pytest.raises(UnknownWords, match="xylophone"):
         model.trace("The xylophone was tired.")
     with pytest.raises(UnknownWords, match="xylophone"):
-        model.trace(TIRED, "Le xylophone était fatigué.")
+        model.trace(ModelInput(TIRED, target="Le xylophone était fatigué."))
     with pytest.raises(EmptyText):
         model.trace(" ")
     with pytest.raises(InvalidEdit, match="row 99"):
