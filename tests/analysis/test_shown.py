@@ -303,7 +303,7 @@ def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ..
 
 def test_titles_of_a_pair_say_which_sentence() -> None:
     text, second, tokens = pair([1], [2])
-    assert Shown(tokens, text, second=second).titles == (
+    assert titles(Shown(tokens, text, second=second)) == (
         "token 1: [CLS], added by the tokenizer to the first sentence",
         'token 2: "x", character 1 of the first sentence',
         "token 3: [SEP], added by the tokenizer to the first sentence",
