@@ -25,6 +25,7 @@ from attnviz.analysis.shown import Shown, shown_weights
 from attnviz.app.examples import EXAMPLES, TRANSLATED, Example
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token
+from tests.analysis.texts import shown
 
 
 def words(text: str) -> list[Word]:
@@ -121,12 +122,8 @@ def test_no_other_pairs_of_the_same_words_are_more_or_keep_more_neighbours(
     assert (len(pairs), kept) == best(0, 0, False)
 
 
-def shown(*typed: str) -> Shown:
-    return Shown(tuple(Token(w, n, 2 * n, 2 * n + 1, n, False) for n, w in enumerate(typed)), " ".join(typed))
-
-
 def test_places_are_called_after_both_texts() -> None:
-    first, second = shown("a", "b", "c"), shown("A", "x", "c", "y")
+    first, second = shown("a b c"), shown("A x c y")
     places = aligned_sentences(first, second)
     groups = named(places, first.groups, second.groups)
     assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
@@ -141,7 +138,7 @@ def test_places_are_called_after_both_texts() -> None:
 @pytest.mark.parametrize(("first", "second"), [("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")])
 def test_texts_without_a_common_word_are_refused(first: str, second: str) -> None:
     with pytest.raises(AttnvizError, match="no word in common"):
-        aligned_sentences(shown(*first.split()), shown(*second.split()))
+        aligned_sentences(shown(first), shown(second))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +152,7 @@ def test_texts_without_a_common_word_are_refused(first: str, second: str) -> Non
 def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str, told: str) -> None:
     for one, other in ((first, second), (second, first)):
         with pytest.raises(AttnvizError, match=told):
-            aligned_sentences(shown(*one.split()), shown(*other.split()))
+            aligned_sentences(shown(one), shown(other))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +167,7 @@ def test_texts_with_too_few_common_words_are_refused_either_way(first: str, seco
 def test_shared_words_by_hand(
     first: str, second: str, counted: tuple[int, int, int, int], little: bool
 ) -> None:
-    one, other = shown(*first.split()), shown(*second.split())
+    one, other = shown(first), shown(second)
     shared = overlap(aligned_sentences(one, other), one.groups, other.groups)
     assert (shared.same, shared.aligned, shared.first, shared.second) == counted
     assert shared.enough

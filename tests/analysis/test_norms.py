@@ -1,6 +1,5 @@
 """Norms against plain loops, and against the whole that their vectors make."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,14 +7,15 @@ import pytest
 
 from attnviz.analysis.norms import handed_over, head_norms, layer_norms, surrounded_norms
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats, Token
+from attnviz.trace import Block, Floats
+from tests.analysis.texts import make_block, words
 
-TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in range(7))
+TOKENS = words("a b c d e f g")
 D_MODEL = 11
 
 
 @pytest.fixture
-def block(make_block: Callable[..., Block]) -> Block:
+def block() -> Block:
     projection = np.random.default_rng(5).standard_normal((3, 5, D_MODEL), dtype=np.float32)
     return replace(make_block(TOKENS), projection=projection)
 

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,8 @@ from attnviz.analysis.shown import (
     visible_text,
 )
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats, Token, Trace
+from attnviz.trace import Floats, Token, Trace
+from tests.analysis.texts import PIECES, UNBREAKABLE, make_block, pieces
 
 Text = tuple[str, tuple[Token, ...]]
 
@@ -41,9 +41,8 @@ def random_weights(size: int, seed: int) -> Floats:
     return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
-def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    shown = Shown(tokens, text)
+def test_as_the_tokenizer_spells_them() -> None:
+    shown = pieces()
     assert shown.labels == ("[CLS]", "un", "##break", "##able", "dog", "[UNK] 🦄", "[SEP]")
     assert [group.number for group in shown.groups] == [1, 2, 3, 4, 5, 6, 7]
     assert [group.special for group in shown.groups] == [True, False, False, False, False, False, True]
@@ -59,9 +58,8 @@ def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
     assert shown.explanation == shown.explanation_of_scores == "nothing hidden, merged or rescaled"
 
 
-def test_merged_and_hidden(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+def test_merged_and_hidden() -> None:
+    shown = pieces(hide_special=True, merge_words=True)
     assert shown.labels == ("unbreakable", "dog", "[UNK] 🦄")
     assert [group.number for group in shown.groups] == [2, 5, 6]
     assert shown.groups[0].positions == (1, 2, 3)
@@ -73,16 +71,15 @@ def test_merged_and_hidden(word_pieces: Text) -> None:
     )
 
 
-def test_hiding_alone_says_that_it_rescales_weights_but_not_scores(word_pieces: Text) -> None:
-    shown = Shown(word_pieces[1], word_pieces[0], hide_special=True)
+def test_hiding_alone_says_that_it_rescales_weights_but_not_scores() -> None:
+    shown = pieces(hide_special=True)
     assert shown.explanation == "without [CLS] and [SEP]; each row rescaled to sum to 100 %"
     assert shown.explanation_of_scores == "without [CLS] and [SEP]"
 
 
-def test_sum_to_a_word_and_mean_from_a_word_by_hand(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_sum_to_a_word_and_mean_from_a_word_by_hand() -> None:
     weights = np.arange(49, dtype=np.float32).reshape(7, 7)
-    merged = merged_weights(weights, Shown(tokens, text, merge_words=True))
+    merged = merged_weights(weights, pieces(merge_words=True))
     # Row "dog" (28…34), to the word: 29 + 30 + 31. From the word to "dog": (11 + 18 + 25) / 3.
     assert merged[2].tolist() == [28, 90, 32, 33, 34]
     assert merged[:, 2].tolist() == [4, 18, 32, 39, 46]
@@ -90,28 +87,25 @@ def test_sum_to_a_word_and_mean_from_a_word_by_hand(word_pieces: Text) -> None:
     assert merged[1, 1] == 48
 
 
-def test_hiding_rescales_by_hand(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_hiding_rescales_by_hand() -> None:
     weights = np.tile(np.array([0.5, 0.05, 0.05, 0.1, 0.2, 0.0, 0.1], dtype=np.float32), (7, 1))
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+    shown = pieces(hide_special=True, merge_words=True)
     np.testing.assert_allclose(shown_weights(weights, shown), np.tile([0.5, 0.5, 0], (3, 1)), rtol=1e-6)
     np.testing.assert_allclose(left_share(weights, shown), [0.4, 0.4, 0.4], rtol=1e-6)
 
 
-def test_a_row_of_which_nothing_is_left_stays_zero(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_a_row_of_which_nothing_is_left_stays_zero() -> None:
     weights = np.zeros((7, 7), dtype=np.float32)
     weights[:, 0] = 1
-    shown = Shown(tokens, text, hide_special=True)
+    shown = pieces(hide_special=True)
     assert np.array_equal(shown_weights(weights, shown), np.zeros((5, 5)))
     assert left_share(weights, shown).tolist() == [0] * 5
 
 
-def test_a_tiny_rest_is_still_rescaled(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_a_tiny_rest_is_still_rescaled() -> None:
     weights = np.zeros((7, 7), dtype=np.float32)
     weights[:, 0], weights[:, 4] = 1, 1e-42
-    assert shown_weights(weights, Shown(tokens, text, hide_special=True))[:, 3].tolist() == [1] * 5
+    assert shown_weights(weights, pieces(hide_special=True))[:, 3].tolist() == [1] * 5
 
 
 @given(
@@ -137,9 +131,8 @@ def test_rows_sum_to_one_as_by_matrices(words: list[int], hide: bool, merge: boo
     np.testing.assert_allclose(made, expected, atol=1e-6)
 
 
-def test_two_different_texts(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    source = Shown(tokens, text, hide_special=True, merge_words=True)
+def test_two_different_texts() -> None:
+    source = pieces(hide_special=True, merge_words=True)
     target_text, target_tokens = sentence([1, 2])
     target = Shown(target_tokens, target_text, merge_words=True)
     weights = np.full((5, 7), 1 / 7, dtype=np.float32)
@@ -159,23 +152,25 @@ def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> N
     assert left_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
 
 
-def test_scores_are_left_out_but_never_merged(word_pieces: Text, make_block: Callable[..., Block]) -> None:
-    text, tokens = word_pieces
-    scores = make_block(tokens).scores
-    assert np.array_equal(shown_scores(scores, Shown(tokens, text, hide_special=True)), scores[:, 1:-1, 1:-1])
+def test_scores_are_left_out_but_never_merged() -> None:
+    scores = make_block(PIECES).scores
+    assert np.array_equal(shown_scores(scores, pieces(hide_special=True)), scores[:, 1:-1, 1:-1])
     with pytest.raises(AttnvizError, match="Only weights can be merged"):
-        shown_scores(scores, Shown(tokens, text, merge_words=True))
-    assert shown_scores(scores[:, 4:, 4:], Shown(tokens[4:], text, merge_words=True)).shape == (3, 3, 3)
+        shown_scores(scores, pieces(merge_words=True))
+    assert shown_scores(scores[:, 4:, 4:], Shown(PIECES[4:], UNBREAKABLE, merge_words=True)).shape == (
+        3,
+        3,
+        3,
+    )
 
 
-def test_a_word_may_look_where_one_of_its_pieces_may(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    shown = Shown(tokens, text, merge_words=True)
+def test_a_word_may_look_where_one_of_its_pieces_may() -> None:
+    shown = pieces(merge_words=True)
     assert np.array_equal(shown_mask(np.tri(7, dtype=bool), shown), np.tri(5, dtype=bool))
     only_the_last_piece = np.eye(7, dtype=bool)
     only_the_last_piece[3, 4] = True
     assert shown_mask(only_the_last_piece, shown)[1].tolist() == [False, True, True, False, False]
-    hidden = Shown(tokens, text, hide_special=True)
+    hidden = pieces(hide_special=True)
     assert np.array_equal(shown_mask(np.tri(7, dtype=bool), hidden), np.tri(5, dtype=bool))
 
 
@@ -382,13 +377,13 @@ def test_the_four_parts_of_a_pair_are_the_whole(
     np.testing.assert_allclose(together / whole_left[..., None], everything, atol=1e-5)
 
 
-def test_what_is_not_there_cannot_be_shown(word_pieces: Text) -> None:
+def test_what_is_not_there_cannot_be_shown() -> None:
     text, second, tokens = pair([1], [1])
     with pytest.raises(AttnvizError, match="Give the second one, too"):
         Shown(tokens, text)
     with pytest.raises(AttnvizError, match="no second sentence"):
-        Shown(word_pieces[1], word_pieces[0], only_sentence=1)
-    assert len(Shown(word_pieces[1], word_pieces[0], only_sentence=0)) == len(word_pieces[1])
+        Shown(PIECES, UNBREAKABLE, only_sentence=1)
+    assert len(Shown(PIECES, UNBREAKABLE, only_sentence=0)) == len(PIECES)
     alone = tuple(token for token in tokens if token.special or token.sentence == 0)
     with pytest.raises(AttnvizError, match="special"):
         Shown(alone, text, second=second, only_sentence=1, hide_special=True)
@@ -401,8 +396,8 @@ def test_only_special_tokens_cannot_be_hidden() -> None:
         Shown(tokens, text, hide_special=True)
 
 
-def test_arrays_of_another_text_are_refused(word_pieces: Text) -> None:
-    shown = Shown(word_pieces[1], word_pieces[0])
+def test_arrays_of_another_text_are_refused() -> None:
+    shown = pieces()
     with pytest.raises(AttnvizError, match="tokens"):
         shown_weights(np.ones((5, 7), dtype=np.float32), shown)
 

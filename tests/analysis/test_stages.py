@@ -1,15 +1,11 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from attnviz.analysis.stages import STAGES, at_stage, stages, window
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Token
+from tests.analysis.texts import make_block, words
 
-TOKENS = tuple(
-    Token(letter, number, number, number + 1, number, False) for number, letter in enumerate("abcdefg")
-)
+TOKENS = words("a b c d e f g")
 
 
 def test_the_order_of_the_stages() -> None:
@@ -18,7 +14,7 @@ def test_the_order_of_the_stages() -> None:
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block], bias: bool) -> None:
+def test_each_stage_follows_from_the_one_before(bias: bool) -> None:
     block = make_block(TOKENS, bias=bias, causal=True)
     dots, scaled, masked, weights = (at_stage(block, stage.name) for stage in STAGES)
     expected = [
@@ -34,12 +30,12 @@ def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block]
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_an_unknown_stage_names_the_known_ones(make_block: Callable[..., Block]) -> None:
+def test_an_unknown_stage_names_the_known_ones() -> None:
     with pytest.raises(AttnvizError, match="dot product, scaled, masked, weights"):
         at_stage(make_block(TOKENS), "softmax")
 
 
-def test_a_bias_is_a_stage_of_its_own(make_block: Callable[..., Block]) -> None:
+def test_a_bias_is_a_stage_of_its_own() -> None:
     without, block = (make_block(TOKENS, bias=bias, scale=5**-0.5) for bias in (False, True))
     assert stages(without) == STAGES
     assert [stage.name for stage in stages(block)] == ["dot product", "bias", "scaled", "masked", "weights"]
@@ -49,7 +45,7 @@ def test_a_bias_is_a_stage_of_its_own(make_block: Callable[..., Block]) -> None:
     assert not at_stage(without, "bias").any()
 
 
-def test_a_scale_of_another_size_is_told(make_block: Callable[..., Block]) -> None:
+def test_a_scale_of_another_size_is_told() -> None:
     block = make_block(TOKENS, scale=1.0)
     assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]
     assert "times 1" in stages(block)[1].explanation

@@ -11,20 +11,14 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.tally import NAMES, POINTS, RULES, Tally, rows, tally
 from attnviz.trace import Floats, Mask, Token
+from tests.analysis.texts import words
 
 LAYERS, HEADS = 2, 3
 WORDS = ("dog", "Dog", "cat", ",", "ran", "!")
 
 
-def sentence(words: Sequence[str], special: bool = True) -> tuple[str, tuple[Token, ...]]:
-    """The words, each one token, between [CLS] and [SEP] or without them."""
-    text, found, place = " ".join(words), [], 0
-    for number, word in enumerate(words):
-        found.append(Token(word, number, place, place + len(word), number, False))
-        place += len(word) + 1
-    if special:
-        found = [Token("[CLS]", 0, 0, 0, None, True), *found, Token("[SEP]", 1, 0, 0, None, True)]
-    return text, tuple(found)
+def sentence(typed: Sequence[str], special: bool = True) -> tuple[str, tuple[Token, ...]]:
+    return " ".join(typed), words(" ".join(typed), special)
 
 
 def everywhere(size: int) -> Mask:
@@ -40,9 +34,9 @@ def near(size: int) -> Mask:
     return np.tri(size, dtype=np.bool_) & ~np.tri(size, k=-2, dtype=np.bool_)
 
 
-def counted(words: Sequence[str], rows: Sequence[Sequence[float]], mask: Mask, special: bool = True) -> Tally:
+def counted(typed: Sequence[str], rows: Sequence[Sequence[float]], mask: Mask, special: bool = True) -> Tally:
     """One sentence, one layer, one head."""
-    text, tokens = sentence(words, special)
+    text, tokens = sentence(typed, special)
     return tally([text], [tokens], [np.array(rows, dtype=np.float32)[None, None]], [mask])
 
 
