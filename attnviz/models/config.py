@@ -254,5 +254,5 @@ def _expects(architectures: list[str] | tuple[str, ...], reads_on: bool) -> Expe
     if reads_on:
         heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
         return "next" if any(name.endswith(heads) for name in architectures) else None
-    heads = ("ForMaskedLM", "BertForPreTraining")
-    return "masked" if any(name.endswith(heads) for name in architectures) else None
+    masked = ("ForMaskedLM", "BertForPreTraining")
+    return "masked" if any(name.endswith(masked) for name in architectures) else None

@@ -25,8 +25,8 @@ Text = tuple[str, tuple[Token, ...]]
 def sentence(words: list[int]) -> Text:
     """[CLS], words of the given numbers of pieces, [SEP]; every piece is one letter."""
     tokens = [Token("[CLS]", 101, 0, 0, None, True)]
-    for word, pieces in enumerate(words):
-        for piece in range(pieces):
+    for word, count in enumerate(words):
+        for piece in range(count):
             start = len(tokens) - 1
             tokens.append(Token("##x" if piece else "x", 1, start, start + 1, word, False))
     return "x" * sum(words), (*tokens, Token("[SEP]", 102, 0, 0, None, True))
