@@ -88,7 +88,10 @@ def changed(module: nn.Module, weights: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         forbidden = mask.expand(-1, -1, *weights.shape[-2:])[0, 0] <= _FORBIDDEN
         for edit in (edit for of_row in edits for edit in of_row):
-            rows = slice(None) if edit.query is None else edit.query
-            if edit.target is not None and bool(forbidden[rows, edit.target].any()):
+            if edit.target is None:
+                continue
+            # As slices, since a text that is being written has not all of its rows yet.
+            rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
+            if bool(forbidden[rows, edit.target : edit.target + 1].any()):
                 raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")
     return edit_weights(weights, edits)
