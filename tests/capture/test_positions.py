@@ -266,34 +266,23 @@ def read(load: Load) -> Read:
     return reading
 
 
-def test_t5s_biases_are_those_of_its_reading(read: Read) -> None:
-    found, trace = read("t5")
-    encoder, decoder = found.ways
-    assert isinstance(encoder, Biases)
-    assert isinstance(decoder, Biases)
-    assert (encoder.layers, decoder.layers) == ((0, 1, 2), (0, 1))
-    assert decoder.distances[-1] == 0
-    for way in (encoder, decoder):
-        assert way.part is not None
-        for block in trace.of_kind(way.part):
+@pytest.mark.parametrize(
+    ("family", "layers"), [("t5", {"encoder": (0, 1, 2), "decoder": (0, 1)}), ("mpnet", {None: (0, 1)})]
+)
+def test_biases_are_those_of_a_reading(read: Read, family: str, layers: dict[Any, tuple[int, ...]]) -> None:
+    found, trace = read(family)
+    biases = [way for way in found.ways if isinstance(way, Biases)]
+    assert {way.part: way.layers for way in biases} == layers
+    for way in biases:
+        assert (way.distances[-1] == 0) == (way.part == "decoder")
+        for block in trace.of_kind(way.part or "encoder"):
             assert block.bias is not None
             for query, key in zip(*np.nonzero(block.mask), strict=True):
                 [column] = np.flatnonzero(way.distances == key - query)
                 np.testing.assert_array_equal(block.bias[:, query, key], way.biases[:, column])
-    assert all(block.bias is None for block in trace.of_kind("cross"))
-    assert all(block.scale == 1 for block in trace.blocks)
-
-
-def test_mpnets_biases_are_those_of_its_reading(read: Read) -> None:
-    found, trace = read("mpnet")
-    _, way = found.ways
-    assert isinstance(way, Biases)
-    assert way.layers == (0, 1)
-    for block in trace.of_kind("encoder"):
-        assert block.bias is not None
-        for query, key in np.ndindex(block.bias.shape[1:]):
-            [column] = np.flatnonzero(way.distances == key - query)
-            np.testing.assert_array_equal(block.bias[:, query, key], way.biases[:, column])
+    without = [block for block in trace.blocks if block.bias is None]
+    assert without == list(trace.of_kind("cross") if family == "t5" else ())
+    assert family != "t5" or all(block.scale == 1 for block in trace.blocks)
 
 
 def test_blooms_slopes_are_those_of_its_reading(read: Read) -> None:
