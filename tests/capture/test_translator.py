@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.capture.translator import TranslatorModel, spelled, words
 from attnviz.errors import EmptyText, InvalidEdit, UnknownWords
@@ -91,7 +92,8 @@ def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
         np.testing.assert_allclose(bias, np.broadcast_to(bias[0], bias.shape), atol=1e-5)
 
 
-def test_without_a_second_text_the_model_translates(model: TranslatorModel) -> None:
+def test_without_a_second_text_the_model_translates() -> None:
+    model = loading.load_translator("translator")
     trace = model.trace(TIRED, edits=EDITS[:1])
     own = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
     assert words(trace.of_kind("cross")[0].query_tokens) == own

@@ -10,7 +10,7 @@ import attnviz
 from attnviz.capture import loading
 from attnviz.errors import UnknownModel
 from attnviz.models import allowed, catalogue, resolve
-from attnviz.models.catalogue import MINILM, Downloaded, Folder
+from attnviz.models.catalogue import Downloaded, Folder
 from tests.capture.tiny import SENTENCE
 from tests.models.fake_hub import FakeHub, go_online, serving
 
@@ -98,30 +98,28 @@ def test_an_unknown_name_is_answered_with_what_helps(name: str, words: str) -> N
 def there(
     folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FakeHub]:
-    """A hub with the bundled BERT and a tiny one."""
-    with serving(folders={"some/minilm": MINILM.folder, "some/tiny": folder_of("bert")}) as running:
+    """A hub with a tiny BERT."""
+    with serving(folders={"some/tiny": folder_of("bert")}) as running:
         go_online(running, tmp_path / "cache", monkeypatch)
         monkeypatch.setattr(loading, "_models", type(loading._models)())
         yield running
 
 
-def test_one_model_is_the_same_by_name_folder_and_id(there: FakeHub) -> None:
-    text = "The dog did not cross the road as it was too tired."
-    names = ("minilm", str(MINILM.folder), "some/minilm", "some/minilm@v1")
+def test_one_model_is_the_same_by_folder_and_id(there: FakeHub, folder_of: Callable[[str], Path]) -> None:
+    names = (str(folder_of("bert")), "some/tiny", "some/tiny@v1")
     entries = [resolve.entry(name) for name in names]
     for entry in entries[1:]:
         for fact in FACTS:
             assert getattr(entry, fact) == getattr(entries[0], fact), fact
-    traces = [attnviz.trace(text, model=name) for name in names]
+    traces = [attnviz.trace(SENTENCE, model=name) for name in names]
     for trace, name in zip(traces, names, strict=True):
         assert trace.model == name
-        assert trace.text == text
         for block, first in zip(trace.blocks, traces[0].blocks, strict=True):
             assert (block.kind, block.layer) == (first.kind, first.layer)
             assert block.query_tokens == first.query_tokens
             for field in ("query", "key", "value", "scores", "mask", "weights", "output", "projection"):
                 assert np.array_equal(getattr(block, field), getattr(first, field)), field
-    assert isinstance(resolve.entry("some/minilm").origin, Downloaded)
+    assert isinstance(resolve.entry("some/tiny").origin, Downloaded)
     assert there.files().count("model.safetensors") == 3, "two headers, and one file for both"
 
 
