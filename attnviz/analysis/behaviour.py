@@ -195,8 +195,7 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
 
     Args:
         weights: [layer, head, shown query, shown key], as shown: a hidden token is never named.
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
+        queries, keys: which of them are shown; no keys: the same (self-attention).
 
     Returns:
         layer × head strings: "looks at the previous token (87 %)", "looks at [CLS] (54 %)",

@@ -35,8 +35,7 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
 
     Args:
         weights: [layer, head, query, key].
-        query: the query's index, from 0.
-        key: the key's index, from 0.
+        query, key: from 0.
     """
     link = weights[:, :, query, key]
     return tuple(Link(layer, head, float(link[layer, head])) for layer, head in ranked(link))
@@ -46,10 +45,8 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     """Every head by how much the weight from `query` to `key` moves, largest move (up or down) first.
 
     Args:
-        before: [layer, head, query, key] of the first sentence.
-        after: the same of the second sentence.
-        query: the query's index in both, from 0.
-        key: the key's index in both, from 0.
+        before, after: [layer, head, query, key] of the first sentence and of the second.
+        query, key: from 0, in both.
 
     Raises:
         AttnvizError: the two have different shapes.

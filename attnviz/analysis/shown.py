@@ -1,4 +1,7 @@
-"""Which tokens a picture shows, and what they are called there: special tokens hidden, word pieces merged."""
+"""Which tokens a picture shows, and what they are called there: special tokens hidden, word pieces merged.
+
+Where the keys are None they are the same as the queries: self-attention.
+"""
 
 from __future__ import annotations
 
@@ -284,8 +287,7 @@ def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) ->
 
     Args:
         weights: [..., query, key], the model's.
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
+        queries, keys: which of them are shown.
 
     Returns:
         float32 [..., shown query, shown key].
@@ -336,8 +338,7 @@ def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> F
 
     Args:
         scores: [..., query, key].
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
+        queries, keys: which of them are shown.
 
     Raises:
         AttnvizError: word pieces are to be merged; the score of a whole word does not exist.

@@ -1,4 +1,7 @@
-"""One forward pass of a transformers model: traced, with changed attention, or over many texts at once."""
+"""One forward pass of a transformers model: traced, with changed attention, or over many texts at once.
+
+`network` is everywhere as `open_network` returns it, after `prepare`, and `layers` as `inspected` returns them.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,6 @@ def blocks(
     """Runs the model once and returns its attention, in the order in which it ran.
 
     Args:
-        network: as `open_network` returns it, after `prepare`.
-        layers: as `inspected` returns them.
         inputs: what the model is called with.
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
@@ -123,8 +124,6 @@ def outcomes(
     """One forward pass over as many copies of a text as there are variants.
 
     Args:
-        network: as `open_network` returns it, after `prepare`.
-        layers: as `inspected` returns them.
         inputs: what it is called with, each [1, token].
         variants: the edits of each copy.
         position: the token, from 0, at which the model's head is asked what it expects; None: it is not.
@@ -157,8 +156,6 @@ def batch_weights(
     Nothing is padded, and queries, keys and values are not kept. The pass ends with the last weights.
 
     Args:
-        network: as `open_network` returns it.
-        layers: as `inspected` returns them.
         ids: [sentence, token], rows of the vocabulary.
         kind: "encoder", or "decoder" where there is no encoder.
 
@@ -186,8 +183,6 @@ def intervening(
     """Changes the one forward pass that runs inside, in this thread alone; without edits it does nothing.
 
     Args:
-        network: as `open_network` returns it, after `prepare`.
-        layers: as `inspected` returns them.
         edits: for each row of the batch that it reads.
 
     Raises:

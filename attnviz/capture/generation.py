@@ -1,4 +1,7 @@
-"""A model with a head for tokens: what it expects, and how it writes on, token by token."""
+"""A model with a head for tokens: what it expects, and how it writes on, token by token.
+
+`network` is everywhere a model of transformers with its head, in evaluation mode.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,6 @@ def write(
     Keys and values of what was read before are kept, so that every step reads one token only.
 
     Args:
-        network: a transformers model with a head for the next token, in evaluation mode.
         ids: what stands there already: a text, or the token with which a decoder starts.
         writing: how many tokens, and how each is drawn.
         limit: the most tokens that the model reads.
@@ -154,8 +156,6 @@ def next_tokens(
     """What a decoder expects to follow at every place, by one pass over all tokens.
 
     Args:
-        network: a transformers model with a head for the next token, in evaluation mode.
-        tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token]; the tokens that it expects something after are
             `decoder_input_ids` where there are any, else `input_ids`.
         writing: how it wrote the last tokens, if it wrote any.
@@ -186,8 +186,6 @@ def masked_tokens(
     """What a model like BERT expects behind every masked token.
 
     Args:
-        network: a transformers model with a head for masked tokens, in evaluation mode.
-        tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token].
         masked: the tokens, from 0.
     """

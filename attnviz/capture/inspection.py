@@ -72,8 +72,7 @@ def inspected(
     Only for a model that nobody else uses yet.
 
     Args:
-        network: as `open_network` returns it.
-        inputs: what it is called with; two tokens or more.
+        inputs: what the network is called with; two tokens or more.
         entry: what is expected of it.
 
     Raises:
@@ -101,8 +100,6 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     """One forward pass.
 
     Args:
-        network: as `open_network` returns it.
-        inputs: what it is called with.
         returning: whether the weights are in what it returns. They always are where the model computes
             attention in a way of its own.
 
@@ -155,7 +152,7 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
     forwards is a decoder. The layer is told by the order, since one module may serve several layers (ALBERT).
 
     Args:
-        network: the model.
+        network: whose modules ran.
         records: of two tokens or more.
     """
     names = {id(module): name for name, module in network.named_modules()}

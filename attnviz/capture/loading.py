@@ -112,7 +112,7 @@ def look(name: str, picture: Picture, called: str) -> Trace:
 
     Args:
         name: the model's; its entry `sees`.
-        picture: a picture of Pillow's, a file, or what is in a file.
+        picture: as `SeeingModel.look` takes it.
         called: what the trace calls the picture.
 
     Raises:
