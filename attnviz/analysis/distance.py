@@ -86,7 +86,7 @@ def largest_difference(
     columns: Sequence[Place],
     rescale: bool = False,
 ) -> float:
-    """The largest |second − first| of any cell that both texts have, of any head: the end of a colour scale."""
+    """The largest |second − first| of a cell that both texts have, of any head: the end of a colour scale."""
     shared = [place.shared for place in columns]
     layers = _layers(first, second, rows, columns, rescale)
     return max((float(np.abs(new - old)[..., shared].max(initial=0.0)) for old, new in layers), default=0.0)

@@ -397,7 +397,7 @@ def _sum(rows: Floats) -> Floats:
     return np.asarray(rows.sum(axis=-1), dtype=np.float32)
 
 
-def index_of_places(wanted: Sequence[int]) -> Index:
+def index_of_places(wanted: Sequence[int] | NDArray[np.intp]) -> Index:
     """Rising places as an index: a slice where one will do, which views, while a list of numbers copies."""
     if len(wanted) and wanted[-1] - wanted[0] == len(wanted) - 1:
         return slice(int(wanted[0]), int(wanted[-1]) + 1)
