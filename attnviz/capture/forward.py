@@ -1,6 +1,6 @@
 """One forward pass of a transformers model: traced, with changed attention, or over many texts at once.
 
-`network` is everywhere as `open_network` returns it, after `prepare`; `layers` are as `inspected` returns them.
+`network` is as `open_network` returns it, after `prepare`; `layers` are as `inspected` returns them.
 """
 
 from __future__ import annotations
