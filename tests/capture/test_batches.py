@@ -48,7 +48,7 @@ def apart(model: Model, name: str, found: Batch) -> float:
     return most
 
 
-@pytest.mark.parametrize("family", families("bert", "mistral", "t5", "mpnet", of=TEXTS))
+@pytest.mark.parametrize("family", families("batches", TEXTS))
 def test_every_family_gives_the_weights_of_each_sentence_alone(
     family: str, folder_of: Callable[[str], Path]
 ) -> None:

@@ -42,12 +42,7 @@ from tests.formula import attention
 Folder = Callable[[str], Path]
 
 
-# One of each: plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a
-# bias by distance, a picture model, and attentions of their own (ALiBi, a function of the module, relative).
-MECHANISMS = ["bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"]
-
-
-@pytest.mark.parametrize("family", families(*MECHANISMS))
+@pytest.mark.parametrize("family", families("weights"))
 def test_all_weights_are_those_of_eager_to_the_bit(folder_of: Folder, family: str) -> None:
     found, expected = captured(folder_of(family)), own_weights(folder_of(family))
     assert list(expected) == list(resolve.entry(str(folder_of(family))).kinds)
@@ -71,7 +66,7 @@ def visible(family: str, block: Block) -> Mask:
     return sees
 
 
-@pytest.mark.parametrize("family", families(*MECHANISMS))
+@pytest.mark.parametrize("family", families("weights"))
 def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: Folder, family: str) -> None:
     for block in captured(folder_of(family)).blocks:
         _, weights = attention(block.query, block.key, block.mask, block.scale, block.bias)
@@ -79,7 +74,7 @@ def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: Folder, 
         assert np.array_equal(block.mask, visible(family, block))
 
 
-@pytest.mark.parametrize("family", families(*MECHANISMS))
+@pytest.mark.parametrize("family", families("weights"))
 def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: Folder, family: str) -> None:
     folder = folder_of(family)
     model = own_model(folder)
@@ -152,7 +147,7 @@ def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: Folde
     assert np.array_equal(again.stack("decoder"), trace.stack("decoder"))
 
 
-@pytest.mark.parametrize("family", families("bert", "roberta", of=("bert", "electra", "roberta")))
+@pytest.mark.parametrize("family", families("pairs", ("bert", "electra", "roberta")))
 def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, family: str) -> None:
     folder, pair = folder_of(family), ("The dog was tired .", "The road was very wide .")
     trace = attnviz.trace(pair[0], folder, second=pair[1])
@@ -205,7 +200,6 @@ def load_again(folder: Path) -> None:
 
 
 FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] = {
-    # Of each, the first two run on every push.
     "scale": (("bert", "deberta", "gpt2", "t5", "vit"), lambda record: record.scale * 1.1),
     "mask": (("gpt2", "bloom", "mistral", "bart", "t5"), lambda _: None),
     "bias": (("t5", "mpnet", "deberta", "deberta-v2", "bloom"), lambda _: None),
@@ -216,9 +210,9 @@ FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] =
 @pytest.mark.parametrize(
     ("field", "family"),
     [
-        pytest.param(field, family, marks=() if number < 2 else pytest.mark.everything)
+        pytest.param(field, getattr(family, "values", (family,))[0], marks=getattr(family, "marks", ()))
         for field, (some, _) in FORGERIES.items()
-        for number, family in enumerate(some)
+        for family in families(f"forged {field}", some)
     ],
 )
 def test_a_record_that_is_not_what_happened_is_refused(
@@ -339,7 +333,7 @@ def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
         attnviz.trace(SENTENCE, bare)
 
 
-@pytest.mark.parametrize("family", families("gpt2", of=("bert", "gpt2", "t5")))
+@pytest.mark.parametrize("family", families("without a head", ("bert", "gpt2", "t5")))
 def test_a_model_that_was_saved_without_any_head_is_shown(
     folder_of: Folder, tmp_path: Path, family: str
 ) -> None:

@@ -40,7 +40,7 @@ from tests.capture.tiny import families
 
 DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral looks back five tokens only
 ENCODER_DECODERS = ("bart", "t5", "marian")
-WRITERS = families("mistral", "bart", of=(*DECODERS, *ENCODER_DECODERS))
+WRITERS = families("writing", (*DECODERS, *ENCODER_DECODERS))
 FREE = Habits(ends=frozenset())
 SOURCE, PROMPT = [5, 11, 7, 3, 1], [7, 13, 5]
 LIMIT = 61

@@ -40,10 +40,6 @@ frozen = torch.inference_mode
 TRANSLATORS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
 
 
-OWN = ("mpnet", "deberta", "deberta-v2", "bloom", "gptj", "gpt_neo")
-"""The families that compute attention in a way of their own."""
-
-
 def given(folder: Path) -> ModelInput:
     return ModelInput(SENTENCE, target=TARGET if folder.name in PAIRED else None)
 
@@ -122,7 +118,7 @@ def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
     assert min(moved) > 1e-3
 
 
-@pytest.mark.parametrize("name", families(catalogue.TRANSLATOR, of=TRANSLATORS))
+@pytest.mark.parametrize("name", families("silence", TRANSLATORS))
 def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str) -> None:
     entry = catalogue.entry(name)
     assert isinstance(entry.origin, catalogue.Trained)
@@ -150,7 +146,7 @@ def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str
 
 
 # ALBERT has one W_O for all of its layers; see below.
-@pytest.mark.parametrize("family", families("gpt2", "t5", "mpnet", of=tuple({*TEXTS} - {"albert"})))
+@pytest.mark.parametrize("family", families("silence", sorted({*TEXTS} - {"albert"})))
 def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     model, second = loading.load(str(folder)), own_model(folder)
@@ -205,7 +201,7 @@ def write_over(weights: Tensor, edit: str) -> None:
                 head[number, int(ends[1]) - 1] = 1
 
 
-@pytest.mark.parametrize("family", families("bert", "t5", of=tuple(POINTED)))
+@pytest.mark.parametrize("family", families("pointing", tuple(POINTED)))
 def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     entry, second = resolve.entry(str(folder)), own_model(folder)
@@ -301,7 +297,7 @@ def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> 
                 )
 
 
-@pytest.mark.parametrize("family", families("gpt2", of=("gpt2", "bart", "bloom")))
+@pytest.mark.parametrize("family", families("expecting", ("gpt2", "bart", "bloom")))
 def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     model, asked = loading.load(str(folder)), given(folder)
@@ -361,10 +357,10 @@ def test_an_edited_trace_is_kept_in_a_file(tmp_path: Path, folder_of: Folder) ->
 
 
 def test_the_families_that_can_only_be_silenced_are_listed() -> None:
-    assert set(custom_attention._READERS) == ONLY_SILENCED == set(OWN)
+    assert set(custom_attention._READERS) == ONLY_SILENCED
 
 
-@pytest.mark.parametrize("family", families("mpnet", "gptj", of=OWN))
+@pytest.mark.parametrize("family", families("silence of their own", sorted(ONLY_SILENCED)))
 def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str, folder_of: Folder) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
@@ -406,7 +402,7 @@ def test_who_expects_nothing_is_not_asked() -> None:
 
 
 # By the common attention function, by a hook, in a half of a pair, and by our own Transformer.
-@pytest.mark.parametrize("name", ["minilm", "translator", *families("mpnet", of=("mpnet", "t5", "gpt_neo"))])
+@pytest.mark.parametrize("name", families("threads", ("minilm", "translator", "mpnet", "t5", "gpt_neo")))
 def test_many_visitors_use_one_model_at_once(name: str, folder_of: Folder) -> None:
     """Each reads a text of its own with changes of its own, over and over."""
     own = name in TEXTS

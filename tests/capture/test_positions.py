@@ -80,7 +80,7 @@ def test_no_family_is_forgotten() -> None:
     assert sorted(WAYS) == sorted(FAMILIES)
 
 
-@pytest.mark.parametrize("family", families("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"))
+@pytest.mark.parametrize("family", families("positions"))
 def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
     found = positions_of(network(family)).ways
     assert tuple(type(way) for way in found) == WAYS[family]
@@ -95,7 +95,7 @@ def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
 TABLES = ("bert", "roberta", "distilbert", "electra", "gpt2", "gpt_neo", "opt", "bart", "marian", "mpnet")
 
 
-@pytest.mark.parametrize("family", families("roberta", "opt", "marian", of=TABLES))
+@pytest.mark.parametrize("family", families("tables of positions", TABLES))
 def test_a_table_has_the_vectors_that_the_model_adds(network: Network, family: str) -> None:
     model, added = network(family), list[Tensor]()
     modules = [
@@ -162,7 +162,7 @@ def queries(model: PreTrainedModel, places: Tensor) -> list[tuple[Tensor, Tensor
     return [(record.query[0], record.key[0]) for record in records]
 
 
-@pytest.mark.parametrize("family", families("modernbert", "gpt_neox", "gptj", "llama", of=TURNING))
+@pytest.mark.parametrize("family", families("turned queries", TURNING))
 def test_turns_make_of_unturned_queries_what_the_model_makes(network: Network, family: str) -> None:
     model, places = network(family), torch.arange(3, 3 + TOKENS)
     [first] = (turns for turns in ways(model, Turns) if 0 in turns.layers)

@@ -56,7 +56,7 @@ PUT_TOGETHER = tuple(family for family in TEXTS if family not in AT_ONCE)
 
 @pytest.mark.parametrize(
     "name",
-    ["minilm", "minilm-scratch", "translator", *families("bert", "gpt2", "bart", "t5", of=PUT_TOGETHER)],
+    ["minilm", "minilm-scratch", "translator", *families("surroundings", PUT_TOGETHER)],
 )
 def test_a_layer_is_put_together_again(name: str, folder_of: Folder) -> None:
     text, model = TIRED, None
@@ -105,7 +105,7 @@ def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: Folder) -> None
         assert around.gain is around.shift is around.deviation is None
 
 
-@pytest.mark.parametrize("family", families("gpt_neox", of=AT_ONCE))
+@pytest.mark.parametrize("family", families("surroundings", AT_ONCE))
 def test_what_cannot_be_put_together_is_refused_by_name(family: str, folder_of: Folder) -> None:
     with pytest.raises(ModelNotSupported, match=r"layer 1 of .*ForCausalLM.*feed-forward"):
         surroundings(loading.load(str(folder_of(family))), SENTENCE)

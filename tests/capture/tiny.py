@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -258,16 +259,37 @@ TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
 """Those that read texts."""
 
 
-def families(*on_every_push: str, of: tuple[str, ...] = FAMILIES) -> list[Any]:
-    """Parameters of a test: all these families, of which each push runs one of each mechanism.
+ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
+    # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
+    # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
+    "weights": ("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"),
+    "pairs": ("bert", "roberta"),
+    "batches": ("bert", "mistral", "t5", "mpnet"),
+    "word vectors": ("bert", "gpt2", "t5", "gptj"),
+    "surroundings": ("bert", "gpt2", "bart", "t5", "gpt_neox"),
+    "positions": ("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
+    "tables of positions": ("roberta", "opt", "marian"),
+    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama"),
+    "writing": ("mistral", "bart"),
+    "silence": ("gpt2", "t5", "mpnet", "translator"),
+    "silence of their own": ("mpnet", "gptj"),
+    "pointing": ("bert", "t5"),
+    "expecting": ("gpt2",),
+    "threads": ("minilm", "translator", "mpnet"),
+    "without a head": ("gpt2",),
+    "forged scale": ("bert", "deberta"),
+    "forged mask": ("gpt2", "bloom"),
+    "forged bias": ("t5", "mpnet"),
+    "forged key": ("llama", "vit"),
+}
+"""What is done with models, and with which families on every push: one of each mechanism that it may meet."""
 
-    Args:
-        on_every_push: those that it runs; the others are marked `everything`.
-        of: all of them.
-    """
-    assert set(on_every_push) <= set(of)
-    later = (family for family in of if family not in on_every_push)
-    return [*on_every_push, *(pytest.param(family, marks=pytest.mark.everything) for family in later)]
+
+def families(doing: str, of: Sequence[str] = FAMILIES) -> list[Any]:
+    """Parameters of a test: all these families, those that no push needs marked `everything`."""
+    now = ON_EVERY_PUSH[doing]
+    assert set(now) & set(of)
+    return [family if family in now else pytest.param(family, marks=pytest.mark.everything) for family in of]
 
 
 def tiny(family: str, folder: Path) -> Path:
