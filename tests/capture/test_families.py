@@ -210,7 +210,7 @@ FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] =
 @pytest.mark.parametrize(
     ("field", "family"),
     [
-        pytest.param(field, getattr(family, "values", (family,))[0], marks=getattr(family, "marks", ()))
+        pytest.param(field, *family.values, marks=family.marks)
         for field, (some, _) in FORGERIES.items()
         for family in families(f"forged {field}", some)
     ],

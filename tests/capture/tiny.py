@@ -258,7 +258,6 @@ FAMILIES: tuple[str, ...] = tuple(_RECIPES)
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
 """Those that read texts."""
 
-
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
     # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
@@ -289,7 +288,7 @@ def families(doing: str, of: Sequence[str] = FAMILIES) -> list[Any]:
     """Parameters of a test: all these families, those that no push needs marked `everything`."""
     now = ON_EVERY_PUSH[doing]
     assert set(now) & set(of)
-    return [family if family in now else pytest.param(family, marks=pytest.mark.everything) for family in of]
+    return [pytest.param(family, marks=() if family in now else pytest.mark.everything) for family in of]
 
 
 def tiny(family: str, folder: Path) -> Path:
