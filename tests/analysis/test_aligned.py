@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import attnviz
 from attnviz.analysis.aligned import (
     Place,
     Word,
@@ -20,9 +19,7 @@ from attnviz.analysis.aligned import (
     overlap,
     to_shared,
 )
-from attnviz.analysis.change import change
-from attnviz.analysis.shown import Shown, shown_weights
-from attnviz.app.examples import EXAMPLES, TRANSLATED, Example
+from attnviz.analysis.shown import Shown
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token
 from tests.analysis.texts import shown
@@ -192,29 +189,6 @@ def test_rescaling_to_the_shared_words_by_hand() -> None:
     gap = np.nan
     expected = [[0.5, gap, 0.5], [0.25, gap, 0.75], [0, gap, 0], [gap] * 3]
     np.testing.assert_array_equal(to_shared(placed, columns), expected)
-
-
-PAIRS = [("minilm", example) for example in EXAMPLES if example.other]
-PAIRS += [("translator", example) for example in TRANSLATED]
-
-
-@pytest.mark.parametrize(("model", "example"), PAIRS, ids=[f"{m} {e.name}" for m, e in PAIRS])
-def test_of_every_minimal_pair_the_difference_is_that_of_change_to_the_bit(
-    model: str, example: Example
-) -> None:
-    traces = [attnviz.trace(text, model=model) for text in (example.text, example.other)]
-    first, second = (Shown(t.blocks[0].query_tokens, t.text, merge_words=True) for t in traces)
-    weights = [shown_weights(t.stack("encoder"), s) for t, s in zip(traces, (first, second), strict=True)]
-    places = aligned_sentences(first, second)
-    assert all(place.shared for place in places)
-    assert sum(not place.same for place in places) == 1
-    one = on_places(weights[0], *[[place.first for place in places]] * 2)
-    other = on_places(weights[1], *[[place.second for place in places]] * 2)
-    expected = change(weights[0], [first], weights[1], [second])
-    assert np.array_equal(other - one, expected.values)
-    assert [g.label for g in named(places, first.groups, second.groups)] == [
-        g.label for g in expected.queries
-    ]
 
 
 def tokens(text: str, *pieces: tuple[int, int], special: Sequence[str] = ()) -> tuple[Token, ...]:

@@ -21,13 +21,9 @@ from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit
-from attnviz.interventions.editing import attention_at, places
-from attnviz.models import catalogue, resolve
+from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.trace import Floats, Kind
-from attnviz.trained.translator.translator import Translator
-from attnviz.transformer.bert import Bert
-from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
 from tests.capture.tiny import SENTENCE, TEXTS, families
 
@@ -36,8 +32,6 @@ SHORT = "The dog slept."
 Folder = Callable[[str], Path]
 
 frozen = torch.inference_mode
-
-TRANSLATORS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
 
 
 def given(folder: Path) -> ModelInput:
@@ -96,53 +90,6 @@ def states_of(output: Any) -> Tensor:
     hidden = getattr(output, "last_hidden_state", None)
     of_batch: Tensor = output.decoder_hidden_states[-1] if hidden is None else hidden
     return of_batch[0]
-
-
-def test_a_silent_head_of_minilm_is_one_without_its_slice_of_w_o(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
-    scratch = loading.load("minilm-scratch")
-    ours = Bert.from_folder(catalogue.MINILM.folder)
-    tokens = torch.tensor([[token.id for token in minilm.tokens(SHORT)]])
-    moved = []
-    before = minilm.outcomes(SHORT, [()]).states[0]
-    for layer, head in [(layer, (5 * layer + 2 * more) % 12) for layer in range(6) for more in range(2)]:
-        silence = [[Edit("encoder", layer, head)]]
-        found = minilm.outcomes(SHORT, silence).states[0]
-        with without_slice(mixers_of(eager, "bert")[layer], head, 12), frozen():
-            close(found, eager(tokens).last_hidden_state[0])
-        with without_slice(attention_at(ours, places(ours)["encoder", layer]).to_output, head, 12), frozen():
-            expected = ours(tokens[0]).hidden_states[-1]
-        close(scratch.outcomes(SHORT, silence).states[0], expected)
-        moved.append(np.abs(found - before).max())
-    assert min(moved) > 1e-3
-
-
-@pytest.mark.parametrize("name", families("silence", TRANSLATORS))
-def test_a_silent_head_of_a_translator_is_one_without_its_slice_of_w_o(name: str) -> None:
-    entry = catalogue.entry(name)
-    assert isinstance(entry.origin, catalogue.Trained)
-    second = Translator.load(entry.origin.file)
-    model = loading.load(name)
-    french = second.translate(TIRED.lower().rstrip(".").split())
-    heads = [
-        Edit(kind, layer, head)
-        for kind in entry.kinds
-        for layer in range(entry.layers_of(kind))
-        for head in range(entry.heads)
-    ]
-    found = model.outcomes(TIRED, [[edit] for edit in heads], 5)
-    assert found.source is not None
-    assert found.probabilities is not None
-    for number, edit in enumerate(heads):
-        stack = second.model.encoder if edit.kind == "encoder" else second.model.decoder
-        attention: Any = stack.layers[edit.layer]
-        attention = attention.cross_attention if edit.kind == "cross" else attention.attention
-        with without_slice(attention.to_output, edit.head, entry.heads):
-            steps: EncoderDecoderSteps = second.steps(TIRED.lower().rstrip(".").split(), french)
-        close(found.states[number], steps.decoder.output)
-        close(found.source[number], steps.encoder.output)
-        close(found.probabilities[number], steps.probabilities[5])
 
 
 # ALBERT has one W_O for all of its layers; see below.
@@ -343,17 +290,6 @@ def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folde
         assert token.id == prediction.candidates[0].id
     unchanged = model.trace(writes).of_kind(kind)[0].query_tokens
     assert [token.id for token in tokens] != [token.id for token in unchanged]
-
-
-def test_an_edited_trace_is_kept_in_a_file(tmp_path: Path, folder_of: Folder) -> None:
-    for name in ("minilm", str(folder_of("mpnet"))):
-        trace = attnviz.trace(SENTENCE, name, edits=["encoder 2-1", "encoder 1-2 3"])
-        trace.save(tmp_path / "kept.npz")
-        again = attnviz.Trace.load(tmp_path / "kept.npz")
-        assert again.edits == ("encoder 2-1", "encoder 1-2 3")
-        assert np.array_equal(again.stack("encoder"), trace.stack("encoder"))
-        assert not again.stack("encoder")[1, 0].any()
-        assert not again.stack("encoder")[0, 1, 2].any()
 
 
 def test_the_families_that_can_only_be_silenced_are_listed() -> None:

@@ -11,10 +11,9 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from attnviz.capture import loading
-from attnviz.capture.model import Model, ModelInput, Prediction
+from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
-from attnviz.trace import Token, Trace
 from tests.capture.tiny import SENTENCE
 
 
@@ -23,17 +22,6 @@ class Fake:
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-    def tokens(self, given: str | ModelInput) -> tuple[Token, ...]:
-        text = given if isinstance(given, str) else given.text
-        return (Token(text, 0, 0, len(text), 0, special=False),)
-
-    def trace(self, given: str | ModelInput) -> Trace:
-        return Trace(model=self.name, text=given if isinstance(given, str) else given.text, blocks=())
-
-    def predictions(self, given: str | ModelInput) -> tuple[Prediction, ...]:
-        assert given
-        return ()
 
 
 @pytest.fixture

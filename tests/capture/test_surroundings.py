@@ -24,19 +24,8 @@ TIRED = "The dog did not cross the road as it was too tired."
 
 AT_ONCE = ("gpt_neox", "gptj", "phi")  # attention and feed-forward network are added together
 NORMED_AFTER = (
-    *(
-        "bert",
-        "roberta",
-        "distilbert",
-        "albert",
-        "electra",
-        "bart",
-        "marian",
-        "deberta",
-        "deberta-v2",
-        "mpnet",
-    ),
-    *("minilm", "minilm-scratch", "translator"),
+    *("bert", "roberta", "distilbert", "albert", "electra", "bart", "marian", "deberta", "deberta-v2"),
+    *("mpnet", "minilm", "minilm-scratch", "translator"),
 )
 
 

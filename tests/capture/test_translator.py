@@ -82,6 +82,18 @@ def test_every_number_is_the_models_own_to_the_bit(model: TranslatorModel, edits
         np.testing.assert_allclose(block.output, own.attention.output.numpy(), atol=1e-6)
 
 
+def test_outcomes_are_those_of_the_edited_steps(model: TranslatorModel) -> None:
+    found = model.outcomes(BOTH, [EDITS, []], 5)
+    assert found.source is not None
+    assert found.probabilities is not None
+    for number, edits in enumerate((EDITS, [])):
+        steps = ran(model, edits)
+        np.testing.assert_allclose(found.states[number], steps.decoder.output, atol=1e-6)
+        np.testing.assert_allclose(found.source[number], steps.encoder.output, atol=1e-6)
+        np.testing.assert_allclose(found.probabilities[number], steps.probabilities[5], atol=1e-6)
+    assert np.abs(found.probabilities[0] - found.probabilities[1]).max() > 1e-6
+
+
 def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
     steps = ran(model, EDITS)
     for block in model.trace(BOTH, edits=EDITS).blocks:
