@@ -3,10 +3,8 @@
 import copy
 import gc
 import weakref
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +22,7 @@ from attnviz.capture.stack import Expected, Ran, Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
-from tests.capture.tiny import SENTENCE
-
-Folder = Callable[[str], Path]
+from tests.capture.tiny import SENTENCE, Folder
 
 TIRED = "The dog did not cross the road as it was too tired."
 MASKED = "The dog did not [MASK] the road ."

@@ -36,10 +36,8 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, families
+from tests.capture.tiny import REFUSED, SENTENCE, Folder, families
 from tests.formula import attention
-
-Folder = Callable[[str], Path]
 
 
 @pytest.mark.parametrize("family", families("weights"))

@@ -25,11 +25,10 @@ from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.trace import Floats, Kind
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
-from tests.capture.tiny import SENTENCE, TEXTS, families
+from tests.capture.tiny import SENTENCE, TEXTS, Folder, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
-Folder = Callable[[str], Path]
 
 frozen = torch.inference_mode
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.tiny import FAMILIES, SENTENCE, families
+from tests.capture.tiny import FAMILIES, SENTENCE, Folder, families
 
 TURNING = ("modernbert", "gpt_neox", "gptj", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3")
 TOKENS = 7
@@ -30,7 +29,7 @@ Read = Callable[[str], tuple[Positions, Trace]]
 
 
 @pytest.fixture(scope="module")
-def load(folder_of: Callable[[str], Path]) -> Load:
+def load(folder_of: Folder) -> Load:
     """A tiny model of a family, loaded once."""
 
     @cache

@@ -1,7 +1,6 @@
 """The recorder by itself: what it keeps, for whom, and what it refuses."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,11 @@ from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
+from tests.capture.tiny import Folder
 
 IDS = torch.tensor([[35, 33, 11, 12, 17, 13, 23]])
 TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in IDS[0].tolist())
 BACKWARDS = np.tril(np.ones((7, 7), dtype=np.bool_))
-
-Folder = Callable[[str], Path]
 
 
 def run(network: Any, ids: Tensor = IDS) -> Any:

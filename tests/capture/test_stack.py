@@ -1,8 +1,5 @@
 """Layers that read word vectors: the same outputs as from the words, and what is expected of a place."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -13,9 +10,7 @@ from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
-from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, families
-
-Folder = Callable[[str], Path]
+from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, Folder, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 

@@ -1,8 +1,6 @@
 """What stands around the attention, put together again by numpy, is what the model went on with."""
 
 import threading
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,7 @@ from attnviz.capture.model import Model
 from attnviz.capture.surroundings import Surroundings, surroundings
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Block, Floats
-from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, families
-
-Folder = Callable[[str], Path]
+from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, Folder, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +32,9 @@ WORDS = tuple(
     )
 )
 """What they know besides their special tokens."""
+
+Folder = Callable[[str], Path]
+"""The fixture `folder_of`: where a tiny model of a family lies."""
 
 Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]
 
