@@ -14,7 +14,7 @@ from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.recorder import recording
 from attnviz.models import resolve
 from attnviz.trace import Kind, Token
-from tests.capture.tiny import TEXTS, Folder, families
+from tests.capture.tiny import TEXTS, FolderOf, families
 
 SENTENCES = (
     "The dog did not cross the road .",
@@ -47,7 +47,7 @@ def apart(model: Model, name: str, found: Batch) -> float:
 
 
 @pytest.mark.parametrize("family", families("batches", TEXTS))
-def test_every_family_gives_the_weights_of_each_sentence_alone(family: str, folder_of: Folder) -> None:
+def test_every_family_gives_the_weights_of_each_sentence_alone(family: str, folder_of: FolderOf) -> None:
     name = str(folder_of(family))
     model = loading.load(name)
     found = [each for each in read(model, name) if isinstance(each, Batch)]

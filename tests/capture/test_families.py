@@ -36,12 +36,12 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, Folder, families
+from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families
 from tests.formula import attention
 
 
 @pytest.mark.parametrize("family", families("weights"))
-def test_all_weights_are_those_of_eager_to_the_bit(folder_of: Folder, family: str) -> None:
+def test_all_weights_are_those_of_eager_to_the_bit(folder_of: FolderOf, family: str) -> None:
     found, expected = captured(folder_of(family)), own_weights(folder_of(family))
     assert list(expected) == list(resolve.entry(str(folder_of(family))).kinds)
     assert len(found.blocks) == sum(len(layers) for layers in expected.values())
@@ -65,7 +65,7 @@ def visible(family: str, block: Block) -> Mask:
 
 
 @pytest.mark.parametrize("family", families("weights"))
-def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: Folder, family: str) -> None:
+def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: FolderOf, family: str) -> None:
     for block in captured(folder_of(family)).blocks:
         _, weights = attention(block.query, block.key, block.mask, block.scale, block.bias)
         np.testing.assert_allclose(weights, block.weights, atol=1e-6, rtol=0)
@@ -73,7 +73,7 @@ def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: Folder, 
 
 
 @pytest.mark.parametrize("family", families("weights"))
-def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: Folder, family: str) -> None:
+def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, family: str) -> None:
     folder = folder_of(family)
     model = own_model(folder)
     returned: list[tuple[Tensor, Floats]] = []
@@ -91,7 +91,7 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: Folder, famil
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
 
 
-def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: Folder) -> None:
+def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: FolderOf) -> None:
     block = captured(folder_of("llama")).blocks[0]
     assert block.key.shape == block.value.shape == (6, 14, 10)
     for keys in (block.key, block.value):
@@ -99,7 +99,7 @@ def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: Fold
         assert not np.array_equal(keys[2], keys[3])
 
 
-def test_one_module_may_serve_every_layer(folder_of: Folder) -> None:
+def test_one_module_may_serve_every_layer(folder_of: FolderOf) -> None:
     first, second, third = captured(folder_of("albert")).of_kind("encoder")
     assert first.projection is not None
     assert second.projection is not None
@@ -108,7 +108,7 @@ def test_one_module_may_serve_every_layer(folder_of: Folder) -> None:
     assert not np.array_equal(second.query, third.query)
 
 
-def test_the_decoder_reads_the_start_and_not_the_end(folder_of: Folder) -> None:
+def test_the_decoder_reads_the_start_and_not_the_end(folder_of: FolderOf) -> None:
     starts = {"bart": ["</s>", "<s>"], "marian": ["<pad>"], "t5": ["<pad>"]}
     for family, start in starts.items():
         trace = captured(folder_of(family))
@@ -118,7 +118,7 @@ def test_the_decoder_reads_the_start_and_not_the_end(folder_of: Folder) -> None:
         assert trace.written == 0
 
 
-def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(folder_of: Folder) -> None:
+def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(folder_of: FolderOf) -> None:
     folder = folder_of("marian")
     trace = attnviz.trace(SENTENCE, folder)
     model = own_model(folder)
@@ -135,7 +135,7 @@ def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(folder_of
     assert len(trace.target.split()) == trace.written
 
 
-def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: Folder) -> None:
+def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: FolderOf) -> None:
     folder = folder_of("gpt2")
     trace = attnviz.trace("The dog", folder, writing=Writing(3, temperature=1, seed=5))
     assert trace.written == 3
@@ -146,7 +146,7 @@ def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: Folde
 
 
 @pytest.mark.parametrize("family", families("pairs", ("bert", "electra", "roberta")))
-def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, family: str) -> None:
+def test_two_sentences_are_read_as_transformers_reads_them(folder_of: FolderOf, family: str) -> None:
     folder, pair = folder_of(family), ("The dog was tired .", "The road was very wide .")
     trace = attnviz.trace(pair[0], folder, second=pair[1])
     inputs = own_tokenizer(folder)(*pair, return_tensors="pt", return_token_type_ids=family != "roberta")
@@ -169,7 +169,7 @@ def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, fa
     ],
 )
 def test_what_a_model_cannot_do_is_refused(
-    folder_of: Folder, family: str, given: ModelInput, match: str
+    folder_of: FolderOf, family: str, given: ModelInput, match: str
 ) -> None:
     with pytest.raises(ModelNotSupported, match=match):
         loading.trace(str(folder_of(family)), given)
@@ -178,7 +178,7 @@ def test_what_a_model_cannot_do_is_refused(
 # ---- pictures
 
 
-def test_a_patch_is_that_part_of_the_picture(folder_of: Folder) -> None:
+def test_a_patch_is_that_part_of_the_picture(folder_of: FolderOf) -> None:
     """In the first layer, only the patch that was changed has another key."""
     base = Image.new("RGB", (25, 15), "gray")
     changed = base.copy()
@@ -214,7 +214,7 @@ FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] =
     ],
 )
 def test_a_record_that_is_not_what_happened_is_refused(
-    folder_of: Folder, field: str, family: str, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, field: str, family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forge = FORGERIES[field][1]
 
@@ -230,7 +230,7 @@ def test_a_record_that_is_not_what_happened_is_refused(
 
 
 def test_an_attention_that_was_not_recorded_is_missed(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "keep", lambda _: None)
     with pytest.raises(ModelNotSupported, match="a way of its own, which attnviz cannot read"):
@@ -239,7 +239,7 @@ def test_an_attention_that_was_not_recorded_is_missed(
 
 @pytest.mark.parametrize("family", ["falcon", "megatron-bert"])
 def test_an_attention_of_its_own_that_nobody_reads_is_refused(
-    folder_of: Folder, tmp_path: Path, family: str
+    folder_of: FolderOf, tmp_path: Path, family: str
 ) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
     auto: Any = AutoModelForCausalLM if family == "falcon" else AutoModelForMaskedLM
@@ -283,7 +283,7 @@ def test_what_a_config_tells_is_enough_to_refuse(config: dict[str, Any], reason:
 
 @pytest.mark.parametrize("family", REFUSED)
 def test_a_refusal_names_the_family_and_the_reason_before_weights_are_read(
-    folder_of: Folder, family: str
+    folder_of: FolderOf, family: str
 ) -> None:
     with pytest.raises(ModelNotSupported, match=f"“{family}” cannot be shown: .*{REASONS[family]}"):
         attnviz.trace(SENTENCE, folder_of(family))
@@ -304,7 +304,7 @@ def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
     return lambda weights: {name: each for name, each in weights.items() if not name.startswith(parts)}
 
 
-def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: FolderOf, tmp_path: Path) -> None:
     whole = folder_of("distilbert")
     bare = saved_again(whole, tmp_path / "bare", without("vocab_"))
     assert attnviz.predictions("The [MASK] was tired", whole) != ()
@@ -313,7 +313,7 @@ def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: Folder,
 
 
 def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
-    folder_of: Folder, tmp_path: Path
+    folder_of: FolderOf, tmp_path: Path
 ) -> None:
     def untied(weights: dict[str, Tensor]) -> dict[str, Tensor]:
         words = weights["model.shared.weight"]
@@ -333,7 +333,7 @@ def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
 
 @pytest.mark.parametrize("family", families("without a head", ("bert", "gpt2", "t5")))
 def test_a_model_that_was_saved_without_any_head_is_shown(
-    folder_of: Folder, tmp_path: Path, family: str
+    folder_of: FolderOf, tmp_path: Path, family: str
 ) -> None:
     bare = tmp_path / family
     shutil.copytree(folder_of(family), bare)
@@ -364,7 +364,7 @@ def as_bert_was_published(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     ("family", "change"), [("gpt2", as_gpt2_was_published), ("bert", as_bert_was_published)]
 )
 def test_files_as_they_were_published_long_ago_are_read(
-    folder_of: Folder,
+    folder_of: FolderOf,
     tmp_path: Path,
     family: str,
     change: Callable[[dict[str, Tensor]], dict[str, Tensor]],
@@ -385,14 +385,14 @@ def test_files_as_they_were_published_long_ago_are_read(
     ids=["missing", "of another size"],
 )
 def test_a_model_that_chance_would_complete_is_refused(
-    folder_of: Folder, tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], match: str
+    folder_of: FolderOf, tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], match: str
 ) -> None:
     folder = saved_again(folder_of("gpt2"), tmp_path / "damaged", change)
     with pytest.raises(ModelFilesDamaged, match=match):
         attnviz.trace(SENTENCE, folder)
 
 
-def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: FolderOf, tmp_path: Path) -> None:
     folder = tmp_path / "grown"
     shutil.copytree(folder_of("bart"), folder)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -406,7 +406,7 @@ def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, 
             loading.trace(str(folder), given)
 
 
-def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_message_does_not_tell_where_a_model_lies(folder_of: FolderOf, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     shutil.copytree(folder_of("gpt2"), folder)
     entry = replace(resolve.entry(str(folder)), name="ours")
@@ -417,7 +417,7 @@ def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", "deberta", "gptj"])
-def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: Folder, family: str) -> None:
+def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: FolderOf, family: str) -> None:
     gc.disable()  # as good as for a server, which freezes what it has loaded
     try:
         model = loading._open(resolve.entry(str(folder_of(family))))

@@ -36,7 +36,7 @@ from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Predictio
 from attnviz.capture.network import open_network
 from attnviz.errors import AttnvizError
 from attnviz.models.tokenizer import TextTokenizer
-from tests.capture.tiny import Folder, families
+from tests.capture.tiny import FolderOf, families
 
 DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral looks back five tokens only
 ENCODER_DECODERS = ("bart", "t5", "marian")
@@ -64,7 +64,7 @@ Open = Callable[[str], Opened]
 
 
 @pytest.fixture(scope="module")
-def opened(folder_of: Folder) -> Open:
+def opened(folder_of: FolderOf) -> Open:
     """Tiny models with their heads and tokenizers; nothing ends their texts."""
 
     @cache
@@ -114,7 +114,9 @@ def generated(network: Any, most: int) -> list[int]:
 
 
 @pytest.mark.parametrize("family", WRITERS)
-def test_the_likeliest_tokens_are_those_of_transformers(folder_of: Folder, opened: Open, family: str) -> None:
+def test_the_likeliest_tokens_are_those_of_transformers(
+    folder_of: FolderOf, opened: Open, family: str
+) -> None:
     """Ours by the network that is recorded, theirs by `eager`."""
     ours = written(endless(open_network(folder_of(family))), Writing(13))
     assert len(ours) == 13
@@ -399,7 +401,7 @@ def test_the_second_sentence_of_a_pair_is_read_as_such(opened: Open) -> None:
 
 
 def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(
-    folder_of: Folder, tmp_path: Path
+    folder_of: FolderOf, tmp_path: Path
 ) -> None:
     """Through the door that pages use: the end token is expected, and never read."""
     typed = loading.load(str(folder_of("bart"))).predictions(ModelInput(TEXT, target="The dog"))

@@ -25,7 +25,7 @@ from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.trace import Floats, Kind
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
-from tests.capture.tiny import SENTENCE, TEXTS, Folder, families
+from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
@@ -93,7 +93,9 @@ def states_of(output: Any) -> Tensor:
 
 # ALBERT has one W_O for all of its layers; see below.
 @pytest.mark.parametrize("family", families("silence", sorted({*TEXTS} - {"albert"})))
-def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(family: str, folder_of: Folder) -> None:
+def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(
+    family: str, folder_of: FolderOf
+) -> None:
     folder = folder_of(family)
     model, second = loading.load(str(folder)), own_model(folder)
     unchanged = model.outcomes(given(folder), [()]).states
@@ -109,7 +111,7 @@ def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(family: str
             assert np.abs(found.states - unchanged).max() > 1e-4
 
 
-def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: Folder) -> None:
+def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: FolderOf) -> None:
     folder = folder_of("albert")  # one W_O for all of its three layers
     model, second = loading.load(str(folder)), own_model(folder)
     [mixer] = mixers_of(second, "albert")
@@ -148,7 +150,9 @@ def write_over(weights: Tensor, edit: str) -> None:
 
 
 @pytest.mark.parametrize("family", families("pointing", tuple(POINTED)))
-def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(family: str, folder_of: Folder) -> None:
+def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(
+    family: str, folder_of: FolderOf
+) -> None:
     folder = folder_of(family)
     entry, second = resolve.entry(str(folder)), own_model(folder)
     order = [("encoder", layer) for layer in range(entry.layers)]
@@ -228,7 +232,7 @@ def test_memory_bounds_the_batch_and_nothing_else(minilm: Model, monkeypatch: py
     assert sizes == [3, 3, 1]
 
 
-def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> None:
+def test_without_edits_everything_is_as_before_to_the_bit(folder_of: FolderOf) -> None:
     for name in ("minilm-scratch", "translator", *(str(folder_of(f)) for f in ("gpt2", "mpnet"))):
         model = loading.load(name)
         text = SENTENCE if "/" in name else TIRED
@@ -244,7 +248,7 @@ def test_without_edits_everything_is_as_before_to_the_bit(folder_of: Folder) -> 
 
 
 @pytest.mark.parametrize("family", families("expecting", ("gpt2", "bart", "bloom")))
-def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: Folder) -> None:
+def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     model, asked = loading.load(str(folder)), given(folder)
     places = model.prediction_positions(asked)
@@ -263,7 +267,7 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
     assert np.abs(found[0] - found[1]).max() > 1e-3
 
 
-def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: Folder) -> None:
+def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("bert")))
     text = "The [MASK] did not cross the road"
     assert model.prediction_positions(text) == (2,)
@@ -275,7 +279,7 @@ def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: Folder) -
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folder) -> None:
+def test_what_is_written_is_written_with_the_edits(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     entry, model = resolve.entry(str(folder)), loading.load(str(folder))
     kind: Kind = "decoder"
@@ -296,7 +300,9 @@ def test_the_families_that_can_only_be_silenced_are_listed() -> None:
 
 
 @pytest.mark.parametrize("family", families("silence of their own", sorted(ONLY_SILENCED)))
-def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str, folder_of: Folder) -> None:
+def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(
+    family: str, folder_of: FolderOf
+) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
     with pytest.raises(ModelNotSupported, match="can be silenced, but not pointed elsewhere"):
@@ -319,7 +325,7 @@ def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(family: str
         ("mpnet", "encoder 1-4", "head 4 of 3"),
     ],
 )
-def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, folder_of: Folder) -> None:
+def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     for ask in (attnviz.trace, attnviz.predictions):
         if ask is attnviz.trace or "mask" not in said:
@@ -338,7 +344,7 @@ def test_who_expects_nothing_is_not_asked() -> None:
 
 # By the common attention function, by a hook, in a half of a pair, and by our own Transformer.
 @pytest.mark.parametrize("name", families("threads", ("minilm", "translator", "mpnet", "t5", "gpt_neo")))
-def test_many_visitors_use_one_model_at_once(name: str, folder_of: Folder) -> None:
+def test_many_visitors_use_one_model_at_once(name: str, folder_of: FolderOf) -> None:
     """Each reads a text of its own with changes of its own, over and over."""
     own = name in TEXTS
     words = (SENTENCE if own else TIRED.rstrip(".")).split()

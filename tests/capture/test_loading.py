@@ -13,7 +13,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
-from tests.capture.tiny import SENTENCE, Folder
+from tests.capture.tiny import SENTENCE, FolderOf
 
 
 class Fake:
@@ -81,7 +81,7 @@ def test_a_model_alone_is_kept_whatever_it_takes(opened: list[str], monkeypatch:
     assert not loading.ready("a")
 
 
-def test_a_folder_that_was_trained_on_is_loaded_again(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_folder_that_was_trained_on_is_loaded_again(folder_of: FolderOf, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
     before = loading.trace(str(folder), ModelInput(SENTENCE))
     assert loading.load(str(folder)) is loading.load(str(folder))

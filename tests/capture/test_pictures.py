@@ -13,7 +13,7 @@ import attnviz
 from attnviz.capture import pictures
 from attnviz.errors import ModelNotSupported, UnreadablePicture
 from attnviz.models.tokenizer import PICTURE_FORMATS
-from tests.capture.tiny import Folder
+from tests.capture.tiny import FolderOf
 
 
 def data(picture: Image.Image, kind: str) -> bytes:
@@ -27,7 +27,9 @@ def plain() -> Image.Image:
 
 
 @pytest.mark.parametrize("kind", PICTURE_FORMATS)
-def test_a_file_its_bytes_and_the_picture_are_the_same(folder_of: Folder, tmp_path: Path, kind: str) -> None:
+def test_a_file_its_bytes_and_the_picture_are_the_same(
+    folder_of: FolderOf, tmp_path: Path, kind: str
+) -> None:
     file = tmp_path / "green"
     file.write_bytes(data(plain(), kind))
     with Image.open(file) as picture:
@@ -88,6 +90,6 @@ def test_a_picture_is_seen_as_a_person_sees_it() -> None:
     assert pictures.upright(Image.new("L", (2, 2), 7)).getpixel((0, 0)) == (7, 7, 7)
 
 
-def test_a_model_that_reads_is_given_no_picture(folder_of: Folder) -> None:
+def test_a_model_that_reads_is_given_no_picture(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="reads texts and sees no pictures"):
         attnviz.look(plain(), folder_of("bert"))

@@ -18,7 +18,7 @@ from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.tiny import FAMILIES, SENTENCE, Folder, families
+from tests.capture.tiny import FAMILIES, SENTENCE, FolderOf, families
 
 TURNING = ("modernbert", "gpt_neox", "gptj", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3")
 TOKENS = 7
@@ -29,7 +29,7 @@ Read = Callable[[str], tuple[Positions, Trace]]
 
 
 @pytest.fixture(scope="module")
-def load(folder_of: Folder) -> Load:
+def load(folder_of: FolderOf) -> Load:
     """A tiny model of a family, loaded once."""
 
     @cache

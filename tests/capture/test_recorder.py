@@ -28,7 +28,7 @@ from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
-from tests.capture.tiny import Folder
+from tests.capture.tiny import FolderOf
 
 IDS = torch.tensor([[35, 33, 11, 12, 17, 13, 23]])
 TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in IDS[0].tolist())
@@ -52,7 +52,7 @@ def small(family: str, **more: Any) -> PreTrainedConfig:
 
 
 def test_without_the_mask_registration_masks_would_silently_vanish(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Tensor | None] = []
 
@@ -75,7 +75,7 @@ def test_without_the_mask_registration_masks_would_silently_vanish(
     assert (forward > 0).all()  # every token sees every later one, and nothing has failed
 
 
-def test_a_decoder_without_a_mask_is_refused(folder_of: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     with pytest.raises(ModelNotSupported, match="only backwards"):
@@ -97,14 +97,14 @@ def test_what_changes_the_scores_is_refused_by_its_name(
         run(built(of()))
 
 
-def test_training_mode_and_half_precision_are_refused(folder_of: Folder) -> None:
+def test_training_mode_and_half_precision_are_refused(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="training mode"):
         run(open_network(folder_of("bert")).train())
     with pytest.raises(ModelNotSupported, match="bfloat16"):
         run(open_network(folder_of("bert")).bfloat16())
 
 
-def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
+def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     leaning = {"input_ids": IDS, "attention_mask": torch.full((1, 1, 7, 7), -0.5)}
     with recording() as records, torch.inference_mode():
@@ -117,14 +117,14 @@ def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
         blocks(network, places, leaning, TOKENS)
 
 
-def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_of: Folder) -> None:
+def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with pytest.raises(ModelNotSupported, match="ran 2 attentions, but 0 when it was loaded"):
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 
 def test_steps_that_do_not_give_the_models_own_weights_are_refused(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, read = custom_attention._READERS["mpnet"]
     monkeypatch.setitem(
@@ -140,7 +140,7 @@ def test_steps_that_do_not_give_the_models_own_weights_are_refused(
         blocks(network, layers, {"input_ids": IDS}, TOKENS)
 
 
-def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
+def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: FolderOf) -> None:
     found = {}
     for family in ("bert", "gpt2", "bart"):
         network = open_network(folder_of(family))
@@ -153,7 +153,7 @@ def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
     assert found["bart"] == (("encoder", 0), ("encoder", 1), ("encoder", 2), *pairs)
 
 
-def test_outside_of_a_recording_nothing_is_kept(folder_of: Folder) -> None:
+def test_outside_of_a_recording_nothing_is_kept(folder_of: FolderOf) -> None:
     for family in ("bert", "bloom", "gpt_neo"):
         network = open_network(folder_of(family))
         with recording() as records:
@@ -162,7 +162,7 @@ def test_outside_of_a_recording_nothing_is_kept(folder_of: Folder) -> None:
         assert len(records) == 2
 
 
-def test_recordings_within_each_other_do_not_mix(folder_of: Folder) -> None:
+def test_recordings_within_each_other_do_not_mix(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as outer:
         with recording() as inner:
@@ -172,7 +172,7 @@ def test_recordings_within_each_other_do_not_mix(folder_of: Folder) -> None:
     assert [record.query.shape[2] for record in outer] == [2, 2]
 
 
-def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: Folder) -> None:
+def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as records, linear_layers(network) as calls:
         run(network)

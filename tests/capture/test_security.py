@@ -16,7 +16,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, UnknownModel
 from attnviz.models import allowed, folder, hub, resolve
 from attnviz.models.catalogue import MINILM
-from tests.capture.tiny import SENTENCE, Folder
+from tests.capture.tiny import SENTENCE, FolderOf
 from tests.models.fake_hub import go_online, serving
 
 
@@ -39,7 +39,7 @@ def marker(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def bert(folder_of: Folder, tmp_path: Path) -> Path:
+def bert(folder_of: FolderOf, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
 
 
@@ -165,7 +165,7 @@ def test_code_that_comes_with_a_tokenizer_is_never_run(tokenizer: str, bert: Pat
 
 
 def test_code_that_comes_with_a_picture_model_is_never_run(
-    folder_of: Folder, tmp_path: Path, marker: Path
+    folder_of: FolderOf, tmp_path: Path, marker: Path
 ) -> None:
     where = Path(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
     (where / "own.py").write_text(code(marker))

@@ -14,7 +14,7 @@ from attnviz.capture.model import Model
 from attnviz.capture.surroundings import Surroundings, surroundings
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Block, Floats
-from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, Folder, families
+from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 
@@ -43,7 +43,7 @@ PUT_TOGETHER = tuple(family for family in TEXTS if family not in AT_ONCE)
     "name",
     ["minilm", "minilm-scratch", "translator", *families("surroundings", PUT_TOGETHER)],
 )
-def test_a_layer_is_put_together_again(name: str, folder_of: Folder) -> None:
+def test_a_layer_is_put_together_again(name: str, folder_of: FolderOf) -> None:
     text, model = TIRED, None
     if name in FAMILIES:
         text, model = SENTENCE, loading.load(str(folder_of(name)))
@@ -79,7 +79,7 @@ def test_the_output_is_what_bert_itself_goes_on_with(minilm: Model) -> None:
         np.testing.assert_array_equal(around.bias, layer.attention.output.dense.bias.detach().numpy())
 
 
-def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: Folder) -> None:
+def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("gpt2")))
     assert isinstance(model, HuggingFaceModel)
     ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])
@@ -91,12 +91,12 @@ def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: Folder) -> None
 
 
 @pytest.mark.parametrize("family", families("surroundings", AT_ONCE))
-def test_what_cannot_be_put_together_is_refused_by_name(family: str, folder_of: Folder) -> None:
+def test_what_cannot_be_put_together_is_refused_by_name(family: str, folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match=r"layer 1 of .*ForCausalLM.*feed-forward"):
         surroundings(loading.load(str(folder_of(family))), SENTENCE)
 
 
-def test_a_model_that_sees_pictures_has_none(folder_of: Folder) -> None:
+def test_a_model_that_sees_pictures_has_none(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="reads no words"):
         surroundings(loading.load(str(folder_of("vit"))), SENTENCE)
 

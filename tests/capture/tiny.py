@@ -33,7 +33,7 @@ WORDS = tuple(
 )
 """What they know besides their special tokens."""
 
-Folder = Callable[[str], Path]
+FolderOf = Callable[[str], Path]
 """The fixture `folder_of`: where a tiny model of a family lies."""
 
 Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]

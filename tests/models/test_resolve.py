@@ -11,7 +11,7 @@ from attnviz.capture import loading
 from attnviz.errors import UnknownModel
 from attnviz.models import allowed, catalogue, resolve
 from attnviz.models.catalogue import Downloaded, Folder
-from tests.capture.tiny import SENTENCE, Folder
+from tests.capture.tiny import SENTENCE, FolderOf
 from tests.models.fake_hub import FakeHub, go_online, serving
 
 FACTS = ("family", "layers", "heads", "d_model", "d_head", "token_limit", "parameters", "pairs", "expects")
@@ -50,7 +50,7 @@ def test_what_a_name_means(
 
 
 def test_a_folder_that_is_there_is_found_by_its_plain_name(
-    folder_of: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder_of("bert"), tmp_path / "my-bert")
     shutil.copytree(folder_of("gpt2"), tmp_path / "minilm")
@@ -95,7 +95,7 @@ def test_an_unknown_name_is_answered_with_what_helps(name: str, words: str) -> N
 
 
 @pytest.fixture
-def there(folder_of: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def there(folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     """A hub with a tiny BERT."""
     with serving(folders={"some/tiny": folder_of("bert")}) as running:
         go_online(running, tmp_path / "cache", monkeypatch)
@@ -103,7 +103,7 @@ def there(folder_of: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield running
 
 
-def test_one_model_is_the_same_by_folder_and_id(there: FakeHub, folder_of: Folder) -> None:
+def test_one_model_is_the_same_by_folder_and_id(there: FakeHub, folder_of: FolderOf) -> None:
     names = (str(folder_of("bert")), "some/tiny", "some/tiny@v1")
     entries = [resolve.entry(name) for name in names]
     for entry in entries[1:]:
@@ -140,7 +140,7 @@ def test_a_refused_model_is_not_listed(tmp_path: Path) -> None:
     assert allowed.opened() == ()
 
 
-def test_whoever_tells_may_end_an_opening(folder_of: Folder) -> None:
+def test_whoever_tells_may_end_an_opening(folder_of: FolderOf) -> None:
     class Enough(Exception):
         pass
 
@@ -156,7 +156,7 @@ def test_whoever_tells_may_end_an_opening(folder_of: Folder) -> None:
 
 
 def test_a_name_on_the_operators_list_stands_for_what_the_list_says(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(allowed.SETTING, f"minilm, small={folder_of('bert')}, scratch=minilm-scratch")
     small = resolve.entry("small")

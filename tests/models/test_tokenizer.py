@@ -17,7 +17,7 @@ from attnviz.models.tokenizer import TextTokenizer, grid_of, patch_tokens, token
 from attnviz.readable import MOST_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
-from tests.capture.tiny import Folder
+from tests.capture.tiny import FolderOf
 from tests.models.tokenizers_of import KindOfTokenizer, saved
 
 ENTRY = catalogue.entry("minilm")
@@ -160,7 +160,7 @@ def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
     assert inner[0].word == 0
 
 
-def test_a_folder_is_read_once_until_its_files_change(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_folder_is_read_once_until_its_files_change(folder_of: FolderOf, tmp_path: Path) -> None:
     where = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
     first = tokenizer_of(folder.entry(where, "mine"))
     assert tokenizer_of(folder.entry(where, "mine")) is first
