@@ -19,19 +19,10 @@ IMPLEMENTATION = "attnviz"
 """What a model is loaded with, `attn_implementation=IMPLEMENTATION`, so that it can be recorded."""
 
 # What models pass along and `eager` does not use either: the mask holds it already, or other kernels want it.
-_HARMLESS = frozenset(
-    {
-        "deterministic",
-        "is_causal",
-        "sliding_window",
-        "position_ids",
-        "use_cache",
-        "output_attentions",
-        "output_hidden_states",
-        "output_router_logits",
-        "return_dict",
-    }
-)
+_HARMLESS = {
+    *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
+    *("output_attentions", "output_hidden_states", "output_router_logits"),
+}
 
 
 class Record(NamedTuple):

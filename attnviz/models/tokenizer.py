@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 FILE = "tokenizer.json"
 
 FILES = (
-    FILE,
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "tokenizer.model",
-    "sentencepiece.bpe.model",
-    "source.spm",
-    "target.spm",
+    *(FILE, "vocab.txt", "vocab.json", "merges.txt"),
+    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "source.spm", "target.spm"),
 )
 """What tokenizers are saved as; one of these is needed, and all that are there are read."""
 

@@ -1,3 +1,5 @@
+"""The bundled BERT, by transformers and by our own Transformer, against transformers' `eager`."""
+
 from dataclasses import fields
 
 import numpy as np
@@ -80,3 +82,20 @@ def test_traces_share_the_output_projection_and_nothing_else(minilm: Model) -> N
     for (name, one), (_, other) in zip(arrays(first), arrays(second), strict=True):
         assert (one is other) == (name == "projection"), name
         assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("tokens", [13, 97])
+def test_our_own_encoder_gives_the_same_trace(minilm: Model, tokens: int) -> None:
+    text = sentence(tokens)
+    theirs, ours = minilm.trace(text), loading.load("minilm-scratch").trace(text)
+    assert (theirs.model, ours.model) == ("minilm", "minilm-scratch")
+    assert len(theirs.blocks) == len(ours.blocks) == 6
+    for one, other in zip(theirs.blocks, ours.blocks, strict=True):
+        assert (one.kind, one.layer, one.scale) == (other.kind, other.layer, other.scale)
+        assert one.query_tokens == other.query_tokens == other.key_tokens
+        assert np.array_equal(one.mask, other.mask)
+        assert one.projection is not None
+        assert other.projection is not None
+        assert np.array_equal(one.projection, other.projection)
+        for name in ("query", "key", "value", "scores", "weights", "output"):
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-5, rtol=1e-5)
