@@ -7,6 +7,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
+from attnviz.capture import loading
 from attnviz.capture.model import Model
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Trace
