@@ -20,8 +20,10 @@ from numpy.lib import format as npy
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Block, Token, Trace
+from tests.formula import D_HEAD, HEADS, KEYS, QUERIES
+from tests.formula import block as random_block
 
-HEADS, ENCODED, DECODED, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
+ENCODED, DECODED = QUERIES, KEYS
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
@@ -35,21 +37,17 @@ def made(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Tra
         )
 
     def block(kind: Any, layer: int, queries: int, keys: int, more: bool) -> Block:
-        mask = random.random((queries, keys)) < 0.5
-        mask[:, 1] = True
-        return Block(
+        return random_block(
+            int(random.integers(2**32)),
+            queries,
+            keys,
+            more,
             kind=kind,
             layer=layer,
             query_tokens=tokens(queries),
             key_tokens=tokens(keys),
-            query=random.normal(size=(HEADS, queries, D_HEAD)).astype(np.float32),
-            key=random.normal(size=(HEADS, keys, D_HEAD)).astype(np.float32),
-            value=random.normal(size=(HEADS, keys, D_VALUE)).astype(np.float32),
             weights=random.random((HEADS, queries, keys)).astype(np.float32),  # of a model that is nobody's
-            mask=mask,
             scale=float(random.random()),
-            bias=random.normal(size=(HEADS, queries, keys)).astype(np.float32) if more else None,
-            projection=random.normal(size=(HEADS, D_VALUE, D_MODEL)).astype(np.float32) if more else None,
         )
 
     return Trace(

@@ -3,7 +3,8 @@ import pytest
 
 from attnviz.analysis.linking import Link, Strongest, rank_changes, rank_links, strongest
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats, Kind, Token, Trace
+from attnviz.trace import Trace
+from tests.analysis.texts import weighing
 
 
 def test_strongest_first_and_equal_heads_in_their_order() -> None:
@@ -48,27 +49,6 @@ def test_one_head_follows_the_pronoun(tired: Trace, narrow: Trace) -> None:
     assert [link[:2] for link in rank_links(before, it, dog)[:2]] == [(5, 11), (3, 1)]
 
 
-def block(kind: Kind, layer: int, weights: Floats, special: tuple[int, ...] = ()) -> Block:
-    """A block with these weights, whatever its queries and keys are."""
-    heads, queries, keys = weights.shape
-
-    def tokens(count: int) -> tuple[Token, ...]:
-        return tuple(Token(f"t{n}", n, n, n + 1, n, n in special) for n in range(count))
-
-    return Block(
-        kind=kind,
-        layer=layer,
-        query_tokens=tokens(queries),
-        key_tokens=tokens(keys),
-        query=np.zeros((heads, queries, 1), np.float32),
-        key=np.zeros((heads, keys, 1), np.float32),
-        value=np.zeros((heads, keys, 1), np.float32),
-        weights=weights,
-        mask=np.ones((queries, keys), np.bool_),
-        scale=1.0,
-    )
-
-
 FIRST = np.array(
     [
         [[0.0, 0.9, 0.1], [0.5, 0.3, 0.2], [0.8, 0.0, 0.2]],
@@ -90,7 +70,7 @@ def told(links: tuple[Strongest, ...]) -> list[tuple[float, ...]]:
 
 
 def test_each_pair_is_told_once_in_its_strongest_head() -> None:
-    links = strongest([block("encoder", 0, FIRST), block("encoder", 3, SECOND)], most=4)
+    links = strongest([weighing("encoder", 0, FIRST), weighing("encoder", 3, SECOND)], most=4)
     assert told(links) == [
         (0, 1, 0, 0, 0.9),
         (2, 0, 3, 1, 0.9),
@@ -100,20 +80,20 @@ def test_each_pair_is_told_once_in_its_strongest_head() -> None:
 
 
 def test_special_tokens_are_left_out() -> None:
-    links = strongest([block("encoder", 0, FIRST, special=(0,))], most=9)
+    links = strongest([weighing("encoder", 0, FIRST, special=(0,))], most=9)
     assert told(links) == [(1, 2, 0, 1, 0.5), (2, 1, 0, 1, 0.4)]
 
 
 def test_a_decoders_first_token_is_left_out() -> None:
-    links = strongest([block("decoder", 1, FIRST)], most=1)
+    links = strongest([weighing("decoder", 1, FIRST)], most=1)
     assert told(links) == [(0, 1, 1, 0, 0.9)]
-    assert all(link.key for link in strongest([block("decoder", 1, FIRST)], most=9))
+    assert all(link.key for link in strongest([weighing("decoder", 1, FIRST)], most=9))
 
 
 def test_in_cross_attention_equal_places_are_different_tokens() -> None:
-    links = strongest([block("cross", 0, FIRST[:, :2])], most=1)
+    links = strongest([weighing("cross", 0, FIRST[:, :2])], most=1)
     assert told(links) == [(0, 0, 0, 1, 1.0)]
 
 
 def test_nothing_is_told_of_a_single_token() -> None:
-    assert strongest([block("encoder", 0, np.ones((2, 1, 1), np.float32))], most=3) == ()
+    assert strongest([weighing("encoder", 0, np.ones((2, 1, 1), np.float32))], most=3) == ()

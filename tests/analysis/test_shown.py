@@ -108,29 +108,6 @@ def test_a_tiny_rest_is_still_rescaled() -> None:
     assert shown_weights(weights, pieces(hide_special=True))[:, 3].tolist() == [1] * 5
 
 
-@given(
-    words=st.lists(st.integers(1, 4), min_size=1, max_size=7),
-    hide=st.booleans(),
-    merge=st.booleans(),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_rows_sum_to_one_as_by_matrices(words: list[int], hide: bool, merge: bool, seed: int) -> None:
-    text, tokens = sentence(words)
-    weights = random_weights(len(tokens), seed)
-    shown = Shown(tokens, text, hide_special=hide, merge_words=merge)
-    made = shown_weights(weights, shown)
-    assert made.shape == (2, 3, len(shown), len(shown))
-    assert made.dtype == np.float32
-    np.testing.assert_allclose(made.sum(axis=-1), 1, atol=1e-5)
-    # An independent way: matrices that sum columns and average rows.
-    member = np.array(
-        [[position in group.positions for group in shown.groups] for position in range(len(tokens))]
-    )
-    expected = (member / member.sum(axis=0)).T @ weights.astype(np.float64) @ member
-    expected /= expected.sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(made, expected, atol=1e-6)
-
-
 def test_two_different_texts() -> None:
     source = pieces(hide_special=True, merge_words=True)
     target_text, target_tokens = sentence([1, 2])
@@ -343,38 +320,29 @@ def test_from_one_sentence_to_the_other_by_hand() -> None:
     assert np.array_equal(shown_mask(np.tri(5, dtype=bool), other, first), np.ones((2, 3)))
 
 
-@given(
-    first=st.lists(st.integers(1, 4), min_size=1, max_size=5),
-    second=st.lists(st.integers(1, 4), min_size=1, max_size=5),
-    hide=st.booleans(),
-    merge=st.booleans(),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_the_four_parts_of_a_pair_are_the_whole(
-    first: list[int], second: list[int], hide: bool, merge: bool, seed: int
+WORDS = st.lists(st.integers(1, 4), min_size=1, max_size=5)
+PARTS = st.sampled_from((None, 0, 1))
+
+
+@given(WORDS, WORDS, PARTS, PARTS, st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
+def test_weights_are_those_of_matrices_that_sum_columns_and_average_rows(
+    first: list[int], second: list[int], of: int | None, to: int | None, hide: bool, merge: bool, seed: int
 ) -> None:
     text, other_text, tokens = pair(first, second)
-
-    def shown(only: int | None) -> Shown:
-        return Shown(tokens, text, hide, merge, second=other_text, only_sentence=only)
-
     weights = random_weights(len(tokens), seed)
-    everything = shown_weights(weights, shown(None))
-    parts = [[shown_weights(weights, shown(q), shown(k)) for k in (0, 1)] for q in (0, 1)]
-    for row in parts:
-        for part in row:
-            np.testing.assert_allclose(part.sum(axis=-1), 1, atol=1e-5)
-    # Undo the rescaling: what is left of a row, seen from the whole.
-    whole_left = left_share(weights, shown(None))
-    left = [[left_share(weights, shown(q), shown(k)) for k in (0, 1)] for q in (0, 1)]
-    together = np.concatenate(
-        [
-            np.concatenate([p * s[..., None] for p, s in zip(*both, strict=True)], -1)
-            for both in zip(parts, left, strict=True)
-        ],
-        axis=-2,
+    looking, looked_at = (
+        Shown(tokens, text, hide, merge, second=other_text, only_sentence=only) for only in (of, to)
     )
-    np.testing.assert_allclose(together / whole_left[..., None], everything, atol=1e-5)
+    rows, columns = (
+        np.array([[place in group.positions for group in shown.groups] for place in range(len(tokens))])
+        for shown in (looking, looked_at)
+    )
+    expected = (rows / rows.sum(axis=0)).T @ weights.astype(np.float64) @ columns
+    left = expected.sum(axis=-1)
+    made = shown_weights(weights, looking, looked_at)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, expected / left[..., None], atol=1e-6)
+    np.testing.assert_allclose(left_share(weights, looking, looked_at), left, atol=1e-5)
 
 
 def test_what_is_not_there_cannot_be_shown() -> None:

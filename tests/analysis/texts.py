@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnviz.analysis.shown import Shown
-from attnviz.trace import Block, Floats, Token
+from attnviz.trace import Block, Floats, Kind, Token
 from tests.formula import attending
 
 CLS, SEP = Token("[CLS]", 101, 0, 0, None, True), Token("[SEP]", 102, 0, 0, None, True)
@@ -60,4 +60,25 @@ def make_block(
         mask=np.tri(size, dtype=bool) if causal else np.ones((size, size), dtype=bool),
         scale=scale,
         bias=draw(3, size, size) if bias else None,
+    )
+
+
+def weighing(kind: Kind, layer: int, weights: Floats, special: tuple[int, ...] = ()) -> Block:
+    """A block with these weights, whatever its queries and keys are."""
+    heads, queries, keys = weights.shape
+
+    def tokens(count: int) -> tuple[Token, ...]:
+        return tuple(Token(f"t{n}", n, n, n + 1, n, n in special) for n in range(count))
+
+    return Block(
+        kind=kind,
+        layer=layer,
+        query_tokens=tokens(queries),
+        key_tokens=tokens(keys),
+        query=np.zeros((heads, queries, 1), np.float32),
+        key=np.zeros((heads, keys, 1), np.float32),
+        value=np.ones((heads, keys, 1), np.float32),
+        weights=weights,
+        mask=np.ones((queries, keys), np.bool_),
+        scale=1.0,
     )

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import (
-    AttentionInterface,
     AttentionMaskInterface,
     AutoConfig,
     AutoModel,
@@ -25,7 +24,7 @@ from attnviz.capture.inspection import (
     mixer_of,
 )
 from attnviz.capture.network import open_network
-from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
+from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
 from tests.capture.tiny import FolderOf
@@ -49,30 +48,6 @@ def built(of: PreTrainedConfig, implementation: str = IMPLEMENTATION) -> PreTrai
 def small(family: str, **more: Any) -> PreTrainedConfig:
     sizes = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4}
     return AutoConfig.for_model(family, **{**sizes, "num_hidden_layers": 3, **more})
-
-
-def test_without_the_mask_registration_masks_would_silently_vanish(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Tensor | None] = []
-
-    def naive(
-        module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **more: Any
-    ) -> Any:
-        assert not module.training
-        given.append(mask)
-        _, weights = attend(query, key, mask, more["scaling"])
-        return (weights @ value).transpose(1, 2).contiguous(), weights
-
-    monkeypatch.setattr(AttentionInterface, "_global_mapping", dict(AttentionInterface._global_mapping))
-    AttentionInterface.register("naive", naive)
-    network = open_network(folder_of("gpt2"))
-    network.set_attn_implementation("naive")
-    with torch.inference_mode():
-        output = network(IDS, output_attentions=True)
-    assert given == [None, None]
-    forward = output.attentions[0][0].numpy()[:, ~BACKWARDS]
-    assert (forward > 0).all()  # every token sees every later one, and nothing has failed
 
 
 def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
