@@ -38,7 +38,7 @@ def made(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Tra
 
     def block(kind: Any, layer: int, queries: int, keys: int, more: bool) -> Block:
         return random_block(
-            int(random.integers(2**32)),
+            int(random.integers(2**31)),
             queries,
             keys,
             more,
