@@ -207,14 +207,19 @@ def named(
         if place.first is None and place.second is not None:
             return alone("+", "second", second[place.second])
         one, other = first[place.first or 0], second[place.second or 0]
-        label = one.label if _word(one) == _word(other) else f"{one.label}{between}{other.label}"
-        title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
-        return Group(label, title, one.special and other.special, one.number, one.positions)
+        return after_both(one, other, _word(one) == _word(other), between)
 
     def alone(sign: str, side: Side, group: Group) -> Group:
         return replace(group, label=f"{sign} {group.label}", title=f"only in the {side}: {group.title}")
 
     return tuple(map(name, places))
+
+
+def after_both(one: Group, other: Group, same: bool, between: str = " → ") -> Group:
+    """What stands in one place of two texts, called after both where it is not the same."""
+    label = one.label if same else f"{one.label}{between}{other.label}"
+    title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
+    return Group(label, title, one.special and other.special, one.number, one.positions)
 
 
 def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:

@@ -178,8 +178,8 @@ class HuggingFaceModel(Model):
     def _positions(self, read: TokenizedInput) -> tuple[int, ...]:
         if self._expects == "next":
             return tuple(range(len(read.target or read.source)))
-        if self._expects == "masked" and self.tokenizer.mask is not None:
-            mask = self.tokenizer.id_of(self.tokenizer.mask)
+        if self._expects == "masked":
+            mask = self.tokenizer.mask_id
             return tuple(position for position, token in enumerate(read.source) if token.id == mask)
         return ()
 

@@ -114,7 +114,7 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
         name,
         lambda words: run(inputs_embeds=words),
         None if paired else expects(network),
-        None if tokenizer.mask is None else tokenizer.id_of(tokenizer.mask),
+        tokenizer.mask_id,
         tokenizer.readable,
     )
 
@@ -149,9 +149,8 @@ def _ran(found: EncoderSteps) -> Ran:
 
 def _stand_in(tokenizer: TextTokenizer, table: Any) -> tuple[Tensor, str | None]:
     """[MASK]'s vector and spelling where the model has one, else the mean of all word vectors."""
-    number = None if tokenizer.mask is None else tokenizer.id_of(tokenizer.mask)
-    if tokenizer.mask is not None and number is not None and number < table.num_embeddings:
-        return table(torch.tensor(number)).detach(), tokenizer.mask
+    if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
+        return table(torch.tensor(tokenizer.mask_id)).detach(), tokenizer.mask
     return table(torch.arange(table.num_embeddings)).mean(dim=0).detach(), None
 
 

@@ -90,6 +90,7 @@ class TextTokenizer:
         masks = (mask for mask in (named, *_MASKS) if isinstance(mask, str) and self.id_of(mask) is not None)
         self.mask: str | None = next(masks, None)
         """How the masked token is typed; None if the vocabulary has none."""
+        self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
         """The text's tokens, special tokens included; see `tokenized`."""
