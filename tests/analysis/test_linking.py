@@ -20,12 +20,6 @@ def test_strongest_first_and_equal_heads_in_their_order() -> None:
     )
 
 
-def test_many_equal_heads_keep_their_order() -> None:
-    weights = np.tile(np.array([0.25, 0.5], dtype=np.float32), (23, 29))[..., None, None]
-    order = [link[:2] for link in rank_links(weights, 0, 0)]
-    assert order == sorted(order, key=lambda at: (1 - at[1] % 2, at))
-
-
 def test_largest_move_first_whichever_its_sign() -> None:
     before, after = np.zeros((2, 1, 2, 3, 5), dtype=np.float32)
     before[0, :, 2, 4], after[0, :, 2, 4] = [0.5, 0.25], [0.625, 0.0]

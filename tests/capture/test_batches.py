@@ -57,13 +57,6 @@ def test_every_family_gives_the_weights_of_each_sentence_alone(family: str, fold
     assert max(apart(model, name, each) for each in found) < 2e-6
 
 
-def test_the_bundled_bert_reads_what_transformers_reads(minilm: HuggingFaceModel) -> None:
-    lines = ("Unbreakable!", "“Wait,” said the dog.", "Unthinkable!", "It was too tired.", "A b c d e.")
-    found = [each for each in read(minilm, "minilm", lines) if isinstance(each, Batch)]
-    assert max(len(each.texts) for each in found) > 1
-    assert max(apart(minilm, "minilm", each) for each in found) < 2e-6
-
-
 @pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
 def test_our_own_models_read_one_after_the_other(name: str) -> None:
     lines = ("The dog was tired.", "The cat was tired.", "The street was too wide.")

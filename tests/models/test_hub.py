@@ -14,7 +14,6 @@ from attnviz.errors import (
     AttnvizError,
     ModelFilesDamaged,
     ModelNotReachable,
-    ModelNotSupported,
     ModelTooLarge,
     UnknownModel,
 )
@@ -306,19 +305,6 @@ def test_a_hub_that_sends_whole_files_is_not_waited_for(
     monkeypatch.setattr(hub_files, "_A_PART", 299)
     refused(ModelNotReachable, "does not send parts of files")
     assert there.files() == ["config.json", "tokenizer_config.json", "model.safetensors"]
-
-
-@pytest.mark.parametrize(
-    ("file", "kind", "words"),
-    [
-        ("model.gguf", ModelNotSupported, "llama.cpp"),
-        ("readme.txt", ModelFilesDamaged, "no weights"),
-    ],
-)
-def test_no_safetensors_on_the_hub(file: str, kind: type[AttnvizError], words: str, there: FakeHub) -> None:
-    (served(there) / "model.safetensors").rename(served(there) / file)
-    refused(kind, words, ID)
-    assert there.files() == []
 
 
 def test_a_missing_file_on_the_hub_is_told_before_the_weights_come(there: FakeHub) -> None:
