@@ -21,8 +21,8 @@ PIECES = (
 """A word of three pieces, and one that the vocabulary lacks."""
 
 
-def pieces(**choices: bool) -> Shown:
-    return Shown(PIECES, UNBREAKABLE, **choices)
+def pieces(*, hide_special: bool = False, merge_words: bool = False) -> Shown:
+    return Shown(PIECES, UNBREAKABLE, hide_special, merge_words)
 
 
 def words(text: str, special: bool = False) -> tuple[Token, ...]:
