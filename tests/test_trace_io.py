@@ -143,12 +143,8 @@ def test_anybody_with_numpy_can_read_it() -> None:
     with np.load(io.BytesIO(written(trace)), allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
         assert (header["format"], header["version"], header["text"]) == ("attnviz trace", 2, trace.text)
-        assert [block["name"] for block in header["blocks"]] == [
-            "encoder-1",
-            "encoder-2",
-            "decoder-1",
-            "cross-1",
-        ]
+        names = ["encoder-1", "encoder-2", "decoder-1", "cross-1"]
+        assert [block["name"] for block in header["blocks"]] == names
         for block, described in zip(trace.blocks, header["blocks"], strict=True):
             assert described["layer"] == block.layer + 1
             for name in ("query", "scores", "weights"):

@@ -95,9 +95,5 @@ def test_of_all_orders_as_many_reach_the_bound_as_is_told(count: int) -> None:
     rhos = [rank_correlation(order, range(count)) for order in permutations(range(count))]
     for kind in (np.float64, np.float32):
         assert chance.reached(np.array(rhos, dtype=kind)).mean() == pytest.approx(chance.frequency)
-    assert chance.reached(np.array([np.nan, -1, 0, 1], dtype=np.float32)).tolist() == [
-        False,
-        True,
-        False,
-        True,
-    ]
+    ends = np.array([np.nan, -1, 0, 1], dtype=np.float32)
+    assert chance.reached(ends).tolist() == [False, True, False, True]

@@ -4,36 +4,22 @@ import numpy as np
 
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.trace import Token
+from tests.analysis.texts import CLS, SEP
 
 TEXT = "The dog, the “dogs” + THE dog’s."
-SPANS = (
-    ("The", 0),
-    ("dog", 1),
-    (",", 2),
-    ("the", 3),
-    ("“", 4),
-    ("dog", 5),
-    ("##s", 5),
-    ("”", 6),
-    ("+", 7),
-    ("THE", 8),
-    ("dog", 9),
-    ("’", 10),
-    ("s", 11),
-    (".", 12),
-)
+PIECES = "The dog , the “ dog ##s ” + THE dog ’ s ."
 
 
 def read() -> tuple[Token, ...]:
     """[CLS], the pieces of `TEXT`, [SEP]."""
-    place = 0
-    found = [Token("[CLS]", 0, 0, 0, None, True)]
-    for number, (piece, word) in enumerate(SPANS):
-        place = TEXT.index(piece.removeprefix("##"), place)
-        end = place + len(piece.removeprefix("##"))
-        found.append(Token(piece, number, place, end, word, False))
-        place = end
-    return (*found, Token("[SEP]", 99, 0, 0, None, True))
+    place, word = 0, -1
+    found = [CLS]
+    for piece in PIECES.split():
+        word += not piece.startswith("##")
+        start = TEXT.index(piece.removeprefix("##"), place)
+        place = start + len(piece.removeprefix("##"))
+        found.append(Token(piece, 7, start, place, word, False))
+    return (*found, SEP)
 
 
 def test_punctuation_is_what_is_no_letter() -> None:

@@ -405,12 +405,7 @@ def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(
 ) -> None:
     """Through the door that pages use: the end token is expected, and never read."""
     typed = loading.load(str(folder_of("bart"))).predictions(ModelInput(TEXT, target="The dog"))
-    assert [prediction.actual and prediction.actual.text for prediction in typed] == [
-        "<s>",
-        "The",
-        "dog",
-        "</s>",
-    ]
+    assert [each.actual and each.actual.text for each in typed] == ["<s>", "The", "dog", "</s>"]
 
     folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "written"))
     given = ModelInput(TEXT, writing=Writing(7, 2.0, seed=1))

@@ -91,13 +91,8 @@ def test_pickled_weights_are_never_read(file: str, bert: Path, marker: Path) -> 
 def test_pickles_beside_the_weights_are_never_read(bert: Path, marker: Path) -> None:
     payload = pickle.dumps(Payload(marker))
     for file in (
-        "pytorch_model.bin",
-        "training_args.bin",
-        "optimizer.pt",
-        "rng_state.pth",
-        "vocab.pkl",
-        "tokenizer.pkl",
-        "adapter_model.bin",
+        *("pytorch_model.bin", "training_args.bin", "adapter_model.bin", "optimizer.pt", "rng_state.pth"),
+        *("vocab.pkl", "tokenizer.pkl"),
     ):
         (bert / file).write_bytes(payload)
     loading.open_model(str(bert))

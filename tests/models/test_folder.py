@@ -1,5 +1,6 @@
 import json
 import shutil
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from attnviz.models import catalogue, config, folder, limits, weights
 from attnviz.models.catalogue import MINILM, Folder
 from tests.capture.tiny import SENTENCE, FolderOf
 
-# family: encoder layers, decoder layers, heads, d_model, d_head, token limit, pairs, expects
+sizes = attrgetter(
+    *("layers", "decoder_layers", "heads", "d_model", "d_head", "token_limit", "pairs", "expects")
+)
 SIZES: dict[str, tuple[Any, ...]] = {
     "bert": (2, 0, 3, 15, 5, 61, True, "masked"),
     "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, of which two are never used
@@ -57,16 +60,7 @@ def refused(where: Path, kind: type[AttnvizError], *words: str) -> str:
 @pytest.mark.parametrize("family", SIZES)
 def test_an_entry_says_what_the_files_say(family: str, folder_of: FolderOf) -> None:
     entry = folder.entry(folder_of(family), f"./models/{family}")
-    assert (
-        entry.layers,
-        entry.decoder_layers,
-        entry.heads,
-        entry.d_model,
-        entry.d_head,
-        entry.token_limit,
-        entry.pairs,
-        entry.expects,
-    ) == SIZES[family]
+    assert sizes(entry) == SIZES[family]
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
     assert entry.sees == (family == "vit")

@@ -2,6 +2,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -72,14 +73,8 @@ def test_what_an_id_is_and_what_is_none() -> None:
 def test_the_sizes_are_known_before_the_weights_come(there: FakeHub) -> None:
     entry = resolve.entry(ID)
     local = folder.entry(served(there), ID)
-    assert (entry.layers, entry.heads, entry.d_head, entry.parameters, entry.token_limit, entry.expects) == (
-        local.layers,
-        local.heads,
-        local.d_head,
-        local.parameters,
-        local.token_limit,
-        local.expects,
-    )
+    facts = attrgetter("layers", "heads", "d_head", "parameters", "token_limit", "expects")
+    assert facts(entry) == facts(local)
     assert isinstance(entry.origin, Hub)
     assert entry.origin.commit == COMMIT
     sizes = {file: (served(there) / file).stat().st_size for file in ("tokenizer.json", "model.safetensors")}
@@ -182,16 +177,8 @@ def test_only_one_model_is_downloaded_at_a_time_and_waiting_can_be_stopped(there
 
 def test_nothing_but_numbers_is_downloaded(there: FakeHub) -> None:
     others = (
-        "pytorch_model.bin",
-        "model.pkl",
-        "tf_model.h5",
-        "modeling_own.py",
-        "README.md",
-        "adapter_model.safetensors",
-        "model.fp16.safetensors",
-        "vocab.txt",
-        "onnx/model.onnx",
-        "1_Pooling/config.json",
+        *("pytorch_model.bin", "model.pkl", "tf_model.h5", "onnx/model.onnx", "model.fp16.safetensors"),
+        *("adapter_model.safetensors", "modeling_own.py", "README.md", "vocab.txt", "1_Pooling/config.json"),
     )
     for file in others:
         (served(there) / file).parent.mkdir(exist_ok=True)
