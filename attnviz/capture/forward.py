@@ -41,7 +41,7 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
     Only for a model that nobody else uses yet.
     """
     base: Any = network.base_model
-    stacks = {"states": base}
+    stacks = {"states": getattr(base, "decoder", base)}  # OPT's model with its head runs the decoder alone
     if network.config.is_encoder_decoder:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():

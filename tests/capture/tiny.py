@@ -199,7 +199,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "tables of positions": ("roberta", "opt", "marian"),
     "turned queries": ("modernbert", "gpt_neox", "gptj", "llama"),
     "writing": ("mistral", "bart"),
-    "silence": ("gpt2", "t5", "mpnet"),
+    "silence": ("gpt2", "t5", "mpnet", "opt"),
     "silence of their own": ("mpnet", "gptj"),
     "pointing": ("bert", "t5"),
     "expecting": ("gpt2",),
