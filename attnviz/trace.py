@@ -95,28 +95,22 @@ class Block:
         if not np.isfinite(self.scale):
             raise InvalidTrace(f"scale is {self.scale}, which is not a finite number.")
         heads, _, d_head = _shape(self.query, 3, "query")
-        queries = len(self.query_tokens)
-        keys = len(self.key_tokens)
+        d_value = _shape(self.value, 3, "value")[2]
+        d_model = 0 if self.projection is None else _shape(self.projection, 3, "projection")[2]
+        queries, keys = len(self.query_tokens), len(self.key_tokens)
         expected: dict[str, tuple[int, ...]] = {
             "query": (heads, queries, d_head),
             "key": (heads, keys, d_head),
-            "value": (heads, keys, _shape(self.value, 3, "value")[2]),
+            "value": (heads, keys, d_value),
             "weights": (heads, queries, keys),
             "mask": (queries, keys),
             "bias": (heads, queries, keys),
+            "projection": (heads, d_value, d_model),
         }
         for name, shape in expected.items():
             array = getattr(self, name)
             if array is not None and array.shape != shape:
                 raise InvalidTrace(f"{name} has shape {array.shape}, but the tokens and heads need {shape}.")
-        if self.projection is not None and _shape(self.projection, 3, "projection")[:2] != (
-            heads,
-            self.value.shape[2],
-        ):
-            raise InvalidTrace(
-                f"projection has shape {self.projection.shape}, but the heads need "
-                f"({heads}, {self.value.shape[2]}, d_model)."
-            )
         if self.weights.min(initial=0) < 0 or self.weights.max(initial=0) > 1 + ROUNDING:
             raise InvalidTrace("There are weights that are not from 0 to 1.")
         blind = np.flatnonzero(~self.mask.any(axis=1))

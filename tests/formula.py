@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.trace import Block, Floats, Mask
+from attnviz.trace import Block, Floats, Mask, Token
 
 
 def attention(
@@ -23,3 +23,38 @@ def attending(**fields: Any) -> Block:
     """A block with the weights that its other numbers give."""
     query, key, mask, scale = (fields[name] for name in ("query", "key", "mask", "scale"))
     return Block(weights=attention(query, key, mask, scale, fields.get("bias"))[1], **fields)
+
+
+HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
+"""Distinct primes, so that no swapped axis can pass."""
+
+
+def block(
+    seed: int = 0, queries: int = QUERIES, keys: int = KEYS, more: bool = True, **changes: Any
+) -> Block:
+    """A block of random numbers; `more`: with a bias and a projection."""
+    random = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> Floats:
+        return random.normal(size=shape).astype(np.float32)
+
+    def tokens(count: int) -> tuple[Token, ...]:
+        return tuple(Token(f"t{n}", n, 2 * n, 2 * n + 1, n, False) for n in range(count))
+
+    mask = random.random((queries, keys)) < 0.6
+    mask[:, 1], mask[0, -1] = True, False
+    made: dict[str, Any] = {
+        "kind": "cross",
+        "layer": 1,
+        "query_tokens": tokens(queries),
+        "key_tokens": tokens(keys),
+        "query": normal(HEADS, queries, D_HEAD),
+        "key": normal(HEADS, keys, D_HEAD),
+        "value": normal(HEADS, keys, D_VALUE),
+        "mask": mask,
+        "scale": 0.3,
+        "bias": normal(HEADS, queries, keys) if more else None,
+        "projection": normal(HEADS, D_VALUE, D_MODEL) if more else None,
+    }
+    made["weights"] = attention(*(made[name] for name in ("query", "key", "mask", "scale", "bias")))[1]
+    return Block(**(made | changes))

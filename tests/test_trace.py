@@ -8,41 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Block, Floats, Token, Trace
-from tests.formula import attention
-
-HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
-
-
-def tokens(count: int) -> tuple[Token, ...]:
-    return tuple(Token(f"t{n}", n, 2 * n, 2 * n + 1, n, False) for n in range(count))
-
-
-def normal(random: np.random.Generator, *shape: int) -> Floats:
-    return random.normal(size=shape).astype(np.float32)
-
-
-def block(seed: int = 0, **changes: Any) -> Block:
-    """A cross-attention block of distinct prime sizes, so that no swapped axis can pass."""
-    random = np.random.default_rng(seed)
-    mask = random.random((QUERIES, KEYS)) < 0.6
-    mask[:, 1] = True
-    mask[0, 4] = False
-    made: dict[str, Any] = {
-        "kind": "cross",
-        "layer": 1,
-        "query_tokens": tokens(QUERIES),
-        "key_tokens": tokens(KEYS),
-        "query": normal(random, HEADS, QUERIES, D_HEAD),
-        "key": normal(random, HEADS, KEYS, D_HEAD),
-        "value": normal(random, HEADS, KEYS, D_VALUE),
-        "mask": mask,
-        "scale": 0.3,
-        "bias": normal(random, HEADS, QUERIES, KEYS),
-        "projection": normal(random, HEADS, D_VALUE, D_MODEL),
-    }
-    made["weights"] = attention(*(made[name] for name in ("query", "key", "mask", "scale", "bias")))[1]
-    return Block(**(made | changes))
+from attnviz.trace import Trace
+from tests.formula import D_HEAD, D_MODEL, D_VALUE, HEADS, KEYS, QUERIES, attention, block
 
 
 def test_the_tests_formula_worked_by_hand() -> None:
@@ -162,18 +129,7 @@ def test_a_query_that_may_look_nowhere_is_refused_with_the_reason() -> None:
 
 def trace() -> Trace:
     """Two layers of cross-attention in the wrong order, and one of the encoder."""
-    encoder = block(
-        3,
-        kind="encoder",
-        layer=0,
-        query_tokens=tokens(QUERIES),
-        key_tokens=tokens(QUERIES),
-        key=normal(np.random.default_rng(1), HEADS, QUERIES, D_HEAD),
-        value=normal(np.random.default_rng(2), HEADS, QUERIES, D_VALUE),
-        weights=np.full((HEADS, QUERIES, QUERIES), 1 / QUERIES),
-        mask=np.ones((QUERIES, QUERIES), dtype=np.bool_),
-        bias=None,
-    )
+    encoder = block(3, keys=QUERIES, kind="encoder", layer=0)
     return Trace(model="m", text="t", target="u", blocks=(block(2, layer=1), encoder, block(1, layer=0)))
 
 

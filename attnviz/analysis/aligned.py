@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -164,7 +165,8 @@ def in_common_words(
     borders = _apart([span for span in spans if span is not None])
     sides = []
     for tokens in (first, second):
-        words = [None if (span := _typed(token, text)) is None else _part(span, borders) for token in tokens]
+        typed = [_typed(token, text) for token in tokens]
+        words = [None if span is None else bisect_right(borders, span[0]) - 1 for span in typed]
         for at in range(1, len(words) - 1):  # a sign without characters inside of a word goes with it
             if words[at] is None and not tokens[at].special and words[at - 1] == words[at + 1]:
                 words[at] = words[at - 1]
@@ -180,8 +182,8 @@ def aligned_tokenizers(first: Shown, second: Shown) -> tuple[Place, ...]:
     Raises:
         AttnvizError: the two have not one word in common.
     """
-    places = align(_parts(first, "first"), _parts(second, "second"), exchange=False)
-    if not _share_a_word(places, first.groups):
+    places = align(list(_known(first, "first")), list(_known(second, "second")), exchange=False)
+    if not any(place.same and not first.groups[place.first or 0].special for place in places):
         raise AttnvizError(
             "The two models have no word of this text in common. Compare them on another sentence."
         )
@@ -198,7 +200,26 @@ def named(
         first, second: the words of each text.
         between: what stands between two different words.
     """
-    return tuple(_named(place, first, second, between) for place in places)
+
+    def name(place: Place) -> Group:
+        if place.second is None and place.first is not None:
+            return alone("−", "first", first[place.first])
+        if place.first is None and place.second is not None:
+            return alone("+", "second", second[place.second])
+        one, other = first[place.first or 0], second[place.second or 0]
+        return after_both(one, other, _word(one) == _word(other), between)
+
+    def alone(sign: str, side: Side, group: Group) -> Group:
+        return replace(group, label=f"{sign} {group.label}", title=f"only in the {side}: {group.title}")
+
+    return tuple(map(name, places))
+
+
+def after_both(one: Group, other: Group, same: bool, between: str = " → ") -> Group:
+    """What stands in one place of two texts, called after both where it is not the same."""
+    label = one.label if same else f"{one.label}{between}{other.label}"
+    title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
+    return Group(label, title, one.special and other.special, one.number, one.positions)
 
 
 def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:
@@ -237,10 +258,6 @@ def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.
     """Where there is a word, and which."""
     found = [(at, word) for at, word in enumerate(words) if word is not None]
     return np.array([at for at, _ in found], np.intp), np.array([word for _, word in found], np.intp)
-
-
-def _share_a_word(places: Sequence[Place], first: Sequence[Group]) -> bool:
-    return any(place.same and place.first is not None and not first[place.first].special for place in places)
 
 
 def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
@@ -302,40 +319,15 @@ def _apart(spans: Sequence[tuple[int, int]]) -> list[int]:
     return begins
 
 
-def _part(span: tuple[int, int], begins: Sequence[int]) -> int:
-    return int(np.searchsorted(begins, span[0], side="right")) - 1
-
-
-def _parts(shown: Shown, side: str) -> list[Word]:
+def _known(shown: Shown, side: Side) -> Iterator[Word]:
     """What the words of one tokenizer are known by to the other's."""
-    ordinary = [place for place, group in enumerate(shown.groups) if not group.special]
-    first = min(ordinary, default=len(shown.groups))
-    return list(_known(shown, side, first))
-
-
-def _known(shown: Shown, side: str, first: int) -> Iterator[Word]:
+    count = len(shown.groups)
+    first = next((place for place, group in enumerate(shown.groups) if not group.special), count)
     for place, group in enumerate(shown.groups):
         word = shown.tokens[group.positions[0]].word
         if group.special:
-            yield True, f"before {place}" if place < first else f"behind {len(shown.groups) - place}"
+            yield True, f"before {place}" if place < first else f"behind {count - place}"
         elif word is None:
             yield False, f"{side} {place}"
         else:
             yield False, f"word {word}"
-
-
-def _named(place: Place, first: Sequence[Group], second: Sequence[Group], between: str) -> Group:
-    if place.first is None or place.second is None:
-        return _alone(place, first, second)
-    one, other = first[place.first], second[place.second]
-    label = one.label if _word(one) == _word(other) else f"{one.label}{between}{other.label}"
-    title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
-    return Group(label, title, one.special and other.special, one.number, one.positions)
-
-
-def _alone(place: Place, first: Sequence[Group], second: Sequence[Group]) -> Group:
-    sign, side, groups, word = (
-        ("+", "second", second, place.second) if place.first is None else ("−", "first", first, place.first)
-    )
-    group = groups[word or 0]
-    return replace(group, label=f"{sign} {group.label}", title=f"only in the {side}: {group.title}")

@@ -97,13 +97,9 @@ def why(
 
     Args:
         block: the layer's attention.
-        head: from 0.
-        query: the shown row, from 0.
-        key: the shown column, from 0.
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
-        query_piece: of a merged query, the piece whose vector to take, from 0.
-        key_piece: of a merged key, the piece whose vector to take, from 0.
+        head, query, key: the head, the shown row and the shown column, from 0.
+        queries, keys: which of them are shown; no keys: the same (self-attention).
+        query_piece, key_piece: of a merged word, the piece whose vector to take, from 0.
     """
     keys = queries if keys is None else keys
     from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.shown import Group, Shown, merged_mask, merged_weights, only, rescaled
 from attnviz.analysis.words import punctuation, same_word
@@ -129,12 +128,11 @@ def behaviours(
     ]
     separators = [index for index, group in enumerate(keys.all_groups) if group.special and index > 0]
     counted = ordinary[0], tuple(range(len(keys.all_groups)))
-    elsewhere = _in_the_other_sentence(
-        *(
-            np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
-            for shown, indices in zip((queries, keys), ordinary, strict=True)
-        )
+    looking, looked_at = (
+        np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
+        for shown, indices in zip((queries, keys), ordinary, strict=True)
     )
+    elsewhere = looking[:, None] != looked_at  # of different sentences of a pair
     merged = merged_weights(weights, queries, keys)
     kept, to_key = rescaled(only(merged, *ordinary)), only(merged, *counted).mean(axis=2)
     if mask is None:
@@ -197,8 +195,7 @@ def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[s
 
     Args:
         weights: [layer, head, shown query, shown key], as shown: a hidden token is never named.
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
+        queries, keys: which of them are shown; no keys: the same (self-attention).
 
     Returns:
         layer × head strings: "looks at the previous token (87 %)", "looks at [CLS] (54 %)",
@@ -250,11 +247,6 @@ def _places(to_key: Floats, groups: Sequence[Group]) -> list[tuple[str, Floats]]
         here = to_key[..., index]
         places[label] = places[label] + here if label in places else here
     return [(f"looks at {label}", share) for label, share in places.items()]
-
-
-def _in_the_other_sentence(queries: NDArray[np.intp], keys: NDArray[np.intp]) -> Mask:
-    """[query, key], True where the two are of different sentences of a pair; given the number of each's."""
-    return np.asarray(queries[:, None] != keys, dtype=np.bool_)
 
 
 def _even_share(allowed: Mask) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attnviz.analysis.aligned import after_both
 from attnviz.analysis.shown import Group, Shown
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats
@@ -51,7 +52,7 @@ def change(
                 f"compared token by token. {_remedy(one, other, text)}"
             )
     named = [
-        tuple(_both(*pair) for pair in zip(one.groups, other.groups, strict=True))
+        tuple(after_both(a, b, a.label == b.label) for a, b in zip(one.groups, other.groups, strict=True))
         for one, other in zip(first, second, strict=True)
     ]
     values = np.full(first_weights.shape, -np.inf, dtype=np.float32)
@@ -86,9 +87,3 @@ def _split_words(shown: Shown) -> set[tuple[str, ...]]:
     words = dict.fromkeys(token.word for token in shown.tokens if token.word is not None)
     pieces = (tuple(token.text for token in shown.tokens if token.word == word) for word in words)
     return {word for word in pieces if len(word) > 1}
-
-
-def _both(one: Group, other: Group) -> Group:
-    label = one.label if one.label == other.label else f"{one.label} → {other.label}"
-    title = one.title if one.title == other.title else f"{one.title} → {other.title}"
-    return Group(label, title, one.special and other.special, one.number, one.positions)

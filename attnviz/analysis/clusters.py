@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.plane import signs
+
 Distances = NDArray[np.float64]
 
 
@@ -38,7 +40,8 @@ def scaled(squared: Distances) -> Scaled:
     strengths, directions = np.maximum(strengths[::-1], 0), directions[:, ::-1]
     points = np.zeros((size, 2))
     found = directions[:, :2] * np.sqrt(strengths[:2])
-    points[:, : found.shape[1]] = found * _signs(found)
+    if size:
+        points[:, : found.shape[1]] = found * signs(found)
     whole = float(strengths.sum())
     return Scaled(points, float(strengths[:2].sum()) / whole if whole > 0 else 1.0)
 
@@ -79,11 +82,3 @@ def groups(squared: Distances, count: int) -> NDArray[np.intp]:
     ranks = np.empty(count, dtype=np.intp)
     ranks[np.argsort(-members, kind="stable")] = np.arange(count)
     return ranks[np.searchsorted(names, group)]
-
-
-def _signs(directions: Distances) -> Distances:
-    """+1 or −1 for each direction, so that on every machine its furthest point is at the right, or on top."""
-    if not directions.size:
-        return np.ones(directions.shape[1])
-    furthest = np.abs(directions).argmax(axis=0)
-    return np.where(directions[furthest, np.arange(directions.shape[1])] < 0, -1.0, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,16 +76,7 @@ def changes(
     Returns:
         float32 [layer, head, shared row].
     """
-    # Layer by layer: of a long text, all heads with all their columns would be held several times over.
-    return np.stack(
-        [
-            measure(
-                rows_on(one, rows, columns, "first", rescale),
-                rows_on(other, rows, columns, "second", rescale),
-            )
-            for one, other in zip(first, second, strict=True)
-        ]
-    )
+    return np.stack([measure(*both) for both in _layers(first, second, rows, columns, rescale)])
 
 
 def largest_difference(
@@ -95,18 +86,21 @@ def largest_difference(
     columns: Sequence[Place],
     rescale: bool = False,
 ) -> float:
-    """The largest |second − first| of any cell that both texts have, of any head: the end of a colour scale.
+    """The largest |second − first| of a cell that both texts have, of any head: the end of a colour scale."""
+    shared = [place.shared for place in columns]
+    layers = _layers(first, second, rows, columns, rescale)
+    return max((float(np.abs(new - old)[..., shared].max(initial=0.0)) for old, new in layers), default=0.0)
 
-    Args:
-        first, second, rows, columns, rescale: as for `changes`.
-    """
-    both = [place.shared for place in columns]
-    most = 0.0
+
+def _layers(
+    first: Floats, second: Floats, rows: Sequence[Place], columns: Sequence[Place], rescale: bool
+) -> Iterator[tuple[Floats, Floats]]:
+    """Layer by layer: of a long text, all heads with all their columns would be held several times over."""
     for one, other in zip(first, second, strict=True):
-        before = rows_on(one, rows, columns, "first", rescale)
-        after = rows_on(other, rows, columns, "second", rescale)
-        most = max(most, float(np.abs(after - before)[..., both].max(initial=0.0)))
-    return most
+        yield (
+            rows_on(one, rows, columns, "first", rescale),
+            rows_on(other, rows, columns, "second", rescale),
+        )
 
 
 def from_one_head(head: Floats, heads: Floats, measure: Measure = total_variation) -> Floats:

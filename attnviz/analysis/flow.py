@@ -1,4 +1,7 @@
-"""Attention flow: how much can flow from a token back to each input token, if weights are capacities."""
+"""Rollout and flow: how much of each input token reaches a token through all layers, by weights alone.
+
+Rollout multiplies the layers' weights; flow takes them for the widths of pipes (Abnar & Zuidema 2020).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,41 @@ Doubles = NDArray[np.float64]
 _NOTHING = 1e-12  # less than this is what is left when doubles are subtracted
 
 
-def flow(mixed: Floats, token: int, source: int) -> float:
+def mixed(weights: Floats) -> Floats:
+    """Ã = ½ (W̄ + I): what a layer hands on, half by attention and half by the way around it.
+
+    W̄ is the mean over the layer's heads, as in the paper. That hides what single heads do (Voita et al.
+    2019); rollout and flow are defined on it all the same: both need one number for each pair of tokens.
+
+    Args:
+        weights: [layer, head, query, key] of a self-attention, so that queries and keys are the same tokens.
+
+    Returns:
+        [layer, query, key]; every row sums to 1.
+    """
+    together = (weights.mean(axis=1, dtype=np.float64) + np.eye(weights.shape[-1])) / 2
+    shares: Floats = together / together.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def rollout(weights: Floats) -> Floats:
+    """Attention rollout: R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020).
+
+    Args:
+        weights: as `mixed` takes them, the first layer first.
+
+    Returns:
+        float32 [layer, query, input]: after each layer, how much of every input token there is at every
+        token. Rows sum to 1. Where a mask lets nobody look ahead, nothing comes from ahead.
+    """
+    layers = mixed(weights)
+    rolled = [layers[0]]
+    for layer in layers[1:]:
+        rolled.append(layer @ rolled[-1])
+    return np.stack(rolled).astype(np.float32)
+
+
+def flow(layers: Floats, token: int, source: int) -> float:
     """The maximum flow from `token` after the last layer to `source` before the first (Abnar & Zuidema 2020).
 
     Between a token of one layer and a token of the layer below, no more can flow than Ã says; a token hands
@@ -22,18 +59,18 @@ def flow(mixed: Floats, token: int, source: int) -> float:
     sum to 1.
 
     Args:
-        mixed: [layer, query, key], as `rollout.mixed` returns it, the first layer first.
+        layers: [layer, query, key], as `mixed` returns it, the first layer first.
         token, source: from 0.
 
     Returns:
         0 to 1.
     """
-    layers, tokens, _ = mixed.shape
-    capacity = np.zeros(((layers + 1) * tokens,) * 2)
-    for layer, widths in enumerate(mixed):
+    count, tokens, _ = layers.shape
+    capacity = np.zeros(((count + 1) * tokens,) * 2)
+    for layer, widths in enumerate(layers):
         below, above = layer * tokens, (layer + 1) * tokens
         capacity[above : above + tokens, below : below + tokens] = widths
-    return max_flow(capacity, layers * tokens + token, source)
+    return max_flow(capacity, count * tokens + token, source)
 
 
 def max_flow(capacity: Doubles, source: int, sink: int) -> float:

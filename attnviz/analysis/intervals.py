@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 """Of the intervals that are shown."""
 
 
-def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(right: int, total: int) -> tuple[float, float]:
     """Wilson's score interval for a share (Wilson 1927, “Probable inference, the law of succession”).
 
     All shares p that a test would not reject: |right/total − p| ≤ z·√(p(1 − p)/total), which is
@@ -26,10 +26,9 @@ def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[floa
     Args:
         right: how many answers are right.
         total: of how many, each independent of the others.
-        confidence: how often such an interval holds the true share.
 
     Returns:
-        Its ends, 0 to 1; (0, 1) of no answers at all.
+        Its ends, 0 to 1; (0, 1) of no answers at all. It holds the true share as often as `CONFIDENCE` says.
 
     Raises:
         ValueError: `right` is not between 0 and `total`.
@@ -38,7 +37,7 @@ def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[floa
         raise ValueError(f"{right} right answers of {total}.")
     if total == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = right / total
     middle = share + z * z / (2 * total)
     reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))

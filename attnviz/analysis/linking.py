@@ -1,14 +1,15 @@
-"""Which heads link two tokens: all heads, ranked by the weight between a query and a key."""
+"""Which heads link two tokens, and which two tokens a whole model links most."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from attnviz.analysis.distance import ranked
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats
+from attnviz.trace import Block, Floats, Mask
 
 
 class Link(NamedTuple):
@@ -34,8 +35,7 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
 
     Args:
         weights: [layer, head, query, key].
-        query: the query's index, from 0.
-        key: the key's index, from 0.
+        query, key: from 0.
     """
     link = weights[:, :, query, key]
     return tuple(Link(layer, head, float(link[layer, head])) for layer, head in ranked(link))
@@ -45,10 +45,8 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     """Every head by how much the weight from `query` to `key` moves, largest move (up or down) first.
 
     Args:
-        before: [layer, head, query, key] of the first sentence.
-        after: the same of the second sentence.
-        query: the query's index in both, from 0.
-        key: the key's index in both, from 0.
+        before, after: [layer, head, query, key] of the first sentence and of the second.
+        query, key: from 0, in both.
 
     Raises:
         AttnvizError: the two have different shapes.
@@ -61,3 +59,56 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     first, second = before[:, :, query, key], after[:, :, query, key]
     pairs = [(at, float(first[at]), float(second[at])) for at in ranked(np.abs(second - first))]
     return tuple(LinkChange(*at, weight, moved, moved - weight) for at, weight, moved in pairs)
+
+
+class Strongest(NamedTuple):
+    """A query, a key, and the head (layer and head from 0) that links the two most strongly."""
+
+    query: int
+    key: int
+    layer: int
+    head: int
+    weight: float
+
+
+def strongest(blocks: Sequence[Block], most: int) -> tuple[Strongest, ...]:
+    """The pairs of tokens with the strongest links, each in its strongest head, strongest first.
+
+    Left out are special tokens, what a token gives to itself, and what a decoder gives to its first token:
+    there heads look that found nothing to do (Clark et al. 2019; Xiao et al. 2024, "attention sinks").
+
+    Args:
+        blocks: of one kind, and so of the same tokens.
+        most: how many pairs at most; fewer, where there are no more.
+    """
+    best: Floats = np.zeros_like(blocks[0].weights[0])
+    layers, heads = np.zeros((2, *best.shape), dtype=np.intp)
+    for block in blocks:
+        weights = block.weights
+        stronger = weights.max(axis=0) > best
+        layers[stronger] = block.layer
+        heads[stronger] = weights.argmax(axis=0)[stronger]
+        best = np.maximum(best, weights.max(axis=0))
+    best[~_counts(blocks[0])] = 0
+    order = np.argsort(-best, axis=None, kind="stable")[:most]
+    places = zip(*np.unravel_index(order, best.shape), strict=True)
+    return tuple(
+        Strongest(
+            int(query), int(key), int(layers[query, key]), int(heads[query, key]), float(best[query, key])
+        )
+        for query, key in places
+        if best[query, key] > 0
+    )
+
+
+def _counts(block: Block) -> Mask:
+    """[query, key]: True where a link says something about the text."""
+    looks, looked_at = (
+        np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
+    )
+    if block.kind == "decoder":
+        looked_at[0] = False
+    counts: Mask = looks[:, None] & looked_at
+    if block.kind != "cross":
+        np.fill_diagonal(counts, val=False)
+    return counts

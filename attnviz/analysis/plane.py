@@ -64,13 +64,18 @@ def plane(query: ArrayLike, key: ArrayLike, keeps: Keeps) -> Plane:
     q, k = np.asarray(query, np.float64), np.asarray(key, np.float64)
     points, strengths = _by_distances(q, k) if keeps == "distances" else _by_dot_products(q, k)
     points = _two(points)
-    farthest = np.abs(points).argmax(axis=0)
-    points = points * np.where(points[farthest, range(_AXES)] < 0, -1, 1)
+    points = points * signs(points)
     squares = _two(strengths[None] ** 2)[0]
     # Where every vector is the same one, nothing varies, and nothing is lost.
     total = float((strengths**2).sum())
     first, second = (squares / total).tolist() if total > 0 else (1.0, 0.0)
     return Plane(keeps, points[: len(q)], points[len(q) :], (first, second))
+
+
+def signs(points: Doubles) -> Doubles:
+    """+1 or −1 for each axis of [point, axis], by which its farthest point comes on the positive side."""
+    farthest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)[0]
+    return np.where(farthest < 0, -1.0, 1.0)
 
 
 def distances(query: ArrayLike, key: ArrayLike) -> Doubles:

@@ -57,10 +57,8 @@ def looks(
     Args:
         weights: [query, key] of one head, as shown.
         query: the shown query, from 0.
-        queries: what the rows are.
-        keys: what the columns are; None means the same as `queries`.
-        most: how many keys at most.
-        least: the smallest weight worth telling.
+        queries, keys: what the rows and the columns are; no keys: the same.
+        most, least: how many keys at most, and the smallest weight worth telling.
     """
     keys = queries if keys is None else keys
     row = weights[query]
@@ -75,8 +73,7 @@ def moves(change: Floats, query: int, queries: Sequence[Group], keys: Sequence[G
     Args:
         change: [query, key] of one head, after − before.
         query: the shown query, from 0.
-        queries: what the rows are.
-        keys: what the columns are; None means the same as `queries`.
+        queries, keys: what the rows and the columns are; no keys: the same.
     """
     keys = queries if keys is None else keys
     row = change[query]

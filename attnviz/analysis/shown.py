@@ -1,4 +1,7 @@
-"""Which tokens a picture shows, and what they are called there: special tokens hidden, word pieces merged."""
+"""Which tokens a picture shows, and what they are called there: special tokens hidden, word pieces merged.
+
+Where the keys are None they are the same as the queries: self-attention.
+"""
 
 from __future__ import annotations
 
@@ -100,11 +103,6 @@ class Shown:
     def labels(self) -> tuple[str, ...]:
         """The names of what is shown."""
         return tuple(group.label for group in self.groups)
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The longer names: which token, what was typed, where."""
-        return tuple(group.title for group in self.groups)
 
     @property
     def visible(self) -> tuple[int, ...]:
@@ -231,7 +229,8 @@ class Shown:
         return f"##{label}" if typed.strip() and self._goes_on(position) else label
 
     def _quoted(self, label: str, positions: Sequence[int]) -> str:
-        return f"{label} {_beginning(visible_text(self._typed(positions)))}".rstrip()
+        typed = visible_text(self._typed(positions))
+        return f"{label} {typed if len(typed) <= _MOST_QUOTED else f'{typed[:_MOST_QUOTED]}…'}".rstrip()
 
     def _goes_on(self, position: int) -> bool:
         """True if the token is inside of a word that tokens before it have begun."""
@@ -279,10 +278,6 @@ def _drawn(typed: str) -> str:
     return visible_text(signs if signs.strip() else signs.replace(" ", "␣"))
 
 
-def _beginning(text: str) -> str:
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
-
-
 def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
     """The weights as the picture shows them: pieces merged, then special tokens left out, then rows rescaled.
 
@@ -292,14 +287,13 @@ def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) ->
 
     Args:
         weights: [..., query, key], the model's.
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
+        queries, keys: which of them are shown.
 
     Returns:
         float32 [..., shown query, shown key].
     """
     keys = queries if keys is None else keys
-    kept = _left_over(merged_weights(weights, queries, keys), queries, keys)
+    kept = only(merged_weights(weights, queries, keys), queries.visible, keys.visible)
     return np.ascontiguousarray(rescaled(kept) if keys.hides else kept, dtype=np.float32)
 
 
@@ -310,16 +304,8 @@ def left_share(weights: Floats, queries: Shown, keys: Shown | None = None) -> Fl
         float32 [..., shown query], 0 to 1; exactly 1 where no token is hidden.
     """
     keys = queries if keys is None else keys
-    kept = _left_over(merged_weights(weights, queries, keys), queries, keys)
+    kept = only(merged_weights(weights, queries, keys), queries.visible, keys.visible)
     return _sum(kept) if keys.hides else np.ones(kept.shape[:-1], dtype=np.float32)
-
-
-def hidden_share(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
-    """How much of each shown row went to tokens that are not shown; float32 [..., shown query], 0 to 1."""
-    keys = queries if keys is None else keys
-    rows = merged_weights(weights, queries, keys)[..., _index(queries.visible), :]
-    hidden = sorted(set(range(len(keys.all_groups))) - set(keys.visible))
-    return _sum(rows[..., hidden])
 
 
 def merged_weights(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
@@ -342,9 +328,9 @@ def rescaled(rows: Floats) -> Floats:
     return rows / left
 
 
-def only(array: NDArray[Value], queries: tuple[int, ...], keys: tuple[int, ...]) -> NDArray[Value]:
+def only(array: NDArray[Value], queries: Sequence[int], keys: Sequence[int]) -> NDArray[Value]:
     """The wanted rows and columns of [..., query, key]."""
-    return array[..., _index(queries), :][..., _index(keys)]
+    return array[..., index_of_places(queries), :][..., index_of_places(keys)]
 
 
 def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
@@ -352,8 +338,7 @@ def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> F
 
     Args:
         scores: [..., query, key].
-        queries: which queries are shown.
-        keys: which keys are shown; None means the same as `queries` (self-attention).
+        queries, keys: which of them are shown.
 
     Raises:
         AttnvizError: word pieces are to be merged; the score of a whole word does not exist.
@@ -365,7 +350,7 @@ def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> F
             "Show the word pieces, or choose the weights."
         )
     _check(scores.shape, queries, keys)
-    return np.ascontiguousarray(_left_over(scores, queries, keys), dtype=np.float32)
+    return np.ascontiguousarray(only(scores, queries.visible, keys.visible), dtype=np.float32)
 
 
 def shown_mask(mask: Mask, queries: Shown, keys: Shown | None = None) -> Mask:
@@ -408,20 +393,15 @@ def _spelled(pieces: list[Token]) -> str:
     return joined or pieces[0].text
 
 
-def _left_over(array: Floats, queries: Shown, keys: Shown) -> Floats:
-    """[..., all groups, all groups] → [..., shown groups, shown groups]."""
-    return only(array, queries.visible, keys.visible)
-
-
 def _sum(rows: Floats) -> Floats:
     return np.asarray(rows.sum(axis=-1), dtype=np.float32)
 
 
-def _index(wanted: tuple[int, ...]) -> Index:
-    """A slice where one will do: it views, while a list of numbers copies."""
-    if wanted == tuple(range(wanted[0], wanted[-1] + 1)):
-        return slice(wanted[0], wanted[-1] + 1)
-    return np.array(wanted)
+def index_of_places(wanted: Sequence[int] | NDArray[np.intp]) -> Index:
+    """Rising places as an index: a slice where one will do, which views, while a list of numbers copies."""
+    if len(wanted) and wanted[-1] - wanted[0] == len(wanted) - 1:
+        return slice(int(wanted[0]), int(wanted[-1]) + 1)
+    return np.array(wanted, dtype=np.intp)
 
 
 def _starts(shown: Shown) -> NDArray[np.intp]:

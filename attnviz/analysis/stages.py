@@ -1,4 +1,4 @@
-"""The stages of one head's attention, in order: dot product, (bias,) scaled, masked, weights."""
+"""The stages of one head's attention, from the dot product to the weights; and how far a mask reaches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats
+from attnviz.trace import Block, Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,19 @@ def at_stage(block: Block, name: str) -> Floats:
             return block.weights
     names = ", ".join(stage.name for stage in STAGES)
     raise AttnvizError(f"There is no stage “{name}”. Choose one of: {names}.")
+
+
+def window(mask: Mask) -> tuple[int, int] | None:
+    """How many tokens before and after itself a query sees; None where distance does not limit it.
+
+    A window that is wider than the text cannot be told from none.
+
+    Args:
+        mask: [query, key] of one text, True where a query may look.
+    """
+    tokens = len(mask)
+    queries, keys = np.nonzero(mask)
+    before, after = int((queries - keys).max()), int((keys - queries).max())
+    distance = np.subtract.outer(np.arange(tokens), np.arange(tokens))
+    is_band = bool((mask == ((distance <= before) & (distance >= -after))).all())
+    return (before, after) if is_band and before < tokens - 1 else None

@@ -49,12 +49,9 @@ def head_table(
 
     Args:
         values: [query, key], as shown.
-        queries: what the rows are.
-        keys: what the columns are.
-        text: what was typed.
-        model: the model's name.
-        layer: from 0; the file counts from 1.
-        head: from 0; the file counts from 1.
+        queries, keys: what the rows and the columns are.
+        text, model: what was typed, and what read it.
+        layer, head: from 0; the file counts from 1.
         stage: what the numbers are: "weights", "scaled", …
         explanation: what was hidden, merged and rescaled (`Shown.explanation`).
         compared_with: the first sentence, where the values are a change from it to `text`.

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.shown import rescaled
+from attnviz.analysis.shown import index_of_places, rescaled
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.trace import Floats, Mask, Token
 
@@ -341,8 +341,9 @@ class _Patterns:
         """[rule, sentence, head], for weights [sentence, head, query, key] of all tokens."""
         sentences, heads = weights.shape[:2]
         size = len(self.ordinary)
-        rows = weights[:, :, _run(self.ordinary)]
-        kept = rescaled(rows[..., _run(self.ordinary)]).reshape(sentences, heads, size * size)
+        ordinary = index_of_places(self.ordinary)
+        rows = weights[:, :, ordinary]
+        kept = rescaled(rows[..., ordinary]).reshape(sentences, heads, size * size)
         away = np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / max(size, 1)
         shared = np.stack([*map(_averaging, self.shared), away]).reshape(-1, size * size)
         own = _averaging(self.own).reshape(2, sentences, size * size)
@@ -399,13 +400,6 @@ def _spread(scores: NDArray[np.float64], counts: Mask) -> Sums:
     found += np.bincount(cell[counted], (1 - above)[counted], size)
     found += np.bincount(cell[counted] + 1, above[counted], size)
     return found.reshape(rules, heads, POINTS)
-
-
-def _run(places: NDArray[np.intp]) -> slice | NDArray[np.intp]:
-    """A slice where one will do: it views, while a list of numbers copies."""
-    if len(places) and places[-1] - places[0] == len(places) - 1:
-        return slice(int(places[0]), int(places[-1]) + 1)
-    return places
 
 
 def _sizes(layers: int, heads: int) -> dict[str, tuple[tuple[int, ...], type[np.generic]]]:

@@ -83,7 +83,10 @@ def _squares(stack: Stack, place: int, expected: Expected | None, some: slice) -
     words = stack.words[None].detach().requires_grad_()
     with torch.enable_grad():
         ran = stack.run(words)
-        followed = _followed(ran.output, ran.logits, place, expected)
+        if expected is None or ran.logits is None:
+            followed = ran.output[0, place]
+        else:
+            followed = ran.logits[0, place].log_softmax(-1)[expected.id : expected.id + 1]
     rows = torch.eye(len(followed))[some].to(followed)
     slopes = torch.autograd.grad(
         followed, [words, *ran.weights], rows, is_grads_batched=True, allow_unused=True
@@ -99,13 +102,6 @@ def _squares(stack: Stack, place: int, expected: Expected | None, some: slice) -
     return len(followed), _Squares(
         at_words.square().sum(dim=(0, 2)), times_words.square().sum(dim=0), at_weights
     )
-
-
-def _followed(output: Tensor, logits: Tensor | None, place: int, expected: Expected | None) -> Tensor:
-    """[number]: what is followed."""
-    if expected is None or logits is None:
-        return output[0, place]
-    return logits[0, place].log_softmax(-1)[expected.id : expected.id + 1]
 
 
 def _roots(sums: _Squares) -> Gradients:

@@ -1,4 +1,7 @@
-"""One forward pass of a transformers model: traced, with changed attention, or over many texts at once."""
+"""One forward pass of a transformers model: traced, with changed attention, or over many texts at once.
+
+`network` is as `open_network` returns it, after `prepare`; `layers` are as `inspected` returns them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
-from attnviz.capture.recorder import Seen, recording, watching
+from attnviz.capture.recorder import recording
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edits, by_place
@@ -38,7 +41,7 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
     Only for a model that nobody else uses yet.
     """
     base: Any = network.base_model
-    stacks = {"states": base}
+    stacks = {"states": getattr(base, "decoder", base)}  # OPT's model with its head runs the decoder alone
     if network.config.is_encoder_decoder:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():
@@ -60,8 +63,6 @@ def blocks(
     """Runs the model once and returns its attention, in the order in which it ran.
 
     Args:
-        network: as `open_network` returns it, after `prepare`.
-        layers: as `inspected` returns them.
         inputs: what the model is called with.
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
@@ -123,8 +124,6 @@ def outcomes(
     """One forward pass over as many copies of a text as there are variants.
 
     Args:
-        network: as `open_network` returns it, after `prepare`.
-        layers: as `inspected` returns them.
         inputs: what it is called with, each [1, token].
         variants: the edits of each copy.
         position: the token, from 0, at which the model's head is asked what it expects; None: it is not.
@@ -157,8 +156,6 @@ def batch_weights(
     Nothing is padded, and queries, keys and values are not kept. The pass ends with the last weights.
 
     Args:
-        network: as `open_network` returns it.
-        layers: as `inspected` returns them.
         ids: [sentence, token], rows of the vocabulary.
         kind: "encoder", or "decoder" where there is no encoder.
 
@@ -172,17 +169,11 @@ def batch_weights(
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
     stack = network.get_encoder() if network.config.is_encoder_decoder else network
     inputs = {"input_ids": torch.tensor(ids)}
-    with torch.inference_mode():
-        if custom_attention.has(stack.config.model_type):
-            with recording() as records:
-                run(stack, inputs)
-            seen = [Seen(record.module, record.weights, record.mask) for record in records]
-        else:
-            with watching(len(wanted)) as seen:
-                run(stack, inputs)
-    refuse_other_modules(network, [one.module for one in seen], wanted)
-    masks = (_allowed(one.module, one.mask, one.weights.shape[-2:]) for one in seen)
-    return tuple(one.weights.numpy() for one in seen), tuple(masks)
+    with torch.inference_mode(), recording(weights_of=len(wanted)) as records:
+        run(stack, inputs)
+    refuse_other_modules(network, [record.module for record in records], wanted)
+    masks = (_allowed(record.module, record.mask, record.weights.shape[-2:]) for record in records)
+    return tuple(record.weights.numpy() for record in records), tuple(masks)
 
 
 @contextmanager
@@ -192,8 +183,6 @@ def intervening(
     """Changes the one forward pass that runs inside, in this thread alone; without edits it does nothing.
 
     Args:
-        network: as `open_network` returns it, after `prepare`.
-        layers: as `inspected` returns them.
         edits: for each row of the batch that it reads.
 
     Raises:

@@ -1,4 +1,7 @@
-"""A model with a head for tokens: what it expects, and how it writes on, token by token."""
+"""A model with a head for tokens: what it expects, and how it writes on, token by token.
+
+`network` is everywhere a model of transformers with its head, in evaluation mode.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,6 @@ def write(
     Keys and values of what was read before are kept, so that every step reads one token only.
 
     Args:
-        network: a transformers model with a head for the next token, in evaluation mode.
         ids: what stands there already: a text, or the token with which a decoder starts.
         writing: how many tokens, and how each is drawn.
         limit: the most tokens that the model reads.
@@ -154,8 +156,6 @@ def next_tokens(
     """What a decoder expects to follow at every place, by one pass over all tokens.
 
     Args:
-        network: a transformers model with a head for the next token, in evaluation mode.
-        tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token]; the tokens that it expects something after are
             `decoder_input_ids` where there are any, else `input_ids`.
         writing: how it wrote the last tokens, if it wrote any.
@@ -181,27 +181,19 @@ def next_tokens(
 
 
 def masked_tokens(
-    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any]
+    network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any], masked: Sequence[int]
 ) -> tuple[Prediction, ...]:
-    """What a model like BERT expects behind every masked token; nothing if no token is masked.
+    """What a model like BERT expects behind every masked token.
 
     Args:
-        network: a transformers model with a head for masked tokens, in evaluation mode.
-        tokenizer: its tokenizer.
         inputs: what it is called with, each [1, token].
+        masked: the tokens, from 0.
     """
-    if tokenizer.mask is None:
-        return ()
-    mask = tokenizer.id_of(tokenizer.mask)
-    masked = [position for position, number in enumerate(inputs["input_ids"][0].tolist()) if number == mask]
-    if not masked:
-        return ()
     with torch.inference_mode():
-        logits = network(**inputs).logits[0].float()
-    every = {position: logits[position].softmax(-1) for position in masked}
+        expected = network(**inputs).logits[0, list(masked)].float().softmax(-1)
     return tuple(
-        Prediction(position, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
-        for position, probabilities in every.items()
+        Prediction(place, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
+        for place, probabilities in zip(masked, expected, strict=True)
     )
 
 

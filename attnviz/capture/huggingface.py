@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import cachetools
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -81,7 +81,9 @@ class HuggingFaceModel(Model):
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self._layers = inspected(self.network, self._sample(), entry)
         forward.prepare(self.network, self._layers)
-        self._inputs: OrderedDict[tuple[ModelInput, Edits], TokenizedInput] = OrderedDict()
+        self._inputs: cachetools.LRUCache[tuple[ModelInput, Edits], TokenizedInput] = cachetools.LRUCache(
+            _CACHED
+        )
         self._lock = threading.Lock()  # held for moments only
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
@@ -116,7 +118,8 @@ class HuggingFaceModel(Model):
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What the model expects, place by place; see `Model.predictions`."""
         read = self._tokenized(self._supported(text), edits)
-        if not self._positions(read):
+        positions = self._positions(read)
+        if not positions:
             return ()
         arguments = self._arguments(read)
         with forward.intervening(self.network, self._layers, [edits]):
@@ -124,7 +127,7 @@ class HuggingFaceModel(Model):
                 return next_tokens(
                     self.network, self.tokenizer, arguments, read.writing, read.written, read.end
                 )
-            return masked_tokens(self.network, self.tokenizer, arguments)
+            return masked_tokens(self.network, self.tokenizer, arguments, positions)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
@@ -170,15 +173,13 @@ class HuggingFaceModel(Model):
             self._refuse_misfits(edits, found)
             with self._lock:
                 self._inputs[key] = found
-                while len(self._inputs) > _CACHED:
-                    self._inputs.popitem(last=False)
         return found
 
     def _positions(self, read: TokenizedInput) -> tuple[int, ...]:
         if self._expects == "next":
             return tuple(range(len(read.target or read.source)))
-        if self._expects == "masked" and self.tokenizer.mask is not None:
-            mask = self.tokenizer.id_of(self.tokenizer.mask)
+        if self._expects == "masked":
+            mask = self.tokenizer.mask_id
             return tuple(position for position, token in enumerate(read.source) if token.id == mask)
         return ()
 
@@ -195,8 +196,8 @@ class HuggingFaceModel(Model):
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
-        # What it is taught to write, moved by one: it never reads the end.
-        taught = self.tokenizer.target(given.target)
+        # What it is taught to write, which has an end but no start, moved by one: it never reads the end.
+        taught = self.tokenizer.tokens(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start(), *(taught if end is None else taught[:-1]))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -45,7 +46,6 @@ class AttentionLayer:
         kind, layer: which one it is; the layer counts from 0.
         heads: how many it has.
         mixer: the linear layer with its W_O, or None where it was not found.
-        projection: W_O as its heads' slices [head, d_head, d_model], or None where it was not found.
     """
 
     module: nn.Module
@@ -53,7 +53,15 @@ class AttentionLayer:
     layer: int
     heads: int
     mixer: nn.Module | None
-    projection: Floats | None = None
+
+    @cached_property
+    def projection(self) -> Floats | None:
+        """W_O as its heads' slices [head, d_head, d_model], or None where it was not found."""
+        if self.mixer is None:
+            return None
+        weight = self.mixer.get_parameter("weight").detach()
+        rows = weight if isinstance(self.mixer, Conv1D) else weight.T  # [head · d_head, d_model]
+        return owned(rows.reshape(self.heads, -1, rows.shape[1]))
 
 
 def inspected(
@@ -64,8 +72,7 @@ def inspected(
     Only for a model that nobody else uses yet.
 
     Args:
-        network: as `open_network` returns it.
-        inputs: what it is called with; two tokens or more.
+        inputs: what the network is called with; two tokens or more.
         entry: what is expected of it.
 
     Raises:
@@ -82,7 +89,7 @@ def inspected(
                 f"read. {_NOT_EXACT}"
             )
         layers = tuple(
-            _layer(record, kind, layer, mixer_of(record, calls))
+            AttentionLayer(record.module, kind, layer, record.query.shape[1], mixer_of(record, calls))
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
@@ -93,8 +100,6 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     """One forward pass.
 
     Args:
-        network: as `open_network` returns it.
-        inputs: what it is called with.
         returning: whether the weights are in what it returns. They always are where the model computes
             attention in a way of its own.
 
@@ -147,7 +152,7 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
     forwards is a decoder. The layer is told by the order, since one module may serve several layers (ALBERT).
 
     Args:
-        network: the model.
+        network: whose modules ran.
         records: of two tokens or more.
     """
     names = {id(module): name for name, module in network.named_modules()}
@@ -196,19 +201,6 @@ def mixer_of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Mo
         if given.shape == concatenated.shape and torch.allclose(given, concatenated, atol=TOLERANCE, rtol=0):
             return layer
     return None
-
-
-def slices_of_heads(mixer: nn.Module, heads: int) -> Floats:
-    """W_O, cut into its heads' slices [head, d_head, d_model]."""
-    weight = mixer.get_parameter("weight").detach()
-    rows = weight if isinstance(mixer, Conv1D) else weight.T  # [head · d_head, d_model]
-    return owned(rows.reshape(heads, -1, rows.shape[1]))
-
-
-def _layer(record: Record, kind: Kind, layer: int, mixer: nn.Module | None) -> AttentionLayer:
-    heads = record.query.shape[1]
-    projection = None if mixer is None else slices_of_heads(mixer, heads)
-    return AttentionLayer(record.module, kind, layer, heads, mixer, projection)
 
 
 def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:

@@ -38,6 +38,10 @@ _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
 _lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
 
+def _tell_nobody(doing: str, done: float) -> None:
+    """For whoever does not ask how far a model is."""
+
+
 def load(name: str) -> Model:
     """The model of that name, loaded by the first who asks; whoever asks meanwhile waits for that one load.
 
@@ -49,7 +53,7 @@ def load(name: str) -> Model:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown; the message says why, and what helps.
     """
-    entry = _downloaded(name, _tell_nobody)
+    entry = _downloaded(name)
     model = _find(entry)
     if model is None:
         with gate:
@@ -60,7 +64,7 @@ def load(name: str) -> Model:
     return model
 
 
-def open_model(name: str, tell: Tell | None = None) -> catalogue.Entry:
+def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     """Bring a model that a visitor asked for onto this server: look at it, download it, load it, list it.
 
     Args:
@@ -71,7 +75,6 @@ def open_model(name: str, tell: Tell | None = None) -> catalogue.Entry:
         AttnvizError: the model cannot be shown; the message says why, and what helps.
     """
     allowed.check(name)
-    tell = tell or _tell_nobody
     tell("Looking at the model", 0.0)
     entry = _downloaded(name, tell)
     tell("Loading the weights", _LOADING)
@@ -112,7 +115,7 @@ def look(name: str, picture: Picture, called: str) -> Trace:
 
     Args:
         name: the model's; its entry `sees`.
-        picture: a picture of Pillow's, a file, or what is in a file.
+        picture: as `SeeingModel.look` takes it.
         called: what the trace calls the picture.
 
     Raises:
@@ -141,7 +144,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
         UnknownWords: the model knows whole words only, and not all of these.
     """
-    entry = _downloaded(name, _tell_nobody)
+    entry = _downloaded(name)
     given = as_model_input(text)
     if isinstance(entry.origin, catalogue.Trained):
         return reading.tokens(given.text)
@@ -150,11 +153,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def _tell_nobody(doing: str, done: float) -> None:
-    """For whoever does not ask how far a model is."""
-
-
-def _downloaded(name: str, tell: Tell) -> catalogue.Entry:
+def _downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     """The entry of a model whose files are on this machine, downloaded if need be."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):

@@ -264,30 +264,19 @@ class Model(ABC):
     def supported(
         self, text: str | ModelInput, *, pairs: bool = False, targets: bool = False, writes: bool = False
     ) -> ModelInput:
-        """What is given, if the model can do it all.
-
-        Args:
-            text: what is given.
-            pairs: whether it reads two sentences together.
-            targets: whether it has a decoder that reads a text of its own.
-            writes: whether it writes on.
+        """What is given, if the model can do it all: read two sentences, read a target, write on.
 
         Raises:
             ModelNotSupported: it cannot do what is asked; the message says what it does.
         """
         given = as_model_input(text)
-        if given.second is not None and not pairs:
-            raise ModelNotSupported(
-                f"{quoted(self.name)} reads one text, not two sentences together. Leave the second one out."
-            )
-        if given.target is not None and not targets:
-            raise ModelNotSupported(
-                f"{quoted(self.name)} has no decoder that could read a second text. Leave it out."
-            )
-        if given.writing is not None and not writes:
-            raise ModelNotSupported(
-                f"{quoted(self.name)} only reads, and writes nothing. Ask it to read without writing on."
-            )
+        for asked, can, otherwise in (
+            (given.second, pairs, "reads one text, not two sentences together. Leave the second one out."),
+            (given.target, targets, "has no decoder that could read a second text. Leave it out."),
+            (given.writing, writes, "only reads, and writes nothing. Ask it to read without writing on."),
+        ):
+            if asked is not None and not can:
+                raise ModelNotSupported(f"{quoted(self.name)} {otherwise}")
         return given
 
     def refuse_prediction(self, position: int | None) -> None:

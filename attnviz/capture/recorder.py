@@ -19,23 +19,14 @@ IMPLEMENTATION = "attnviz"
 """What a model is loaded with, `attn_implementation=IMPLEMENTATION`, so that it can be recorded."""
 
 # What models pass along and `eager` does not use either: the mask holds it already, or other kernels want it.
-_HARMLESS = frozenset(
-    {
-        "deterministic",
-        "is_causal",
-        "sliding_window",
-        "position_ids",
-        "use_cache",
-        "output_attentions",
-        "output_hidden_states",
-        "output_router_logits",
-        "return_dict",
-    }
-)
+_HARMLESS = {
+    *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
+    *("output_attentions", "output_hidden_states", "output_router_logits"),
+}
 
 
 class Record(NamedTuple):
-    """What one attention module was given.
+    """What one attention module was given; of a recording of weights alone, the vectors are empty.
 
     Attributes:
         query, key, value: [batch, head, token, d_head], one key and value per head.
@@ -59,76 +50,46 @@ class Record(NamedTuple):
         return (self.weights @ self.value).transpose(1, 2).flatten(2)
 
 
-# A context variable, because one model serves many threads: each call sees its own list.
-_records: ContextVar[list[Record] | None] = ContextVar("attnviz_records", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[Record]]:
-    """Collects a record per attention module that runs inside, in their order, in this thread alone."""
-    records: list[Record] = []
-    before = _records.set(records)
-    try:
-        yield records
-    finally:
-        _records.reset(before)
-
-
-class Seen(NamedTuple):
-    """The weights of one attention module, and nothing else of it.
-
-    Attributes:
-        weights: [batch, head, query, key].
-        mask: [batch, 1, query, key], added to the scores, or None.
-    """
-
-    module: nn.Module
-    weights: Tensor
-    mask: Tensor | None
-
-
 class _Enough(Exception):
     """Every attention has been seen."""
 
 
-_seen: ContextVar[tuple[list[Seen], int] | None] = ContextVar("attnviz_seen", default=None)
+# A context variable, because one model serves many threads: each call sees its own list.
+_recording: ContextVar[tuple[list[Record], int | None] | None] = ContextVar("attnviz_records", default=None)
 
 
 @contextmanager
-def watching(modules: int) -> Iterator[list[Seen]]:
-    """Collects the weights of so many attention modules in this thread, and then ends the forward pass.
+def recording(weights_of: int | None = None) -> Iterator[list[Record]]:
+    """Collects a record per attention module that runs inside, in their order, in this thread alone.
 
-    What comes after the last weights (its feed-forward network, the probabilities of all words) changes none.
+    Args:
+        weights_of: keep the weights and masks alone, and end the forward pass after so many modules: what
+            comes after the last weights (the probabilities of all words, say) changes none of them.
     """
-    seen: list[Seen] = []
-    before = _seen.set((seen, modules))
+    records: list[Record] = []
+    before = _recording.set((records, weights_of))
     try:
-        yield seen
+        yield records
     except _Enough:
         pass
     finally:
-        _seen.reset(before)
-
-
-def _watch(seen: Seen) -> None:
-    """Keeps the weights, if this thread is watching."""
-    watched = _seen.get()
-    if watched is not None:
-        watched[0].append(seen)
-        if len(watched[0]) == watched[1]:
-            raise _Enough
+        _recording.reset(before)
 
 
 def listening() -> bool:
     """Whether this thread is recording."""
-    return _records.get() is not None
+    return _recording.get() is not None
 
 
 def keep(record: Record) -> None:
     """Adds a record, if this thread is recording."""
-    records = _records.get()
-    if records is not None:
-        records.append(record)
+    records, weights_of = _recording.get() or ([], None)
+    if weights_of is not None:
+        nothing = record.weights.new_empty(0)
+        record = record._replace(query=nothing, key=nothing, value=nothing, bias=None)
+    records.append(record)
+    if len(records) == weights_of:
+        raise _Enough
 
 
 def attend(
@@ -173,7 +134,6 @@ def _recorded_attention(
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
     _, weights = attend(query, key, attention_mask, scale, bias)
     weights = changed(module, weights, attention_mask)
-    _watch(Seen(module, weights, attention_mask))
     keep(Record(module, query, key, value, attention_mask, scale, bias, weights))
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), weights
 

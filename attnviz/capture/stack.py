@@ -18,6 +18,7 @@ from attnviz.errors import ModelNotSupported
 from attnviz.models.catalogue import Expects
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
+from attnviz.transformer.layers import EncoderSteps
 
 TOLERANCE = 1e-5
 """How far the outputs may be from those of the model when it reads the tokens themselves."""
@@ -113,7 +114,7 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
         name,
         lambda words: run(inputs_embeds=words),
         None if paired else expects(network),
-        None if tokenizer.mask is None else tokenizer.id_of(tokenizer.mask),
+        tokenizer.mask_id,
         tokenizer.readable,
     )
 
@@ -124,33 +125,32 @@ def _from_scratch(model: ScratchModel, text: str) -> Stack:
         torch.tensor([token.id for token in tokens]), torch.zeros(len(tokens), dtype=torch.long)
     )
     added = (steps.positions + steps.segments).detach()
-
-    def run(words: Tensor) -> Ran:
-        found = bert.encoder(bert.embeddings.norm(words + added))
-        return Ran(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
-
-    stand_in, name = _stand_in(model.tokenizer, bert.embeddings.words)
-    return Stack(tokens, steps.words.detach(), stand_in, name, run)
+    return Stack(
+        tokens,
+        steps.words.detach(),
+        *_stand_in(model.tokenizer, bert.embeddings.words),
+        lambda words: _ran(bert.encoder(bert.embeddings.norm(words + added))),
+    )
 
 
 def _of_translator(model: TranslatorModel, text: str) -> Stack:
     tokens, network = model.tokens(text), model.translator.model
     steps = network.source_embedding(torch.tensor([token.id for token in tokens]))
-
-    def run(words: Tensor) -> Ran:
-        found = network.encoder(words + steps.positions)
-        return Ran(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
-
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
-    return Stack(tokens, steps.words, average, None, run)
+    return Stack(
+        tokens, steps.words, average, None, lambda words: _ran(network.encoder(words + steps.positions))
+    )
+
+
+def _ran(found: EncoderSteps) -> Ran:
+    return Ran(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
 
 def _stand_in(tokenizer: TextTokenizer, table: Any) -> tuple[Tensor, str | None]:
     """[MASK]'s vector and spelling where the model has one, else the mean of all word vectors."""
-    number = None if tokenizer.mask is None else tokenizer.id_of(tokenizer.mask)
-    if tokenizer.mask is not None and number is not None and number < table.num_embeddings:
-        return table(torch.tensor(number)).detach(), tokenizer.mask
+    if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
+        return table(torch.tensor(tokenizer.mask_id)).detach(), tokenizer.mask
     return table(torch.arange(table.num_embeddings)).mean(dim=0).detach(), None
 
 

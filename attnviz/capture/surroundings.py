@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from attnviz.capture.recorder import Record, recording
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
+from attnviz.interventions.editing import twin
 from attnviz.trace import Floats
 from attnviz.transformer.layers import EncoderLayer, EncoderLayerSteps
 
@@ -95,15 +95,15 @@ class _Call(NamedTuple):
     given: Tensor
     returned: Tensor
 
-    @property
-    def norms(self) -> bool:
-        return _is_norm(self.module)
+    def norms(self, vectors: Tensor) -> bool:
+        """Whether it is a norm of such vectors."""
+        return _is_norm(self.module) and self.given.shape == vectors.shape
 
 
 def _found(network: PreTrainedModel, ids: Tensor) -> tuple[Surroundings, ...]:
     name = type(network).__name__
-    twin = _twin(network)
-    stack: Any = twin.get_encoder() if network.config.is_encoder_decoder else twin
+    own: Any = twin(network)  # hooks in it bother no other thread
+    stack = own.get_encoder() if network.config.is_encoder_decoder else own
     calls: list[_Call] = []
 
     def hear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
@@ -116,9 +116,8 @@ def _found(network: PreTrainedModel, ids: Tensor) -> tuple[Surroundings, ...]:
     with recording() as records:
         run(stack, {"input_ids": ids[None]})
     found, start = [], 0
-    for layer, record in enumerate(records):
-        where = f"layer {layer + 1} of {name}"
-        around, start = _around(record, calls, start, where)
+    for number, record in enumerate(records, start=1):
+        around, start = _around(record, calls, start, f"layer {number} of {name}")
         found.append(around)
     return tuple(found)
 
@@ -130,7 +129,7 @@ def _around(record: Record, calls: Sequence[_Call], start: int, where: str) -> t
     if mixing is None:
         raise ModelNotSupported(f"The W_O of {where} was not found. {_NOT_EXACT}")
     mixed = calls[mixing].returned
-    after = next((at for at in range(mixing + 1, len(calls)) if _norms_of(calls[at], mixed)), None)
+    after = next((at for at in range(mixing + 1, len(calls)) if calls[at].norms(mixed)), None)
     added = None if after is None else calls[after].given - mixed
     before = [call.given for call in calls[start:mixing]]
     residual = next((given for given in before if added is not None and _same(given, added)), None)
@@ -153,7 +152,7 @@ def _around(record: Record, calls: Sequence[_Call], start: int, where: str) -> t
 def _goes_on_normed(calls: Sequence[_Call], after: int, where: str) -> bool:
     """Whether the next sub-layer's output is added to what the norm returned, or to what it was given."""
     given, returned = calls[after].given, calls[after].returned
-    later = next((at for at in range(after + 1, len(calls)) if _norms_of(calls[at], given)), None)
+    later = next((at for at in range(after + 1, len(calls)) if calls[at].norms(given)), None)
     if later is not None:
         for call in calls[after + 1 : later]:
             if call.returned.shape == given.shape:
@@ -191,18 +190,8 @@ def _proved(
     return Surroundings(owned(bias.detach()), owned(residual), owned(output), *kept)
 
 
-def _twin(network: PreTrainedModel) -> PreTrainedModel:
-    """The same network with the same numbers in memory, on which a hook bothers no other thread."""
-    shared = {id(tensor): tensor for tensor in (*network.parameters(), *network.buffers())}
-    return copy.deepcopy(network, shared)
-
-
 def _is_norm(module: nn.Module) -> bool:
     return "Norm" in type(module).__name__ and isinstance(getattr(module, "weight", None), nn.Parameter)
-
-
-def _norms_of(call: _Call, vectors: Tensor) -> bool:
-    return call.norms and call.given.shape == vectors.shape
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

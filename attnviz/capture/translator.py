@@ -45,13 +45,7 @@ class TranslatorModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """What comes out for each variant; the French of the unchanged model, all of them read.
-
-        Args:
-            text: English, and French if it is given.
-            variants: the edits of each.
-            position: the French word, from 0 ([START]), after which it is asked what follows; None: no word.
-        """
+        """What comes out for each variant; the French of the unchanged model, all of them read."""
         source, following = self._texts(text)
 
         def run(some: Sequence[Edits]) -> Outcomes:
@@ -77,22 +71,10 @@ class TranslatorModel(Model):
         """The French words of these numbers."""
         return tuple(FRENCH.word(number) for number in ids)
 
-    def trace(self, text: str | ModelInput, target: str | None = None, edits: Edits = ()) -> Trace:
-        """One forward pass over an English sentence and its French translation.
-
-        Args:
-            text: English, and French if it is given.
-            target: French, if `text` has none; None: what the model itself translates, with the same edits.
-            edits: changes to its attention. The trace shows the changed weights: those that it went on with.
-
-        Raises:
-            EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
-            InvalidEdit: the model or the sentences have no such place.
-            ModelNotSupported: it is to read a pair of English sentences, or to write otherwise than it does.
-        """
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+        """One forward pass over an English sentence and its French, the model's own if none is given."""
         given = self._supported(text)
-        target = target if given.target is None else given.target
-        source = self.tokens(given)
+        source, target = self.tokens(given), given.target
         if target is None:
             french = self.translator.translate(words(source), edits)
             target = written(french)

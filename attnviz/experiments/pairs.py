@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
-from attnviz.analysis.spans import Span
+from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.corpus import refuse_other_files
 from attnviz.text import joined

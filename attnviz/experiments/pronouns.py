@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
-from attnviz.analysis.spans import positions, weight_between
+from attnviz.analysis.words import positions, weight_between
 from attnviz.experiments.pairs import Pair, Reading
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence

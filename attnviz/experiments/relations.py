@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.shown import Shown, merged_weights, only
-from attnviz.analysis.spans import Span
+from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence

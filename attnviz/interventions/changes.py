@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.errors import InvalidEdit, ModelNotSupported
-from attnviz.interventions.edit import Edit, Edits
+from attnviz.interventions.edit import Edits
 from attnviz.interventions.editing import edit_weights
 
 _FORBIDDEN = torch.finfo(torch.float32).min
@@ -88,14 +88,10 @@ def changed(module: nn.Module, weights: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         forbidden = mask.expand(-1, -1, *weights.shape[-2:])[0, 0] <= _FORBIDDEN
         for edit in (edit for of_row in edits for edit in of_row):
-            _refuse_forbidden(edit, forbidden)
+            if edit.target is None:
+                continue
+            # As slices, since a text that is being written has not all of its rows yet.
+            rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
+            if bool(forbidden[rows, edit.target : edit.target + 1].any()):
+                raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")
     return edit_weights(weights, edits)
-
-
-def _refuse_forbidden(edit: Edit, forbidden: Tensor) -> None:
-    """Refuse an edit that gives a weight to a key that its row must not see; `forbidden` is [query, key]."""
-    if edit.target is None:
-        return
-    rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
-    if bool(forbidden[rows, edit.target : edit.target + 1].any()):
-        raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")

@@ -21,6 +21,7 @@ OurModel = Bert | EncoderDecoder
 """A model that is put together from `attnviz.transformer`."""
 
 Model = TypeVar("Model", bound=OurModel)
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 
 def places(model: OurModel) -> dict[tuple[Kind, int], str]:
@@ -53,14 +54,19 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
     Raises:
         InvalidEdit: the model has no such layer or head.
     """
-    parameters = {id(parameter): parameter for parameter in model.parameters()}
-    copied = copy.deepcopy(model, parameters)  # what stands in this table counts as copied already
+    copied = twin(model)
     paths = places(model)
     heads = {place: attention_at(model, path).n_heads for place, path in paths.items()}
     for place, here in by_place(edits, heads).items():
         attention = attention_at(model, paths[place])
         copied.set_submodule(paths[place], EditedAttention(attention, here))
     return copied
+
+
+def twin(model: AnyModule) -> AnyModule:
+    """The same network with the same numbers in memory: what is changed in it, no other thread meets."""
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    return copy.deepcopy(model, shared)  # what stands in this table counts as copied already
 
 
 class EditedAttention(nn.Module):

@@ -27,21 +27,10 @@ A head's weights grow with the square of it: at 1024 tokens those of 12 × 12 he
 """
 
 # Their first tokens stand at the place behind padding's, so their tables have rows that no text reaches.
-_BEHIND_PADDING = frozenset(
-    {
-        "camembert",
-        "data2vec-text",
-        "esm",
-        "ibert",
-        "luke",
-        "mpnet",
-        "roberta",
-        "roberta-prelayernorm",
-        "xlm-roberta",
-        "xlm-roberta-xl",
-        "xmod",
-    }
-)
+_BEHIND_PADDING = {
+    *("camembert", "data2vec-text", "esm", "ibert", "luke", "mpnet"),
+    *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
+}
 
 _NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers."
 
@@ -254,8 +243,5 @@ def _expects(architectures: list[str] | tuple[str, ...], reads_on: bool) -> Expe
     if reads_on:
         heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
         return "next" if any(name.endswith(heads) for name in architectures) else None
-    return (
-        "masked"
-        if any(name.endswith(("ForMaskedLM", "BertForPreTraining")) for name in architectures)
-        else None
-    )
+    masked = ("ForMaskedLM", "BertForPreTraining")
+    return "masked" if any(name.endswith(masked) for name in architectures) else None

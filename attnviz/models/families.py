@@ -9,55 +9,29 @@ _SOFT_CAPPING = (
     "it squeezes its scores through a tanh (soft-capping) before the softmax, so softmax(q·k·scale) is not "
     "what it does"
 )
-_SINKS = (
-    "each of its heads also looks at a learned sink that is no token, so the weights of a row do not add up "
-    "to 1"
-)
-_STATE_SPACE = "it has state-space layers, which keep a running summary and look at no token"
-_LINEAR = (
-    "it has linear-attention layers, which keep a running sum and have no weight for each pair of tokens"
-)
-_CONVOLUTION = "it has layers of convolution, which mix neighbours and look at no token by itself"
-_SPARSE = "it looks at blocks or samples of the tokens, and never has one weight for each pair of them"
-_NO_ATTENTION = "it mixes its tokens without attention"
-_TWO_STREAMS = "it runs two streams of attention at once, and one picture of it would be half of the truth"
 
-_REASONS: Mapping[str, str] = {
-    "gemma2": _SOFT_CAPPING,
-    "t5gemma": _SOFT_CAPPING,
-    "vaultgemma": _SOFT_CAPPING,
-    "gpt_oss": _SINKS,
-    "mamba": _STATE_SPACE,
-    "mamba2": _STATE_SPACE,
-    "falcon_mamba": _STATE_SPACE,
-    "falcon_h1": _STATE_SPACE,
-    "jamba": _STATE_SPACE,
-    "bamba": _STATE_SPACE,
-    "zamba": _STATE_SPACE,
-    "zamba2": _STATE_SPACE,
-    "nemotron_h": _STATE_SPACE,
-    "granitemoehybrid": _STATE_SPACE,
-    "xlstm": "it keeps a running memory and looks at no token",
-    "recurrent_gemma": _STATE_SPACE,
-    "rwkv": _LINEAR,
-    "minimax": _LINEAR,
-    "qwen3_next": _LINEAR,
-    "kimi_linear": _LINEAR,
-    "lfm2": _CONVOLUTION,
-    "lfm2_moe": _CONVOLUTION,
-    "fnet": _NO_ATTENTION,
-    "big_bird": _SPARSE,
-    "bigbird_pegasus": _SPARSE,
-    "longformer": _SPARSE,
-    "led": _SPARSE,
-    "longt5": _SPARSE,
-    "reformer": _SPARSE,
-    "nystromformer": _SPARSE,
-    "yoso": _SPARSE,
-    "xlnet": _TWO_STREAMS,
-    "prophetnet": _TWO_STREAMS,
+REFUSED: Mapping[str, tuple[str, ...]] = {
+    _SOFT_CAPPING: ("gemma2", "t5gemma", "vaultgemma"),
+    "each of its heads also looks at a learned sink that is no token, so the weights of a row do not add up "
+    "to 1": ("gpt_oss",),
+    "it has state-space layers, which keep a running summary and look at no token": (
+        *("mamba", "mamba2", "falcon_mamba", "falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h"),
+        *("granitemoehybrid", "recurrent_gemma"),
+    ),
+    "it keeps a running memory and looks at no token": ("xlstm",),
+    "it has linear-attention layers, which keep a running sum and have no weight for each pair of tokens": (
+        *("rwkv", "minimax", "qwen3_next", "kimi_linear"),
+    ),
+    "it has layers of convolution, which mix neighbours and look at no token by itself": ("lfm2", "lfm2_moe"),
+    "it mixes its tokens without attention": ("fnet",),
+    "it looks at blocks or samples of the tokens, and never has one weight for each pair of them": (
+        *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
+    ),
+    "it runs two streams of attention at once, and one picture of it would be half of the truth": (
+        *("xlnet", "prophetnet"),
+    ),
 }
-"""Why a family is refused, by transformers' `model_type`."""
+"""The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 
 ONLY_SILENCED = frozenset({"bloom", "deberta", "deberta-v2", "gpt_neo", "gptj", "mpnet"})
 """Families that compute attention in a way of their own: heads can be silenced, but not pointed elsewhere."""
@@ -92,8 +66,9 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
 
 
 def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
-    if model_type in _REASONS:
-        return _REASONS[model_type]
+    for reason, families in REFUSED.items():
+        if model_type in families:
+            return reason
     if config.get("attn_logit_softcapping"):
         return _SOFT_CAPPING
     layers = config.get("layer_types")
@@ -103,11 +78,3 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
     if any(config.get(part) for part in _MORE_THAN_TEXT):
         return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
     return None
-
-
-def refused() -> Mapping[str, tuple[str, ...]]:
-    """The families that are refused by their name alone, by the reason."""
-    by_reason: dict[str, tuple[str, ...]] = {}
-    for family, reason in _REASONS.items():
-        by_reason[reason] = (*by_reason.get(reason, ()), family)
-    return by_reason

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 FILE = "tokenizer.json"
 
 FILES = (
-    FILE,
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "tokenizer.model",
-    "sentencepiece.bpe.model",
-    "source.spm",
-    "target.spm",
+    *(FILE, "vocab.txt", "vocab.json", "merges.txt"),
+    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "source.spm", "target.spm"),
 )
 """What tokenizers are saved as; one of these is needed, and all that are there are read."""
 
@@ -64,11 +57,6 @@ class TokenizedText:
 
     tokens: tuple[Token, ...]
     type_ids: tuple[int, ...]
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """The tokens' rows in the vocabulary."""
-        return tuple(token.id for token in self.tokens)
 
 
 class TextTokenizer:
@@ -102,6 +90,7 @@ class TextTokenizer:
         masks = (mask for mask in (named, *_MASKS) if isinstance(mask, str) and self.id_of(mask) is not None)
         self.mask: str | None = next(masks, None)
         """How the masked token is typed; None if the vocabulary has none."""
+        self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
         """The text's tokens, special tokens included; see `tokenized`."""
@@ -140,16 +129,6 @@ class TextTokenizer:
                 )
         learned = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
-
-    def target(self, text: str) -> tuple[Token, ...]:
-        """The tokens that an encoder–decoder is taught to write for this text, its end token included.
-
-        The token with which every text of the decoder starts is not among them.
-
-        Raises:
-            EmptyText, TextTooLong, UnreadableText: as `tokenized` does.
-        """
-        return self.tokens(text)
 
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import attnviz
 from attnviz.analysis.aligned import (
     Place,
     Word,
@@ -20,11 +19,10 @@ from attnviz.analysis.aligned import (
     overlap,
     to_shared,
 )
-from attnviz.analysis.change import change
-from attnviz.analysis.shown import Shown, shown_weights
-from attnviz.app.examples import EXAMPLES, TRANSLATED, Example
+from attnviz.analysis.shown import Shown
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token
+from tests.analysis.texts import shown
 
 
 def words(text: str) -> list[Word]:
@@ -121,12 +119,8 @@ def test_no_other_pairs_of_the_same_words_are_more_or_keep_more_neighbours(
     assert (len(pairs), kept) == best(0, 0, False)
 
 
-def shown(*typed: str) -> Shown:
-    return Shown(tuple(Token(w, n, 2 * n, 2 * n + 1, n, False) for n, w in enumerate(typed)), " ".join(typed))
-
-
 def test_places_are_called_after_both_texts() -> None:
-    first, second = shown("a", "b", "c"), shown("A", "x", "c", "y")
+    first, second = shown("a b c"), shown("A x c y")
     places = aligned_sentences(first, second)
     groups = named(places, first.groups, second.groups)
     assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
@@ -141,7 +135,7 @@ def test_places_are_called_after_both_texts() -> None:
 @pytest.mark.parametrize(("first", "second"), [("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")])
 def test_texts_without_a_common_word_are_refused(first: str, second: str) -> None:
     with pytest.raises(AttnvizError, match="no word in common"):
-        aligned_sentences(shown(*first.split()), shown(*second.split()))
+        aligned_sentences(shown(first), shown(second))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +149,7 @@ def test_texts_without_a_common_word_are_refused(first: str, second: str) -> Non
 def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str, told: str) -> None:
     for one, other in ((first, second), (second, first)):
         with pytest.raises(AttnvizError, match=told):
-            aligned_sentences(shown(*one.split()), shown(*other.split()))
+            aligned_sentences(shown(one), shown(other))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +164,7 @@ def test_texts_with_too_few_common_words_are_refused_either_way(first: str, seco
 def test_shared_words_by_hand(
     first: str, second: str, counted: tuple[int, int, int, int], little: bool
 ) -> None:
-    one, other = shown(*first.split()), shown(*second.split())
+    one, other = shown(first), shown(second)
     shared = overlap(aligned_sentences(one, other), one.groups, other.groups)
     assert (shared.same, shared.aligned, shared.first, shared.second) == counted
     assert shared.enough
@@ -195,29 +189,6 @@ def test_rescaling_to_the_shared_words_by_hand() -> None:
     gap = np.nan
     expected = [[0.5, gap, 0.5], [0.25, gap, 0.75], [0, gap, 0], [gap] * 3]
     np.testing.assert_array_equal(to_shared(placed, columns), expected)
-
-
-PAIRS = [("minilm", example) for example in EXAMPLES if example.other]
-PAIRS += [("translator", example) for example in TRANSLATED]
-
-
-@pytest.mark.parametrize(("model", "example"), PAIRS, ids=[f"{m} {e.name}" for m, e in PAIRS])
-def test_of_every_minimal_pair_the_difference_is_that_of_change_to_the_bit(
-    model: str, example: Example
-) -> None:
-    traces = [attnviz.trace(text, model=model) for text in (example.text, example.other)]
-    first, second = (Shown(t.blocks[0].query_tokens, t.text, merge_words=True) for t in traces)
-    weights = [shown_weights(t.stack("encoder"), s) for t, s in zip(traces, (first, second), strict=True)]
-    places = aligned_sentences(first, second)
-    assert all(place.shared for place in places)
-    assert sum(not place.same for place in places) == 1
-    one = on_places(weights[0], *[[place.first for place in places]] * 2)
-    other = on_places(weights[1], *[[place.second for place in places]] * 2)
-    expected = change(weights[0], [first], weights[1], [second])
-    assert np.array_equal(other - one, expected.values)
-    assert [g.label for g in named(places, first.groups, second.groups)] == [
-        g.label for g in expected.queries
-    ]
 
 
 def tokens(text: str, *pieces: tuple[int, int], special: Sequence[str] = ()) -> tuple[Token, ...]:

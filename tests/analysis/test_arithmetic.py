@@ -1,5 +1,5 @@
-from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,16 +8,9 @@ from hypothesis import strategies as st
 
 from attnviz.analysis.arithmetic import Why, why
 from attnviz.analysis.shown import Shown, shown_weights
-from attnviz.trace import Block, Floats, Token, Trace
+from attnviz.trace import Floats, Token
+from tests.analysis.texts import PIECES, UNBREAKABLE, make_block, pieces
 from tests.formula import attending
-
-Text = tuple[str, tuple[Token, ...]]
-
-
-def choices(text: str, tokens: tuple[Token, ...]) -> Iterator[Shown]:
-    for hide in (False, True):
-        for merge in (False, True):
-            yield Shown(tokens, text, hide_special=hide, merge_words=merge)
 
 
 def recompute(told: Why) -> None:
@@ -48,12 +41,10 @@ def recompute(told: Why) -> None:
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-def test_every_step_leads_to_the_weight_shown(
-    word_pieces: Text, make_block: Callable[..., Block], bias: bool, causal: bool
-) -> None:
-    text, tokens = word_pieces
-    block = make_block(tokens, bias=bias, causal=causal)
-    for shown in choices(text, tokens):
+def test_every_step_leads_to_the_weight_shown(bias: bool, causal: bool) -> None:
+    block = make_block(PIECES, bias=bias, causal=causal)
+    for hide, merge in product((False, True), repeat=2):
+        shown = pieces(hide_special=hide, merge_words=merge)
         picture = shown_weights(block.weights, shown)
         for head, query, key in np.ndindex(picture.shape):
             told = why(block, head, query, key, shown)
@@ -63,29 +54,13 @@ def test_every_step_leads_to_the_weight_shown(
             assert (told.bias is None) is (not bias)
 
 
-def test_the_chosen_pieces_of_merged_words(word_pieces: Text, make_block: Callable[..., Block]) -> None:
-    text, tokens = word_pieces
-    block = make_block(tokens)
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+def test_the_chosen_pieces_of_merged_words() -> None:
+    block, shown = make_block(PIECES), pieces(hide_special=True, merge_words=True)
     told = why(block, 1, 0, 0, shown, query_piece=2, key_piece=1)
     assert (told.query_position, told.key_position) == (3, 2)
     assert told.piece_weights.shape == (3, 3)
     assert told.weight == told.piece_weights[2, 1]
     recompute(told)
-
-
-def test_the_real_model(tired: Trace) -> None:
-    block = tired.block("encoder", 3)
-    for shown in choices(tired.text, block.query_tokens):
-        picture = shown_weights(block.weights, shown)
-        it, dog = shown.index_of(9), shown.index_of(2)
-        assert it is not None
-        assert dog is not None
-        told = why(block, 1, it, dog, shown)
-        recompute(told)
-        assert told.shown_weight == picture[1, it, dog]
-        assert len(told.products) == 32
-        assert told.scale == pytest.approx(32**-0.5)
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 11), scale=st.floats(0.01, 2))
@@ -114,19 +89,18 @@ def test_any_numbers(seed: int, size: int, scale: float) -> None:
     assert told.shown_weight == block.weights[1, query, key]
 
 
-def test_cross_attention(make_block: Callable[..., Block], word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    block = make_block(tokens)
+def test_cross_attention() -> None:
+    block = make_block(PIECES)
     block = replace(
         block,
         kind="cross",
-        query_tokens=tokens[4:6],
+        query_tokens=PIECES[4:6],
         query=block.query[:, 4:6],
         weights=block.weights[:, 4:6],
         mask=block.mask[4:6],
     )
-    queries = Shown(tokens[4:6], text)
-    keys = Shown(tokens, text, hide_special=True, merge_words=True)
+    queries = Shown(PIECES[4:6], UNBREAKABLE)
+    keys = pieces(hide_special=True, merge_words=True)
     told = why(block, 2, 1, 0, queries, keys)
     recompute(told)
     assert told.piece_weights.shape == (1, 3)

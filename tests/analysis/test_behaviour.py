@@ -10,6 +10,7 @@ from attnviz.analysis.behaviour import NAMES, Behaviour, behaviours, facts
 from attnviz.analysis.shown import Shown, shown_weights
 from attnviz.analysis.tally import tally
 from attnviz.trace import Floats, Token, Trace
+from tests.analysis.texts import words
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
@@ -29,16 +30,6 @@ def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
 def text(size: int = SIZE) -> str:
     """Letters that all differ: no punctuation, and no word twice."""
     return ascii_lowercase[:size]
-
-
-def words(text: str) -> tuple[Token, ...]:
-    """[CLS], each word or mark of the text as one token, [SEP]."""
-    ends, found = 0, []
-    for number, word in enumerate(text.split()):
-        start = text.index(word, ends)
-        ends = start + len(word)
-        found.append(Token(word, number, start, ends, number, False))
-    return Token("[CLS]", 101, 0, 0, None, True), *found, Token("[SEP]", 102, 0, 0, None, True)
 
 
 def towards(target: NDArray[np.int64], share: float) -> Floats:
@@ -106,32 +97,20 @@ def test_scores_by_hand() -> None:
         np.testing.assert_allclose(found[name].score, [[score]], rtol=1e-6)
 
 
-def test_attention_to_punctuation_by_hand() -> None:
-    """Of “a , b .” each token gives “,” and “.” a share; [CLS] takes a fifth of it all, which is rescaled."""
-    typed = "a , b ."
-    weights = np.full((6, 6), 0.2 / 2, dtype=np.float32)
-    weights[1:5, 1:5] = 0.8 * np.array(
-        [[0.5, 0.3, 0.1, 0.1], [0.1, 0.6, 0.1, 0.2], [0.2, 0.2, 0.2, 0.4], [0, 0.9, 0, 0.1]]
-    )
-    found = by_name(behaviours(one_head(weights), Shown(words(typed), typed)))["punctuation"]
-    np.testing.assert_allclose(found.score, [[(0.4 + 0.8 + 0.6 + 1.0) / 4]], rtol=1e-6)
-    assert not found.found[0, 0]  # an even share of two of four tokens is a half already
-    assert "gives punctuation marks at least 20 % of its attention" in found.rule
-    assert "punctuation" not in by_name(behaviours(one_head(weights), Shown(words("a b c d"), "a b c d")))
-
-
 def test_a_head_that_looks_at_punctuation_is_found() -> None:
     typed = "once upon a time , there was a small dog , yes"
-    shown = Shown(words(typed), typed)
+    shown = Shown(words(typed, special=True), typed)
     comma = np.full(len(shown.tokens), 5)
     assert "punctuation" in satisfied(towards(comma, 0.6), shown)
     assert "punctuation" not in satisfied(towards(comma - 1, 0.6), shown)
+    without = behaviours(one_head(towards(np.zeros(4, int), 0.6)), Shown(words("a b", special=True), "a b"))
+    assert "punctuation" not in by_name(without)
 
 
 def test_attention_to_the_same_word_by_hand() -> None:
     """“The” and both “the” stand three times, “dog” twice; “saw”, once, does not count, nor does “,”."""
     typed = "The dog , saw the dog , the"
-    own = words(typed)
+    own = words(typed, special=True)
     weights = np.full((len(own), len(own)), 1 / len(own), dtype=np.float32)
     weights[1, [1, 5, 8]] = 0.1, 0.5, 0.4  # The: nine tenths to the others, and the rest to itself
     weights[1, [0, 2, 3, 4, 6, 7, 9]] = 0
@@ -147,7 +126,7 @@ def test_attention_to_the_same_word_by_hand() -> None:
 
 def test_behind_a_causal_mask_only_what_stood_before_can_be_the_same_word() -> None:
     typed = "the dog the"
-    own = words(typed)[1:-1]
+    own = words(typed)
     causal = np.tri(3, dtype=np.bool_)
     weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.6, 0.1, 0.3]], dtype=np.float32)
     found = by_name(behaviours(one_head(weights), Shown(own, typed), mask=causal))

@@ -1,6 +1,5 @@
 """Norms against plain loops, and against the whole that their vectors make."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,14 +7,15 @@ import pytest
 
 from attnviz.analysis.norms import handed_over, head_norms, layer_norms, surrounded_norms
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats, Token
+from attnviz.trace import Block, Floats
+from tests.analysis.texts import make_block, weighing, words
 
-TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in range(7))
+TOKENS = words("a b c d e f g")
 D_MODEL = 11
 
 
 @pytest.fixture
-def block(make_block: Callable[..., Block]) -> Block:
+def block() -> Block:
     projection = np.random.default_rng(5).standard_normal((3, 5, D_MODEL), dtype=np.float32)
     return replace(make_block(TOKENS), projection=projection)
 
@@ -43,20 +43,8 @@ def test_vectors_are_added_before_the_length_is_taken(block: Block) -> None:
 
 
 def test_two_heads_that_cancel_hand_nothing_over() -> None:
-    value = np.ones((2, 1, 1), dtype=np.float32)
-    block = Block(
-        kind="encoder",
-        layer=0,
-        query_tokens=TOKENS[:1],
-        key_tokens=TOKENS[:1],
-        query=value,
-        key=value,
-        value=value,
-        weights=value,
-        mask=np.ones((1, 1), dtype=np.bool_),
-        scale=1.0,
-        projection=np.array([[[3, 4]], [[-3, -4]]], dtype=np.float32),
-    )
+    opposite = np.array([[[3, 4]], [[-3, -4]]], dtype=np.float32)
+    block = replace(weighing("encoder", 0, np.ones((2, 1, 1), np.float32)), projection=opposite)
     assert head_norms(block, 0).tolist() == [[5], [5]]
     assert layer_norms(block, 0).tolist() == [0]
     assert surrounded_norms(block, 0, np.array([0, 2], dtype=np.float32)).tolist() == [2]

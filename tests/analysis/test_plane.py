@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from attnviz.analysis.plane import Keeps, agreement, apart, closest_keys, distances, faithfulness, plane
-from attnviz.trace import Trace
 
 Array = NDArray[np.float64]
 
@@ -183,13 +182,3 @@ def test_apart_is_the_share_between_the_groups() -> None:
     """Around 0 and 4, one apart each way: 2 · 2 · 4 of 20 squares lie between the two means."""
     query, key = np.array([[-1.0], [1]]), np.array([[3.0], [5]])
     assert apart(query, key) == pytest.approx(16 / 20)
-
-
-def test_of_the_real_head_a_distance_a_length_and_a_dot_product_belong_together(tired: Trace) -> None:
-    """‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k, and q·k · scale is the model's score."""
-    block = tired.block("encoder", 3)
-    query, key = (vector[1].astype(np.float64) for vector in (block.query, block.key))
-    lengths = (query**2).sum(-1)[:, None] + (key**2).sum(-1)
-    products = (lengths - distances(query, key) ** 2) / 2
-    np.testing.assert_allclose(products * block.scale, block.scores[1], atol=1e-4)
-    assert agreement(block.weights[1], products, block.mask).found == len(query)

@@ -2,16 +2,10 @@ import numpy as np
 
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.analysis.shown import Shown, shown_weights
-from attnviz.trace import Token, Trace
+from attnviz.trace import Trace
+from tests.analysis.texts import shown
 
-TEXT = "the dog saw the <b>"
-GROUPS = Shown(
-    tuple(
-        Token(word, n, start, start + len(word), n, False)
-        for n, (word, start) in enumerate((("the", 0), ("dog", 4), ("saw", 8), ("the", 12), ("<b>", 16)))
-    ),
-    TEXT,
-).groups
+GROUPS = shown("the dog saw the <b>").groups
 
 
 def test_the_strongest_keys_in_their_order() -> None:

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ from tokenizers import pre_tokenizers
 
 from attnviz.analysis.shown import (
     Shown,
-    hidden_share,
     left_share,
     merged_weights,
     shown_mask,
@@ -18,7 +16,8 @@ from attnviz.analysis.shown import (
     visible_text,
 )
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats, Token, Trace
+from attnviz.trace import Floats, Token, Trace
+from tests.analysis.texts import PIECES, UNBREAKABLE, make_block, pieces
 
 Text = tuple[str, tuple[Token, ...]]
 
@@ -26,11 +25,15 @@ Text = tuple[str, tuple[Token, ...]]
 def sentence(words: list[int]) -> Text:
     """[CLS], words of the given numbers of pieces, [SEP]; every piece is one letter."""
     tokens = [Token("[CLS]", 101, 0, 0, None, True)]
-    for word, pieces in enumerate(words):
-        for piece in range(pieces):
+    for word, count in enumerate(words):
+        for piece in range(count):
             start = len(tokens) - 1
             tokens.append(Token("##x" if piece else "x", 1, start, start + 1, word, False))
     return "x" * sum(words), (*tokens, Token("[SEP]", 102, 0, 0, None, True))
+
+
+def titles(shown: Shown) -> tuple[str, ...]:
+    return tuple(group.title for group in shown.groups)
 
 
 def random_weights(size: int, seed: int) -> Floats:
@@ -38,13 +41,12 @@ def random_weights(size: int, seed: int) -> Floats:
     return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
-def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    shown = Shown(tokens, text)
+def test_as_the_tokenizer_spells_them() -> None:
+    shown = pieces()
     assert shown.labels == ("[CLS]", "un", "##break", "##able", "dog", "[UNK] 🦄", "[SEP]")
     assert [group.number for group in shown.groups] == [1, 2, 3, 4, 5, 6, 7]
     assert [group.special for group in shown.groups] == [True, False, False, False, False, False, True]
-    assert shown.titles == (
+    assert titles(shown) == (
         "token 1: [CLS], added by the tokenizer",
         'token 2: "Un", characters 1–2',
         'token 3: "break", characters 3–7',
@@ -56,13 +58,12 @@ def test_as_the_tokenizer_spells_them(word_pieces: Text) -> None:
     assert shown.explanation == shown.explanation_of_scores == "nothing hidden, merged or rescaled"
 
 
-def test_merged_and_hidden(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+def test_merged_and_hidden() -> None:
+    shown = pieces(hide_special=True, merge_words=True)
     assert shown.labels == ("unbreakable", "dog", "[UNK] 🦄")
     assert [group.number for group in shown.groups] == [2, 5, 6]
     assert shown.groups[0].positions == (1, 2, 3)
-    assert shown.titles[0] == 'tokens 2–4: "Unbreakable", characters 1–11'
+    assert titles(shown)[0] == 'tokens 2–4: "Unbreakable", characters 1–11'
     assert [shown.index_of(position) for position in range(8)] == [None, 0, 0, 0, 1, 2, None, None]
     assert shown.explanation == (
         "word pieces merged (to a word: the pieces' sum, from a word: their mean); "
@@ -70,16 +71,15 @@ def test_merged_and_hidden(word_pieces: Text) -> None:
     )
 
 
-def test_hiding_alone_says_that_it_rescales_weights_but_not_scores(word_pieces: Text) -> None:
-    shown = Shown(word_pieces[1], word_pieces[0], hide_special=True)
+def test_hiding_alone_says_that_it_rescales_weights_but_not_scores() -> None:
+    shown = pieces(hide_special=True)
     assert shown.explanation == "without [CLS] and [SEP]; each row rescaled to sum to 100 %"
     assert shown.explanation_of_scores == "without [CLS] and [SEP]"
 
 
-def test_sum_to_a_word_and_mean_from_a_word_by_hand(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_sum_to_a_word_and_mean_from_a_word_by_hand() -> None:
     weights = np.arange(49, dtype=np.float32).reshape(7, 7)
-    merged = merged_weights(weights, Shown(tokens, text, merge_words=True))
+    merged = merged_weights(weights, pieces(merge_words=True))
     # Row "dog" (28…34), to the word: 29 + 30 + 31. From the word to "dog": (11 + 18 + 25) / 3.
     assert merged[2].tolist() == [28, 90, 32, 33, 34]
     assert merged[:, 2].tolist() == [4, 18, 32, 39, 46]
@@ -87,58 +87,29 @@ def test_sum_to_a_word_and_mean_from_a_word_by_hand(word_pieces: Text) -> None:
     assert merged[1, 1] == 48
 
 
-def test_hiding_rescales_by_hand(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_hiding_rescales_by_hand() -> None:
     weights = np.tile(np.array([0.5, 0.05, 0.05, 0.1, 0.2, 0.0, 0.1], dtype=np.float32), (7, 1))
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+    shown = pieces(hide_special=True, merge_words=True)
     np.testing.assert_allclose(shown_weights(weights, shown), np.tile([0.5, 0.5, 0], (3, 1)), rtol=1e-6)
-    np.testing.assert_allclose(hidden_share(weights, shown), [0.6, 0.6, 0.6], rtol=1e-6)
     np.testing.assert_allclose(left_share(weights, shown), [0.4, 0.4, 0.4], rtol=1e-6)
 
 
-def test_a_row_of_which_nothing_is_left_stays_zero(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_a_row_of_which_nothing_is_left_stays_zero() -> None:
     weights = np.zeros((7, 7), dtype=np.float32)
     weights[:, 0] = 1
-    shown = Shown(tokens, text, hide_special=True)
+    shown = pieces(hide_special=True)
     assert np.array_equal(shown_weights(weights, shown), np.zeros((5, 5)))
-    assert hidden_share(weights, shown).tolist() == [1] * 5
+    assert left_share(weights, shown).tolist() == [0] * 5
 
 
-def test_a_tiny_rest_is_still_rescaled(word_pieces: Text) -> None:
-    text, tokens = word_pieces
+def test_a_tiny_rest_is_still_rescaled() -> None:
     weights = np.zeros((7, 7), dtype=np.float32)
     weights[:, 0], weights[:, 4] = 1, 1e-42
-    assert shown_weights(weights, Shown(tokens, text, hide_special=True))[:, 3].tolist() == [1] * 5
+    assert shown_weights(weights, pieces(hide_special=True))[:, 3].tolist() == [1] * 5
 
 
-@given(
-    words=st.lists(st.integers(1, 4), min_size=1, max_size=7),
-    hide=st.booleans(),
-    merge=st.booleans(),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_rows_sum_to_one_and_shares_add_up(words: list[int], hide: bool, merge: bool, seed: int) -> None:
-    text, tokens = sentence(words)
-    weights = random_weights(len(tokens), seed)
-    shown = Shown(tokens, text, hide_special=hide, merge_words=merge)
-    made = shown_weights(weights, shown)
-    assert made.shape == (2, 3, len(shown), len(shown))
-    assert made.dtype == np.float32
-    np.testing.assert_allclose(made.sum(axis=-1), 1, atol=1e-5)
-    np.testing.assert_allclose(left_share(weights, shown) + hidden_share(weights, shown), 1, atol=1e-5)
-    # An independent way: matrices that sum columns and average rows.
-    member = np.array(
-        [[position in group.positions for group in shown.groups] for position in range(len(tokens))]
-    )
-    expected = (member / member.sum(axis=0)).T @ weights.astype(np.float64) @ member
-    expected /= expected.sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(made, expected, atol=1e-6)
-
-
-def test_two_different_texts(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    source = Shown(tokens, text, hide_special=True, merge_words=True)
+def test_two_different_texts() -> None:
+    source = pieces(hide_special=True, merge_words=True)
     target_text, target_tokens = sentence([1, 2])
     target = Shown(target_tokens, target_text, merge_words=True)
     weights = np.full((5, 7), 1 / 7, dtype=np.float32)
@@ -158,23 +129,25 @@ def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> N
     assert left_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
 
 
-def test_scores_are_left_out_but_never_merged(word_pieces: Text, make_block: Callable[..., Block]) -> None:
-    text, tokens = word_pieces
-    scores = make_block(tokens).scores
-    assert np.array_equal(shown_scores(scores, Shown(tokens, text, hide_special=True)), scores[:, 1:-1, 1:-1])
+def test_scores_are_left_out_but_never_merged() -> None:
+    scores = make_block(PIECES).scores
+    assert np.array_equal(shown_scores(scores, pieces(hide_special=True)), scores[:, 1:-1, 1:-1])
     with pytest.raises(AttnvizError, match="Only weights can be merged"):
-        shown_scores(scores, Shown(tokens, text, merge_words=True))
-    assert shown_scores(scores[:, 4:, 4:], Shown(tokens[4:], text, merge_words=True)).shape == (3, 3, 3)
+        shown_scores(scores, pieces(merge_words=True))
+    assert shown_scores(scores[:, 4:, 4:], Shown(PIECES[4:], UNBREAKABLE, merge_words=True)).shape == (
+        3,
+        3,
+        3,
+    )
 
 
-def test_a_word_may_look_where_one_of_its_pieces_may(word_pieces: Text) -> None:
-    text, tokens = word_pieces
-    shown = Shown(tokens, text, merge_words=True)
+def test_a_word_may_look_where_one_of_its_pieces_may() -> None:
+    shown = pieces(merge_words=True)
     assert np.array_equal(shown_mask(np.tri(7, dtype=bool), shown), np.tri(5, dtype=bool))
     only_the_last_piece = np.eye(7, dtype=bool)
     only_the_last_piece[3, 4] = True
     assert shown_mask(only_the_last_piece, shown)[1].tolist() == [False, True, True, False, False]
-    hidden = Shown(tokens, text, hide_special=True)
+    hidden = pieces(hide_special=True)
     assert np.array_equal(shown_mask(np.tri(7, dtype=bool), hidden), np.tri(5, dtype=bool))
 
 
@@ -182,7 +155,7 @@ def test_other_tokenizers_marks_vanish_from_merged_words() -> None:
     tokens = (Token("▁Don", 1, 0, 3, 0, False), Token("au", 2, 3, 5, 0, False), Token("Ġ", 3, 5, 6, 1, False))
     shown = Shown(tokens, "Donau ", merge_words=True)
     assert shown.labels == ("Donau", "␣")
-    assert shown.titles[0] == 'tokens 1–2: "Donau", characters 1–5'
+    assert titles(shown)[0] == 'tokens 1–2: "Donau", characters 1–5'
 
 
 def bytes_of(character: str, start: int, word: int) -> list[Token]:
@@ -216,7 +189,7 @@ def test_byte_level_tokens_are_called_what_was_typed() -> None:
         *("The", "tired", "##est", "café", "␣"),
         *("😀 1/4", "😀 2/4", "😀 3/4", "😀 4/4", "é 1/2", "é 2/2", "⏎", "<|endoftext|>"),
     )
-    assert shown.titles == (
+    assert titles(shown) == (
         'token 1: "The", characters 1–3',
         'token 2: "tired", characters 5–9, spelled Ġtired',
         'token 3: "est", characters 10–12',
@@ -237,7 +210,7 @@ def test_byte_level_words_are_called_what_was_typed() -> None:
     text, tokens = GPT_2
     shown = Shown(tokens, text, hide_special=True, merge_words=True)
     assert shown.labels == ("The", "tiredest", "café", "␣", "😀é", "⏎")
-    assert shown.titles[4] == 'tokens 6–11: "😀é", characters 19–20'
+    assert titles(shown)[4] == 'tokens 6–11: "😀é", characters 19–20'
 
 
 @pytest.mark.parametrize(
@@ -273,7 +246,7 @@ def test_byte_level_words_are_called_what_was_typed() -> None:
 def test_labels_and_titles_of_other_tokenizers(token: Token, text: str, label: str, title: str) -> None:
     shown = Shown((token,), text)
     assert shown.labels == (label,)
-    assert shown.titles == (title,)
+    assert titles(shown) == (title,)
 
 
 def test_bytes_that_a_model_wrote_and_that_are_no_character() -> None:
@@ -302,7 +275,7 @@ def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ..
 
 def test_titles_of_a_pair_say_which_sentence() -> None:
     text, second, tokens = pair([1], [2])
-    assert Shown(tokens, text, second=second).titles == (
+    assert titles(Shown(tokens, text, second=second)) == (
         "token 1: [CLS], added by the tokenizer to the first sentence",
         'token 2: "x", character 1 of the first sentence',
         "token 3: [SEP], added by the tokenizer to the first sentence",
@@ -311,7 +284,7 @@ def test_titles_of_a_pair_say_which_sentence() -> None:
         "token 6: [SEP], added by the tokenizer to the second sentence",
     )
     merged = Shown(tokens, text, second=second, merge_words=True)
-    assert merged.titles[3] == 'tokens 4–5: "xx", characters 1–2 of the second sentence'
+    assert titles(merged)[3] == 'tokens 4–5: "xx", characters 1–2 of the second sentence'
 
 
 @pytest.mark.parametrize(
@@ -341,57 +314,44 @@ def test_from_one_sentence_to_the_other_by_hand() -> None:
     weights = np.tile(np.array([0.1, 0.2, 0.1, 0.3, 0.3], dtype=np.float32), (5, 1))
     first, other = (Shown(tokens, text, second=second, only_sentence=only) for only in (0, 1))
     np.testing.assert_allclose(shown_weights(weights, first, other), [[0.5, 0.5]] * 3, rtol=1e-6)
-    np.testing.assert_allclose(hidden_share(weights, first, other), [0.4] * 3, rtol=1e-6)
+    np.testing.assert_allclose(left_share(weights, first, other), [0.6] * 3, rtol=1e-6)
     np.testing.assert_allclose(shown_weights(weights, other, first), [[0.25, 0.5, 0.25]] * 2, rtol=1e-6)
     assert np.array_equal(shown_scores(weights, first, other), weights[:3, 3:])
     assert np.array_equal(shown_mask(np.tri(5, dtype=bool), other, first), np.ones((2, 3)))
 
 
-@given(
-    first=st.lists(st.integers(1, 4), min_size=1, max_size=5),
-    second=st.lists(st.integers(1, 4), min_size=1, max_size=5),
-    hide=st.booleans(),
-    merge=st.booleans(),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_the_four_parts_of_a_pair_are_the_whole(
-    first: list[int], second: list[int], hide: bool, merge: bool, seed: int
+WORDS = st.lists(st.integers(1, 4), min_size=1, max_size=5)
+PARTS = st.sampled_from((None, 0, 1))
+
+
+@given(WORDS, WORDS, PARTS, PARTS, st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
+def test_weights_are_those_of_matrices_that_sum_columns_and_average_rows(
+    first: list[int], second: list[int], of: int | None, to: int | None, hide: bool, merge: bool, seed: int
 ) -> None:
     text, other_text, tokens = pair(first, second)
-
-    def shown(only: int | None) -> Shown:
-        return Shown(tokens, text, hide, merge, second=other_text, only_sentence=only)
-
     weights = random_weights(len(tokens), seed)
-    everything = shown_weights(weights, shown(None))
-    parts = [[shown_weights(weights, shown(q), shown(k)) for k in (0, 1)] for q in (0, 1)]
-    for row in parts:
-        for part in row:
-            np.testing.assert_allclose(part.sum(axis=-1), 1, atol=1e-5)
-    # Undo the rescaling: what is left of a row, seen from the whole.
-    whole_left = left_share(weights, shown(None))
-    left = [[left_share(weights, shown(q), shown(k)) for k in (0, 1)] for q in (0, 1)]
-    together = np.concatenate(
-        [
-            np.concatenate([p * s[..., None] for p, s in zip(*both, strict=True)], -1)
-            for both in zip(parts, left, strict=True)
-        ],
-        axis=-2,
+    looking, looked_at = (
+        Shown(tokens, text, hide, merge, second=other_text, only_sentence=only) for only in (of, to)
     )
-    np.testing.assert_allclose(together / whole_left[..., None], everything, atol=1e-5)
-    for query in (0, 1):
-        hidden = [hidden_share(weights, shown(query), shown(key)) for key in (0, 1)]
-        for key in (0, 1):
-            np.testing.assert_allclose(left[query][key] + hidden[key], 1, atol=1e-5)
+    rows, columns = (
+        np.array([[place in group.positions for group in shown.groups] for place in range(len(tokens))])
+        for shown in (looking, looked_at)
+    )
+    expected = (rows / rows.sum(axis=0)).T @ weights.astype(np.float64) @ columns
+    left = expected.sum(axis=-1)
+    made = shown_weights(weights, looking, looked_at)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, expected / left[..., None], atol=1e-6)
+    np.testing.assert_allclose(left_share(weights, looking, looked_at), left, atol=1e-5)
 
 
-def test_what_is_not_there_cannot_be_shown(word_pieces: Text) -> None:
+def test_what_is_not_there_cannot_be_shown() -> None:
     text, second, tokens = pair([1], [1])
     with pytest.raises(AttnvizError, match="Give the second one, too"):
         Shown(tokens, text)
     with pytest.raises(AttnvizError, match="no second sentence"):
-        Shown(word_pieces[1], word_pieces[0], only_sentence=1)
-    assert len(Shown(word_pieces[1], word_pieces[0], only_sentence=0)) == len(word_pieces[1])
+        Shown(PIECES, UNBREAKABLE, only_sentence=1)
+    assert len(Shown(PIECES, UNBREAKABLE, only_sentence=0)) == len(PIECES)
     alone = tuple(token for token in tokens if token.special or token.sentence == 0)
     with pytest.raises(AttnvizError, match="special"):
         Shown(alone, text, second=second, only_sentence=1, hide_special=True)
@@ -404,8 +364,8 @@ def test_only_special_tokens_cannot_be_hidden() -> None:
         Shown(tokens, text, hide_special=True)
 
 
-def test_arrays_of_another_text_are_refused(word_pieces: Text) -> None:
-    shown = Shown(word_pieces[1], word_pieces[0])
+def test_arrays_of_another_text_are_refused() -> None:
+    shown = pieces()
     with pytest.raises(AttnvizError, match="tokens"):
         shown_weights(np.ones((5, 7), dtype=np.float32), shown)
 
@@ -413,4 +373,4 @@ def test_arrays_of_another_text_are_refused(word_pieces: Text) -> None:
 def test_control_characters_are_drawn_not_obeyed() -> None:
     assert visible_text("a\0b\nc\r\x7f\x85\u2028d <script> ﷽ é") == "a␀b␊c␍␡��d <script> ﷽ é"
     tokens = (Token("ab", 5, 0, 3, 0, False),)
-    assert Shown(tokens, "a\0b").titles == ('token 1: "a␀b", characters 1–3, read as ab',)
+    assert titles(Shown(tokens, "a\0b")) == ('token 1: "a␀b", characters 1–3, read as ab',)

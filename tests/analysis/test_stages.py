@@ -1,15 +1,11 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from attnviz.analysis.stages import STAGES, at_stage, stages
+from attnviz.analysis.stages import STAGES, at_stage, stages, window
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Token, Trace
+from tests.analysis.texts import make_block, words
 
-TOKENS = tuple(
-    Token(letter, number, number, number + 1, number, False) for number, letter in enumerate("abcdefg")
-)
+TOKENS = words("a b c d e f g")
 
 
 def test_the_order_of_the_stages() -> None:
@@ -18,7 +14,7 @@ def test_the_order_of_the_stages() -> None:
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block], bias: bool) -> None:
+def test_each_stage_follows_from_the_one_before(bias: bool) -> None:
     block = make_block(TOKENS, bias=bias, causal=True)
     dots, scaled, masked, weights = (at_stage(block, stage.name) for stage in STAGES)
     expected = [
@@ -34,18 +30,12 @@ def test_each_stage_follows_from_the_one_before(make_block: Callable[..., Block]
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_the_real_models_dot_products_give_its_scores(tired: Trace) -> None:
-    for block in tired.blocks:
-        dots = at_stage(block, "dot product")
-        np.testing.assert_allclose(dots * block.scale, block.scores, rtol=1e-5, atol=1e-5)
-
-
-def test_an_unknown_stage_names_the_known_ones(make_block: Callable[..., Block]) -> None:
+def test_an_unknown_stage_names_the_known_ones() -> None:
     with pytest.raises(AttnvizError, match="dot product, scaled, masked, weights"):
         at_stage(make_block(TOKENS), "softmax")
 
 
-def test_a_bias_is_a_stage_of_its_own(make_block: Callable[..., Block]) -> None:
+def test_a_bias_is_a_stage_of_its_own() -> None:
     without, block = (make_block(TOKENS, bias=bias, scale=5**-0.5) for bias in (False, True))
     assert stages(without) == STAGES
     assert [stage.name for stage in stages(block)] == ["dot product", "bias", "scaled", "masked", "weights"]
@@ -55,8 +45,25 @@ def test_a_bias_is_a_stage_of_its_own(make_block: Callable[..., Block]) -> None:
     assert not at_stage(without, "bias").any()
 
 
-def test_a_scale_of_another_size_is_told(make_block: Callable[..., Block]) -> None:
+def test_a_scale_of_another_size_is_told() -> None:
     block = make_block(TOKENS, scale=1.0)
     assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]
     assert "times 1" in stages(block)[1].explanation
     assert "√d_head" not in stages(block)[1].explanation
+
+
+ALL = np.ones((7, 7), bool)
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        (ALL, None),
+        (np.tril(ALL), None),
+        (np.tril(np.triu(ALL, -2)), (2, 0)),
+        (np.tril(np.triu(ALL, -3), 1), (3, 1)),
+        (np.triu(np.tril(ALL)) | (np.arange(7) == 0), None),
+    ],
+)
+def test_a_window(mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], expected: object) -> None:
+    assert window(mask) == expected

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
-from operator import add
 
 import numpy as np
 import pytest
@@ -13,20 +11,14 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.tally import NAMES, POINTS, RULES, Tally, rows, tally
 from attnviz.trace import Floats, Mask, Token
+from tests.analysis.texts import words
 
 LAYERS, HEADS = 2, 3
 WORDS = ("dog", "Dog", "cat", ",", "ran", "!")
 
 
-def sentence(words: Sequence[str], special: bool = True) -> tuple[str, tuple[Token, ...]]:
-    """The words, each one token, between [CLS] and [SEP] or without them."""
-    text, found, place = " ".join(words), [], 0
-    for number, word in enumerate(words):
-        found.append(Token(word, number, place, place + len(word), number, False))
-        place += len(word) + 1
-    if special:
-        found = [Token("[CLS]", 0, 0, 0, None, True), *found, Token("[SEP]", 1, 0, 0, None, True)]
-    return text, tuple(found)
+def sentence(typed: Sequence[str], special: bool = True) -> tuple[str, tuple[Token, ...]]:
+    return " ".join(typed), words(" ".join(typed), special)
 
 
 def everywhere(size: int) -> Mask:
@@ -37,9 +29,14 @@ def backwards(size: int) -> Mask:
     return np.tri(size, dtype=np.bool_)
 
 
-def counted(words: Sequence[str], rows: Sequence[Sequence[float]], mask: Mask, special: bool = True) -> Tally:
+def near(size: int) -> Mask:
+    """Backwards, and no farther than one token."""
+    return np.tri(size, dtype=np.bool_) & ~np.tri(size, k=-2, dtype=np.bool_)
+
+
+def counted(typed: Sequence[str], rows: Sequence[Sequence[float]], mask: Mask, special: bool = True) -> Tally:
     """One sentence, one layer, one head."""
-    text, tokens = sentence(words, special)
+    text, tokens = sentence(typed, special)
     return tally([text], [tokens], [np.array(rows, dtype=np.float32)[None, None]], [mask])
 
 
@@ -83,42 +80,6 @@ def test_every_rule_by_hand() -> None:
     assert (found.count == 1).all()
 
 
-def test_where_no_token_looks_ahead() -> None:
-    rows = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.2, 0.6]]
-    found = counted(["a", "b", "!"], rows, backwards(3), special=False)
-    assert found.of("next").count.tolist() == [0]
-    assert math.isnan(found.of("next").mean[0, 0])
-    assert found.of("separator").count.tolist() == [0]
-    # Only the last token may look at the only mark, itself.
-    assert (found.of("punctuation").mean[0, 0], found.of("punctuation").baseline[0]) == pytest.approx(
-        (0.6, 1 / 3)
-    )
-    assert found.of("previous").baseline[0] == pytest.approx((1 / 2 + 1 / 3) / 2)
-    assert found.of("first").mean[0, 0] == pytest.approx((1 + 0.5 + 0.2) / 3)
-    most = (0 + math.log2(2) + math.log2(3)) / 3
-    bits = (0 + 1 - 2 * 0.2 * math.log2(0.2) - 0.6 * math.log2(0.6)) / 3
-    assert found.of("broad").mean[0, 0] == pytest.approx(bits / most)
-
-
-def test_a_layer_counts_only_what_its_mask_lets_be_seen() -> None:
-    """In the second layer a token sees itself and one before it: the other “a” is out of reach."""
-    text, tokens = sentence(["a", "b", "c", "a"], special=False)
-    near = np.tri(4, dtype=np.bool_) & ~np.tri(4, k=-2, dtype=np.bool_)
-    weights = [np.asarray(mask / mask.sum(-1, keepdims=True), np.float32) for mask in (backwards(4), near)]
-    found = tally([text], [tokens], [each[None, None] for each in weights], [backwards(4), near])
-    assert found.of("same word").count.tolist() == [1, 0]
-    assert found.of("same word").mean[0, 0] == pytest.approx(1 / 4)
-    assert found.of("previous").count.tolist() == [1, 1]
-    for name in NAMES:  # even attention is the baseline
-        np.testing.assert_allclose(found.of(name).mean[:, 0], found.of(name).baseline, atol=1e-6)
-
-
-def test_a_single_token_has_no_choice() -> None:
-    found = counted(["a"], np.full((3, 3), 1 / 3).tolist(), everywhere(3))
-    counting = {name for name in NAMES if found.of(name).count.any()}
-    assert counting == {"first", "separator"}
-
-
 def test_a_score_between_two_points_counts_to_both() -> None:
     rows = np.zeros((2, 2))
     rows[:, 0], rows[:, 1] = 0.27, 0.73  # 0.27 lies 0.4 of the way from 0.25 to 0.3
@@ -146,7 +107,7 @@ def batch(draw: st.DrawFn) -> tuple[list[str], list[tuple[Token, ...]], list[Flo
     chosen = st.lists(st.sampled_from(WORDS), min_size=size, max_size=size)
     texts, tokens = zip(*(sentence(draw(chosen), special) for _ in range(sentences)), strict=True)
     length = len(tokens[0])
-    masks = [draw(st.sampled_from((everywhere, backwards)))(length) for _ in range(LAYERS)]
+    masks = [draw(st.sampled_from((everywhere, backwards, near)))(length) for _ in range(LAYERS)]
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     weights = []
     for mask in masks:
@@ -243,20 +204,6 @@ def test_parts_may_be_added_in_any_order_and_grouping(
     same((a + b) + c, a + (b + c))
     same(a + b, b + a)
     same(a + Tally.nothing(LAYERS, HEADS), a)
-
-
-@given(batch())
-def test_a_batch_is_the_sum_of_its_sentences(
-    read: tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]],
-) -> None:
-    texts, tokens, weights, masks = read
-    alone = [
-        tally([text], [tokens[n]], [layer[n : n + 1] for layer in weights], masks)
-        for n, text in enumerate(texts)
-    ]
-    together, summed = tally(*read), reduce(add, alone)
-    for name, array in together.arrays().items():
-        np.testing.assert_allclose(array, summed.arrays()[name], atol=1e-4, err_msg=name)
 
 
 def test_sums_go_into_a_file_and_come_back() -> None:

@@ -36,19 +36,13 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, families
+from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families
 from tests.formula import attention
-
-Folder = Callable[[str], Path]
-
-
-# One of each: plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a
-# bias by distance, a picture model, and attentions of their own (ALiBi, a function of the module, relative).
-MECHANISMS = ["bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"]
+from tests.models import models_page
 
 
-@pytest.mark.parametrize("family", families(*MECHANISMS))
-def test_all_weights_are_those_of_eager_to_the_bit(folder_of: Folder, family: str) -> None:
+@pytest.mark.parametrize("family", families("weights"))
+def test_all_weights_are_those_of_eager_to_the_bit(folder_of: FolderOf, family: str) -> None:
     found, expected = captured(folder_of(family)), own_weights(folder_of(family))
     assert list(expected) == list(resolve.entry(str(folder_of(family))).kinds)
     assert len(found.blocks) == sum(len(layers) for layers in expected.values())
@@ -71,16 +65,16 @@ def visible(family: str, block: Block) -> Mask:
     return sees
 
 
-@pytest.mark.parametrize("family", families(*MECHANISMS))
-def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: Folder, family: str) -> None:
+@pytest.mark.parametrize("family", families("weights"))
+def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: FolderOf, family: str) -> None:
     for block in captured(folder_of(family)).blocks:
         _, weights = attention(block.query, block.key, block.mask, block.scale, block.bias)
         np.testing.assert_allclose(weights, block.weights, atol=1e-6, rtol=0)
         assert np.array_equal(block.mask, visible(family, block))
 
 
-@pytest.mark.parametrize("family", families(*MECHANISMS))
-def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: Folder, family: str) -> None:
+@pytest.mark.parametrize("family", families("weights"))
+def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, family: str) -> None:
     folder = folder_of(family)
     model = own_model(folder)
     returned: list[tuple[Tensor, Floats]] = []
@@ -98,7 +92,7 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: Folder, famil
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
 
 
-def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: Folder) -> None:
+def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: FolderOf) -> None:
     block = captured(folder_of("llama")).blocks[0]
     assert block.key.shape == block.value.shape == (6, 14, 10)
     for keys in (block.key, block.value):
@@ -106,7 +100,7 @@ def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: Fold
         assert not np.array_equal(keys[2], keys[3])
 
 
-def test_one_module_may_serve_every_layer(folder_of: Folder) -> None:
+def test_one_module_may_serve_every_layer(folder_of: FolderOf) -> None:
     first, second, third = captured(folder_of("albert")).of_kind("encoder")
     assert first.projection is not None
     assert second.projection is not None
@@ -115,7 +109,7 @@ def test_one_module_may_serve_every_layer(folder_of: Folder) -> None:
     assert not np.array_equal(second.query, third.query)
 
 
-def test_the_decoder_reads_the_start_and_not_the_end(folder_of: Folder) -> None:
+def test_the_decoder_reads_the_start_and_not_the_end(folder_of: FolderOf) -> None:
     starts = {"bart": ["</s>", "<s>"], "marian": ["<pad>"], "t5": ["<pad>"]}
     for family, start in starts.items():
         trace = captured(folder_of(family))
@@ -125,7 +119,7 @@ def test_the_decoder_reads_the_start_and_not_the_end(folder_of: Folder) -> None:
         assert trace.written == 0
 
 
-def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(folder_of: Folder) -> None:
+def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(folder_of: FolderOf) -> None:
     folder = folder_of("marian")
     trace = attnviz.trace(SENTENCE, folder)
     model = own_model(folder)
@@ -142,7 +136,7 @@ def test_without_a_target_the_model_writes_what_it_holds_for_likeliest(folder_of
     assert len(trace.target.split()) == trace.written
 
 
-def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: Folder) -> None:
+def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: FolderOf) -> None:
     folder = folder_of("gpt2")
     trace = attnviz.trace("The dog", folder, writing=Writing(3, temperature=1, seed=5))
     assert trace.written == 3
@@ -152,8 +146,8 @@ def test_what_a_decoder_writes_is_traced_with_what_it_was_given(folder_of: Folde
     assert np.array_equal(again.stack("decoder"), trace.stack("decoder"))
 
 
-@pytest.mark.parametrize("family", families("bert", "roberta", of=("bert", "electra", "roberta")))
-def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, family: str) -> None:
+@pytest.mark.parametrize("family", families("pairs", ("bert", "electra", "roberta")))
+def test_two_sentences_are_read_as_transformers_reads_them(folder_of: FolderOf, family: str) -> None:
     folder, pair = folder_of(family), ("The dog was tired .", "The road was very wide .")
     trace = attnviz.trace(pair[0], folder, second=pair[1])
     inputs = own_tokenizer(folder)(*pair, return_tensors="pt", return_token_type_ids=family != "roberta")
@@ -176,7 +170,7 @@ def test_two_sentences_are_read_as_transformers_reads_them(folder_of: Folder, fa
     ],
 )
 def test_what_a_model_cannot_do_is_refused(
-    folder_of: Folder, family: str, given: ModelInput, match: str
+    folder_of: FolderOf, family: str, given: ModelInput, match: str
 ) -> None:
     with pytest.raises(ModelNotSupported, match=match):
         loading.trace(str(folder_of(family)), given)
@@ -185,7 +179,7 @@ def test_what_a_model_cannot_do_is_refused(
 # ---- pictures
 
 
-def test_a_patch_is_that_part_of_the_picture(folder_of: Folder) -> None:
+def test_a_patch_is_that_part_of_the_picture(folder_of: FolderOf) -> None:
     """In the first layer, only the patch that was changed has another key."""
     base = Image.new("RGB", (25, 15), "gray")
     changed = base.copy()
@@ -205,7 +199,6 @@ def load_again(folder: Path) -> None:
 
 
 FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] = {
-    # Of each, the first two run on every push.
     "scale": (("bert", "deberta", "gpt2", "t5", "vit"), lambda record: record.scale * 1.1),
     "mask": (("gpt2", "bloom", "mistral", "bart", "t5"), lambda _: None),
     "bias": (("t5", "mpnet", "deberta", "deberta-v2", "bloom"), lambda _: None),
@@ -216,13 +209,13 @@ FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] =
 @pytest.mark.parametrize(
     ("field", "family"),
     [
-        pytest.param(field, family, marks=() if number < 2 else pytest.mark.everything)
+        pytest.param(field, *family.values, marks=family.marks)
         for field, (some, _) in FORGERIES.items()
-        for number, family in enumerate(some)
+        for family in families(f"forged {field}", some)
     ],
 )
 def test_a_record_that_is_not_what_happened_is_refused(
-    folder_of: Folder, field: str, family: str, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, field: str, family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forge = FORGERIES[field][1]
 
@@ -238,7 +231,7 @@ def test_a_record_that_is_not_what_happened_is_refused(
 
 
 def test_an_attention_that_was_not_recorded_is_missed(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "keep", lambda _: None)
     with pytest.raises(ModelNotSupported, match="a way of its own, which attnviz cannot read"):
@@ -247,7 +240,7 @@ def test_an_attention_that_was_not_recorded_is_missed(
 
 @pytest.mark.parametrize("family", ["falcon", "megatron-bert"])
 def test_an_attention_of_its_own_that_nobody_reads_is_refused(
-    folder_of: Folder, tmp_path: Path, family: str
+    folder_of: FolderOf, tmp_path: Path, family: str
 ) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
     auto: Any = AutoModelForCausalLM if family == "falcon" else AutoModelForMaskedLM
@@ -266,8 +259,16 @@ REASONS = {
 }
 
 
+@pytest.mark.everything
+def test_the_page_about_models_says_what_they_do(folder_of: FolderOf) -> None:
+    assert models_page.FILE.read_text("utf-8") == models_page.page(folder_of), (
+        "python -m tests.models.models_page"
+    )
+
+
 def test_the_refused_families_are_families_of_transformers() -> None:
-    assert [family for family in catalogue_of_families._REASONS if family not in CONFIG_MAPPING] == []
+    named = [family for families in catalogue_of_families.REFUSED.values() for family in families]
+    assert [family for family in named if family not in CONFIG_MAPPING] == []
 
 
 @pytest.mark.parametrize(
@@ -290,16 +291,10 @@ def test_what_a_config_tells_is_enough_to_refuse(config: dict[str, Any], reason:
 
 @pytest.mark.parametrize("family", REFUSED)
 def test_a_refusal_names_the_family_and_the_reason_before_weights_are_read(
-    folder_of: Folder, family: str
+    folder_of: FolderOf, family: str
 ) -> None:
-    folder = folder_of(family)
-    weights = folder / "model.safetensors"
-    weights.rename(folder / "away")
-    try:
-        with pytest.raises(ModelNotSupported, match=f"“{family}” cannot be shown: .*{REASONS[family]}"):
-            attnviz.trace(SENTENCE, folder)
-    finally:
-        (folder / "away").rename(weights)
+    with pytest.raises(ModelNotSupported, match=f"“{family}” cannot be shown: .*{REASONS[family]}"):
+        attnviz.trace(SENTENCE, folder_of(family))
 
 
 # ---- files
@@ -317,7 +312,7 @@ def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
     return lambda weights: {name: each for name, each in weights.items() if not name.startswith(parts)}
 
 
-def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: FolderOf, tmp_path: Path) -> None:
     whole = folder_of("distilbert")
     bare = saved_again(whole, tmp_path / "bare", without("vocab_"))
     assert attnviz.predictions("The [MASK] was tired", whole) != ()
@@ -326,7 +321,7 @@ def test_a_model_whose_head_was_not_saved_is_shown_without_it(folder_of: Folder,
 
 
 def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
-    folder_of: Folder, tmp_path: Path
+    folder_of: FolderOf, tmp_path: Path
 ) -> None:
     def untied(weights: dict[str, Tensor]) -> dict[str, Tensor]:
         words = weights["model.shared.weight"]
@@ -344,9 +339,9 @@ def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
         attnviz.trace(SENTENCE, bare)
 
 
-@pytest.mark.parametrize("family", families("gpt2", of=("bert", "gpt2", "t5")))
+@pytest.mark.parametrize("family", families("without a head", ("bert", "gpt2", "t5")))
 def test_a_model_that_was_saved_without_any_head_is_shown(
-    folder_of: Folder, tmp_path: Path, family: str
+    folder_of: FolderOf, tmp_path: Path, family: str
 ) -> None:
     bare = tmp_path / family
     shutil.copytree(folder_of(family), bare)
@@ -377,7 +372,7 @@ def as_bert_was_published(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     ("family", "change"), [("gpt2", as_gpt2_was_published), ("bert", as_bert_was_published)]
 )
 def test_files_as_they_were_published_long_ago_are_read(
-    folder_of: Folder,
+    folder_of: FolderOf,
     tmp_path: Path,
     family: str,
     change: Callable[[dict[str, Tensor]], dict[str, Tensor]],
@@ -398,14 +393,14 @@ def test_files_as_they_were_published_long_ago_are_read(
     ids=["missing", "of another size"],
 )
 def test_a_model_that_chance_would_complete_is_refused(
-    folder_of: Folder, tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], match: str
+    folder_of: FolderOf, tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], match: str
 ) -> None:
     folder = saved_again(folder_of("gpt2"), tmp_path / "damaged", change)
     with pytest.raises(ModelFilesDamaged, match=match):
         attnviz.trace(SENTENCE, folder)
 
 
-def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: FolderOf, tmp_path: Path) -> None:
     folder = tmp_path / "grown"
     shutil.copytree(folder_of("bart"), folder)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -419,7 +414,7 @@ def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: Folder, 
             loading.trace(str(folder), given)
 
 
-def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path: Path) -> None:
+def test_a_message_does_not_tell_where_a_model_lies(folder_of: FolderOf, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     shutil.copytree(folder_of("gpt2"), folder)
     entry = replace(resolve.entry(str(folder)), name="ours")
@@ -430,7 +425,7 @@ def test_a_message_does_not_tell_where_a_model_lies(folder_of: Folder, tmp_path:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", "deberta", "gptj"])
-def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: Folder, family: str) -> None:
+def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: FolderOf, family: str) -> None:
     gc.disable()  # as good as for a server, which freezes what it has loaded
     try:
         model = loading._open(resolve.entry(str(folder_of(family))))

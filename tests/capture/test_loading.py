@@ -2,7 +2,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from attnviz.capture import loading
-from attnviz.capture.model import Model, ModelInput, Prediction
+from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
-from attnviz.trace import Token, Trace
-from tests.capture.tiny import SENTENCE
+from tests.capture.tiny import SENTENCE, FolderOf
 
 
 class Fake:
@@ -23,17 +21,6 @@ class Fake:
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-    def tokens(self, given: str | ModelInput) -> tuple[Token, ...]:
-        text = given if isinstance(given, str) else given.text
-        return (Token(text, 0, 0, len(text), 0, special=False),)
-
-    def trace(self, given: str | ModelInput) -> Trace:
-        return Trace(model=self.name, text=given if isinstance(given, str) else given.text, blocks=())
-
-    def predictions(self, given: str | ModelInput) -> tuple[Prediction, ...]:
-        assert given
-        return ()
 
 
 @pytest.fixture
@@ -94,9 +81,7 @@ def test_a_model_alone_is_kept_whatever_it_takes(opened: list[str], monkeypatch:
     assert not loading.ready("a")
 
 
-def test_a_folder_that_was_trained_on_is_loaded_again(
-    folder_of: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_folder_that_was_trained_on_is_loaded_again(folder_of: FolderOf, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
     before = loading.trace(str(folder), ModelInput(SENTENCE))
     assert loading.load(str(folder)) is loading.load(str(folder))
@@ -141,13 +126,19 @@ def test_tokens_come_without_the_model() -> None:
         loading.tokens("minilm", " ")
 
 
-def test_a_translators_tokens_come_without_it() -> None:
-    expected = ["the", "dog", "was", "tired", "[END]"]
-    code = "import sys; from attnviz.capture import loading\n"
-    code += "print([token.text for token in loading.tokens('translator', 'The dog was tired.')])\n"
-    code += "print({'torch', 'tokenizers', 'transformers'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == f"{expected}\nset()\n"
+WITHOUT_A_MODEL = """
+import sys
+from attnviz.capture import loading, stored
+print(*(token.text for token in loading.tokens("translator", "The dog was tired.")))
+print(stored.find("minilm", next(iter(stored.FILES))).stack("encoder").shape)
+print({"torch", "tokenizers", "transformers", "streamlit", "plotly"} & set(sys.modules))
+"""
+
+
+def test_a_translators_tokens_and_the_opening_picture_need_no_large_library() -> None:
+    command = [sys.executable, "-W", "error", "-c", WITHOUT_A_MODEL]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("the dog was tired [END]\n(6, 12, 15, 15)\nset()\n", "")
     with pytest.raises(UnknownWords, match="xylophone"):
         loading.tokens("translator", "The xylophone was tired.")
 

@@ -3,7 +3,6 @@
 import io
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import attnviz
 from attnviz.capture import pictures
 from attnviz.errors import ModelNotSupported, UnreadablePicture
 from attnviz.models.tokenizer import PICTURE_FORMATS
+from tests.capture.tiny import FolderOf
 
 
 def data(picture: Image.Image, kind: str) -> bytes:
@@ -28,7 +28,7 @@ def plain() -> Image.Image:
 
 @pytest.mark.parametrize("kind", PICTURE_FORMATS)
 def test_a_file_its_bytes_and_the_picture_are_the_same(
-    folder_of: Callable[[str], Path], tmp_path: Path, kind: str
+    folder_of: FolderOf, tmp_path: Path, kind: str
 ) -> None:
     file = tmp_path / "green"
     file.write_bytes(data(plain(), kind))
@@ -90,6 +90,6 @@ def test_a_picture_is_seen_as_a_person_sees_it() -> None:
     assert pictures.upright(Image.new("L", (2, 2), 7)).getpixel((0, 0)) == (7, 7, 7)
 
 
-def test_a_model_that_reads_is_given_no_picture(folder_of: Callable[[str], Path]) -> None:
+def test_a_model_that_reads_is_given_no_picture(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="reads texts and sees no pictures"):
         attnviz.look(plain(), folder_of("bert"))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.tiny import FAMILIES, SENTENCE, families
+from tests.capture.tiny import FAMILIES, SENTENCE, FolderOf, families
 
 TURNING = ("modernbert", "gpt_neox", "gptj", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3")
 TOKENS = 7
@@ -30,7 +29,7 @@ Read = Callable[[str], tuple[Positions, Trace]]
 
 
 @pytest.fixture(scope="module")
-def load(folder_of: Callable[[str], Path]) -> Load:
+def load(folder_of: FolderOf) -> Load:
     """A tiny model of a family, loaded once."""
 
     @cache
@@ -80,7 +79,7 @@ def test_no_family_is_forgotten() -> None:
     assert sorted(WAYS) == sorted(FAMILIES)
 
 
-@pytest.mark.parametrize("family", families("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"))
+@pytest.mark.parametrize("family", families("positions"))
 def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
     found = positions_of(network(family)).ways
     assert tuple(type(way) for way in found) == WAYS[family]
@@ -95,7 +94,7 @@ def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
 TABLES = ("bert", "roberta", "distilbert", "electra", "gpt2", "gpt_neo", "opt", "bart", "marian", "mpnet")
 
 
-@pytest.mark.parametrize("family", families("roberta", "opt", "marian", of=TABLES))
+@pytest.mark.parametrize("family", families("tables of positions", TABLES))
 def test_a_table_has_the_vectors_that_the_model_adds(network: Network, family: str) -> None:
     model, added = network(family), list[Tensor]()
     modules = [
@@ -116,16 +115,9 @@ def test_a_table_has_the_vectors_that_the_model_adds(network: Network, family: s
 
 def test_the_rows_that_no_token_uses_are_left_out(network: Network) -> None:
     # RoBERTa's padding has row 1, OPT's and BART's tables begin with two rows of fairseq's.
-    assert {
-        family: ways(network(family), Table)[0].unused for family in ("bert", "roberta", "opt", "bart")
-    } == {
-        "bert": 0,
-        "roberta": 2,
-        "opt": 2,
-        "bart": 2,
-    }
-    for family in ("bert", "roberta", "opt", "bart"):
-        assert len(ways(network(family), Table)[0].vectors) == 61
+    for family, unused in (("bert", 0), ("roberta", 2), ("opt", 2), ("bart", 2)):
+        table = ways(network(family), Table)[0]
+        assert (table.unused, len(table.vectors)) == (unused, 61)
 
 
 def test_a_picture_has_a_vector_for_each_patch(network: Network) -> None:
@@ -162,7 +154,7 @@ def queries(model: PreTrainedModel, places: Tensor) -> list[tuple[Tensor, Tensor
     return [(record.query[0], record.key[0]) for record in records]
 
 
-@pytest.mark.parametrize("family", families("modernbert", "gpt_neox", "gptj", "llama", of=TURNING))
+@pytest.mark.parametrize("family", families("turned queries", TURNING))
 def test_turns_make_of_unturned_queries_what_the_model_makes(network: Network, family: str) -> None:
     model, places = network(family), torch.arange(3, 3 + TOKENS)
     [first] = (turns for turns in ways(model, Turns) if 0 in turns.layers)
@@ -266,34 +258,23 @@ def read(load: Load) -> Read:
     return reading
 
 
-def test_t5s_biases_are_those_of_its_reading(read: Read) -> None:
-    found, trace = read("t5")
-    encoder, decoder = found.ways
-    assert isinstance(encoder, Biases)
-    assert isinstance(decoder, Biases)
-    assert (encoder.layers, decoder.layers) == ((0, 1, 2), (0, 1))
-    assert decoder.distances[-1] == 0
-    for way in (encoder, decoder):
-        assert way.part is not None
-        for block in trace.of_kind(way.part):
+@pytest.mark.parametrize(
+    ("family", "layers"), [("t5", {"encoder": (0, 1, 2), "decoder": (0, 1)}), ("mpnet", {None: (0, 1)})]
+)
+def test_biases_are_those_of_a_reading(read: Read, family: str, layers: dict[Any, tuple[int, ...]]) -> None:
+    found, trace = read(family)
+    biases = [way for way in found.ways if isinstance(way, Biases)]
+    assert {way.part: way.layers for way in biases} == layers
+    for way in biases:
+        assert (way.distances[-1] == 0) == (way.part == "decoder")
+        for block in trace.of_kind(way.part or "encoder"):
             assert block.bias is not None
             for query, key in zip(*np.nonzero(block.mask), strict=True):
                 [column] = np.flatnonzero(way.distances == key - query)
                 np.testing.assert_array_equal(block.bias[:, query, key], way.biases[:, column])
-    assert all(block.bias is None for block in trace.of_kind("cross"))
-    assert all(block.scale == 1 for block in trace.blocks)
-
-
-def test_mpnets_biases_are_those_of_its_reading(read: Read) -> None:
-    found, trace = read("mpnet")
-    _, way = found.ways
-    assert isinstance(way, Biases)
-    assert way.layers == (0, 1)
-    for block in trace.of_kind("encoder"):
-        assert block.bias is not None
-        for query, key in np.ndindex(block.bias.shape[1:]):
-            [column] = np.flatnonzero(way.distances == key - query)
-            np.testing.assert_array_equal(block.bias[:, query, key], way.biases[:, column])
+    without = [block for block in trace.blocks if block.bias is None]
+    assert without == list(trace.of_kind("cross") if family == "t5" else ())
+    assert family != "t5" or all(block.scale == 1 for block in trace.blocks)
 
 
 def test_blooms_slopes_are_those_of_its_reading(read: Read) -> None:

@@ -1,15 +1,13 @@
 """The recorder by itself: what it keeps, for whom, and what it refuses."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import (
-    AttentionInterface,
     AttentionMaskInterface,
     AutoConfig,
     AutoModel,
@@ -24,18 +22,16 @@ from attnviz.capture.inspection import (
     kinds_and_layers,
     linear_layers,
     mixer_of,
-    slices_of_heads,
 )
 from attnviz.capture.network import open_network
-from attnviz.capture.recorder import IMPLEMENTATION, attend, recording
+from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Token
+from tests.capture.tiny import FolderOf
 
 IDS = torch.tensor([[35, 33, 11, 12, 17, 13, 23]])
 TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in IDS[0].tolist())
 BACKWARDS = np.tril(np.ones((7, 7), dtype=np.bool_))
-
-Folder = Callable[[str], Path]
 
 
 def run(network: Any, ids: Tensor = IDS) -> Any:
@@ -54,31 +50,7 @@ def small(family: str, **more: Any) -> PreTrainedConfig:
     return AutoConfig.for_model(family, **{**sizes, "num_hidden_layers": 3, **more})
 
 
-def test_without_the_mask_registration_masks_would_silently_vanish(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Tensor | None] = []
-
-    def naive(
-        module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **more: Any
-    ) -> Any:
-        assert not module.training
-        given.append(mask)
-        _, weights = attend(query, key, mask, more["scaling"])
-        return (weights @ value).transpose(1, 2).contiguous(), weights
-
-    monkeypatch.setattr(AttentionInterface, "_global_mapping", dict(AttentionInterface._global_mapping))
-    AttentionInterface.register("naive", naive)
-    network = open_network(folder_of("gpt2"))
-    network.set_attn_implementation("naive")
-    with torch.inference_mode():
-        output = network(IDS, output_attentions=True)
-    assert given == [None, None]
-    forward = output.attentions[0][0].numpy()[:, ~BACKWARDS]
-    assert (forward > 0).all()  # every token sees every later one, and nothing has failed
-
-
-def test_a_decoder_without_a_mask_is_refused(folder_of: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     with pytest.raises(ModelNotSupported, match="only backwards"):
@@ -100,14 +72,14 @@ def test_what_changes_the_scores_is_refused_by_its_name(
         run(built(of()))
 
 
-def test_training_mode_and_half_precision_are_refused(folder_of: Folder) -> None:
+def test_training_mode_and_half_precision_are_refused(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="training mode"):
         run(open_network(folder_of("bert")).train())
     with pytest.raises(ModelNotSupported, match="bfloat16"):
         run(open_network(folder_of("bert")).bfloat16())
 
 
-def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
+def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     leaning = {"input_ids": IDS, "attention_mask": torch.full((1, 1, 7, 7), -0.5)}
     with recording() as records, torch.inference_mode():
@@ -120,14 +92,14 @@ def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: Folder) -> None:
         blocks(network, places, leaning, TOKENS)
 
 
-def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_of: Folder) -> None:
+def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with pytest.raises(ModelNotSupported, match="ran 2 attentions, but 0 when it was loaded"):
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 
 def test_steps_that_do_not_give_the_models_own_weights_are_refused(
-    folder_of: Folder, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, read = custom_attention._READERS["mpnet"]
     monkeypatch.setitem(
@@ -143,7 +115,7 @@ def test_steps_that_do_not_give_the_models_own_weights_are_refused(
         blocks(network, layers, {"input_ids": IDS}, TOKENS)
 
 
-def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
+def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: FolderOf) -> None:
     found = {}
     for family in ("bert", "gpt2", "bart"):
         network = open_network(folder_of(family))
@@ -156,7 +128,7 @@ def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: Folder) -> None:
     assert found["bart"] == (("encoder", 0), ("encoder", 1), ("encoder", 2), *pairs)
 
 
-def test_outside_of_a_recording_nothing_is_kept(folder_of: Folder) -> None:
+def test_outside_of_a_recording_nothing_is_kept(folder_of: FolderOf) -> None:
     for family in ("bert", "bloom", "gpt_neo"):
         network = open_network(folder_of(family))
         with recording() as records:
@@ -165,7 +137,7 @@ def test_outside_of_a_recording_nothing_is_kept(folder_of: Folder) -> None:
         assert len(records) == 2
 
 
-def test_recordings_within_each_other_do_not_mix(folder_of: Folder) -> None:
+def test_recordings_within_each_other_do_not_mix(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as outer:
         with recording() as inner:
@@ -175,12 +147,14 @@ def test_recordings_within_each_other_do_not_mix(folder_of: Folder) -> None:
     assert [record.query.shape[2] for record in outer] == [2, 2]
 
 
-def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: Folder) -> None:
+def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as records, linear_layers(network) as calls:
         run(network)
     for record in records:
         mixer = mixer_of(record, calls)
         assert mixer is not None
-        assert slices_of_heads(mixer, 3).shape == (3, 5, 15)
+        projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
+        assert projection is not None
+        assert projection.shape == (3, 5, 15)
         assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) is None

@@ -2,15 +2,16 @@
 
 import random
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.capture.translator import TranslatorModel, spelled, words
-from attnviz.errors import EmptyText, InvalidEdit, ModelFilesDamaged, UnknownWords
+from attnviz.errors import EmptyText, InvalidEdit, UnknownWords
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Block, Kind
 from attnviz.trained.translator import grammar, reading, vocabulary
@@ -20,6 +21,7 @@ from attnviz.transformer.multi_head import MultiHeadSteps
 
 TIRED = "The dog did not cross the road as it was too tired."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
+BOTH = ModelInput(TIRED, target=FRENCH)
 SIZES = Sizes(d_model=21, n_heads=3, d_feed_forward=23, encoder_layers=2, decoder_layers=2)
 EDITS = [Edit("encoder", 1, 0, 8, 1, 6), Edit("cross", 0, 2, 9), Edit("decoder", 1, 1)]
 
@@ -44,21 +46,11 @@ def steps_of(steps: EncoderDecoderSteps, block: Block) -> MultiHeadSteps:
     return layer.attention if block.kind == "decoder" else layer.cross_attention
 
 
-def test_all_attention_in_the_order_in_which_it_ran(model: TranslatorModel) -> None:
-    trace = model.trace(TIRED, FRENCH)
+def test_who_looks_at_whom_in_the_order_in_which_it_ran(model: TranslatorModel) -> None:
+    trace = model.trace(BOTH)
     assert (trace.model, trace.text, trace.target) == ("random", TIRED, FRENCH)
-    assert [(block.kind, block.layer) for block in trace.blocks] == [
-        ("encoder", 0),
-        ("encoder", 1),
-        ("decoder", 0),
-        ("cross", 0),
-        ("decoder", 1),
-        ("cross", 1),
-    ]
-
-
-def test_who_looks_at_whom(model: TranslatorModel) -> None:
-    trace = model.trace(TIRED, FRENCH)
+    order = [("encoder", 0), ("encoder", 1), ("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)]
+    assert [(block.kind, block.layer) for block in trace.blocks] == order
     english = [*TIRED.lower().rstrip(".").split(), "[END]"]
     french = ["[START]", *FRENCH.lower().rstrip(".").replace("'", "' ").split()]
     expected: dict[Kind, tuple[list[str], list[str]]] = {
@@ -79,8 +71,9 @@ def test_who_looks_at_whom(model: TranslatorModel) -> None:
 
 @pytest.mark.parametrize("edits", [[], EDITS[:1], EDITS], ids=len)
 def test_every_number_is_the_models_own_to_the_bit(model: TranslatorModel, edits: list[Edit]) -> None:
-    steps = ran(model, edits)
-    for block in model.trace(TIRED, FRENCH, edits).blocks:
+    steps, trace = ran(model, edits), model.trace(BOTH, edits=edits)
+    assert trace.edits == ("encoder 2-1 9 2>7", "cross 1-3 10", "decoder 2-2")[: len(edits)]
+    for block in trace.blocks:
         own = steps_of(steps, block)
         for name in ("query", "key", "value"):
             assert np.array_equal(getattr(block, name), getattr(own, name).numpy())
@@ -89,9 +82,21 @@ def test_every_number_is_the_models_own_to_the_bit(model: TranslatorModel, edits
         np.testing.assert_allclose(block.output, own.attention.output.numpy(), atol=1e-6)
 
 
+def test_outcomes_are_those_of_the_edited_steps(model: TranslatorModel) -> None:
+    found = model.outcomes(BOTH, [EDITS, []], 5)
+    assert found.source is not None
+    assert found.probabilities is not None
+    for number, edits in enumerate((EDITS, [])):
+        steps = ran(model, edits)
+        np.testing.assert_allclose(found.states[number], steps.decoder.output, atol=1e-6)
+        np.testing.assert_allclose(found.source[number], steps.encoder.output, atol=1e-6)
+        np.testing.assert_allclose(found.probabilities[number], steps.probabilities[5], atol=1e-6)
+    assert np.abs(found.probabilities[0] - found.probabilities[1]).max() > 1e-6
+
+
 def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
     steps = ran(model, EDITS)
-    for block in model.trace(TIRED, FRENCH, EDITS).blocks:
+    for block in model.trace(BOTH, edits=EDITS).blocks:
         assert block.projection is not None
         bias = steps_of(steps, block).output.numpy() - np.einsum(
             "hqd,hdm->qm", block.output, block.projection
@@ -99,29 +104,16 @@ def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
         np.testing.assert_allclose(bias, np.broadcast_to(bias[0], bias.shape), atol=1e-5)
 
 
-def test_edited_blocks_show_the_edited_weights_and_the_others_their_own(model: TranslatorModel) -> None:
-    before, after = model.trace(TIRED, FRENCH), model.trace(TIRED, FRENCH, EDITS)
-    row = after.block("encoder", 1).weights[0, 8]
-    assert row[1] == 0
-    assert row.sum() == pytest.approx(1)
-    assert not after.block("cross", 0).weights[2, 9].any()
-    assert not after.block("decoder", 1).weights[1].any()
-    assert np.array_equal(after.block("encoder", 0).weights, before.block("encoder", 0).weights)
-    assert before.block("decoder", 1).weights[1].any()
-
-
-def test_an_edited_trace_says_so(model: TranslatorModel) -> None:
-    assert model.trace(TIRED, FRENCH).edits == ()
-    edited = model.trace(TIRED, FRENCH, EDITS)
-    assert edited.edits == ("encoder 2-1 9 2>7", "cross 1-3 10", "decoder 2-2")
-
-
-def test_without_a_second_text_the_model_translates(model: TranslatorModel) -> None:
+def test_without_a_second_text_the_model_translates() -> None:
+    model = loading.load_translator("translator")
     trace = model.trace(TIRED, edits=EDITS[:1])
     own = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
     assert words(trace.of_kind("cross")[0].query_tokens) == own
     assert trace.target is not None
-    assert np.array_equal(model.trace(TIRED, trace.target, EDITS[:1]).stack("cross"), trace.stack("cross"))
+    assert np.array_equal(
+        model.trace(ModelInput(TIRED, target=trace.target), edits=EDITS[:1]).stack("cross"),
+        trace.stack("cross"),
+    )
 
 
 def test_a_written_translation_is_read_as_its_words() -> None:
@@ -153,13 +145,8 @@ def test_what_cannot_be_read_is_refused(model: TranslatorModel) -> None:
     with pytest.raises(UnknownWords, match="xylophone"):
         model.trace("The xylophone was tired.")
     with pytest.raises(UnknownWords, match="xylophone"):
-        model.trace(TIRED, "Le xylophone était fatigué.")
+        model.trace(ModelInput(TIRED, target="Le xylophone était fatigué."))
     with pytest.raises(EmptyText):
         model.trace(" ")
     with pytest.raises(InvalidEdit, match="row 99"):
         model.trace(TIRED, edits=[Edit("encoder", 0, 0, 98)])
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelFilesDamaged, match="nothing"):
-        TranslatorModel("nothing", tmp_path / "nothing.safetensors")

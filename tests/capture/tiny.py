@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +32,9 @@ WORDS = tuple(
     )
 )
 """What they know besides their special tokens."""
+
+FolderOf = Callable[[str], Path]
+"""The fixture `folder_of`: where a tiny model of a family lies."""
 
 Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]
 
@@ -82,231 +86,154 @@ class Recipe:
 
     head: Any
     special: Special
-    sizes: dict[str, Any] = field(default_factory=dict)
-    spread: float = 1.5
+    sizes: dict[str, Any]
+    spread: float
 
 
-_BERT = {
-    "hidden_size": 15,
-    "intermediate_size": 11,
-    "num_attention_heads": 3,
-    "num_hidden_layers": 2,
-    "max_position_embeddings": 61,
-}
-_ROBERTA = {
-    **_BERT,
-    "max_position_embeddings": 63,
-    "type_vocab_size": 1,
-}  # the first two places are never used
-_LLAMA = {
-    "hidden_size": 24,
-    "intermediate_size": 11,
-    "num_attention_heads": 6,
-    "num_key_value_heads": 2,
-    "head_dim": 10,
-    "num_hidden_layers": 2,
-    "max_position_embeddings": 61,
-}
-_ENCODER_DECODER = {
+def _recipe(
+    head: Any, special: Special, common: dict[str, Any] | None = None, spread: float = 1.5, **sizes: Any
+) -> Recipe:
+    return Recipe(head, special, {**(common or {}), **sizes}, spread)
+
+
+_START = "decoder_start_token_id"
+_MASKED, _NEXT, _PAIRED = AutoModelForMaskedLM, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+_PLACES = {"max_position_embeddings": 61}
+_LAYERS = {**_PLACES, "num_attention_heads": 3, "num_hidden_layers": 2}
+_BERT = {**_LAYERS, "hidden_size": 15, "intermediate_size": 11}
+_ROBERTA = {**_BERT, "max_position_embeddings": 63, "type_vocab_size": 1}  # the first two are never used
+_GPT2 = {"n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11}
+_GROUPED = {**_LAYERS, "num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 11}
+_LLAMA = {**_GROUPED, "hidden_size": 24, "head_dim": 10}
+_BART = {
     "d_model": 15,
     "encoder_attention_heads": 3,
     "decoder_attention_heads": 3,
+    "encoder_layers": 3,
     "encoder_ffn_dim": 11,
     "decoder_ffn_dim": 7,
-    "encoder_layers": 3,
     "decoder_layers": 2,
-    "max_position_embeddings": 61,
     "activation_function": "relu",
+    **_PLACES,
 }
+_RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 
 _RECIPES: dict[str, Recipe] = {
-    "bert": Recipe(AutoModelForMaskedLM, "bert", _BERT),
-    "roberta": Recipe(AutoModelForMaskedLM, "roberta", _ROBERTA),
-    "distilbert": Recipe(
-        AutoModelForMaskedLM,
-        "bert",
-        {"dim": 15, "hidden_dim": 11, "n_heads": 3, "n_layers": 2, "max_position_embeddings": 61},
+    "bert": _recipe(_MASKED, "bert", _BERT),
+    "roberta": _recipe(_MASKED, "roberta", _ROBERTA),
+    "distilbert": _recipe(_MASKED, "bert", _PLACES, dim=15, hidden_dim=11, n_heads=3, n_layers=2),
+    "albert": _recipe(_MASKED, "bert", _BERT, num_hidden_layers=3, embedding_size=7),
+    "electra": _recipe(_MASKED, "bert", _BERT, embedding_size=7),
+    "modernbert": _recipe(
+        *(_MASKED, "bert", _BERT),
+        hidden_size=30,
+        num_hidden_layers=3,
+        global_attn_every_n_layers=2,
+        local_attention=6,
     ),
-    "albert": Recipe(AutoModelForMaskedLM, "bert", {**_BERT, "num_hidden_layers": 3, "embedding_size": 7}),
-    "electra": Recipe(AutoModelForMaskedLM, "bert", {**_BERT, "embedding_size": 7}),
-    "modernbert": Recipe(
-        AutoModelForMaskedLM,
-        "bert",
-        {
-            **_BERT,
-            "hidden_size": 30,
-            "num_hidden_layers": 3,
-            "global_attn_every_n_layers": 2,
-            "local_attention": 6,
-        },
-    ),
-    "gpt2": Recipe(
-        AutoModelForCausalLM,
-        "gpt2",
-        {"n_embd": 15, "n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11},
-    ),
-    "gpt_neox": Recipe(AutoModelForCausalLM, "gpt2", {**_BERT, "hidden_size": 30, "rotary_pct": 0.4}),
-    "opt": Recipe(
-        AutoModelForCausalLM,
-        "opt",
-        {
-            "hidden_size": 15,
-            "word_embed_proj_dim": 15,
-            "ffn_dim": 11,
-            "num_attention_heads": 3,
-            "num_hidden_layers": 2,
-            "max_position_embeddings": 61,
-        },
-    ),
-    "llama": Recipe(AutoModelForCausalLM, "llama", _LLAMA),
-    "mistral": Recipe(AutoModelForCausalLM, "llama", {**_LLAMA, "sliding_window": 5}),
-    "qwen2": Recipe(
-        AutoModelForCausalLM,
-        "gpt2",
-        {**{key: size for key, size in _LLAMA.items() if key != "head_dim"}, "hidden_size": 60},
-    ),
-    "qwen3": Recipe(AutoModelForCausalLM, "gpt2", _LLAMA),
-    "gemma": Recipe(AutoModelForCausalLM, "llama", _LLAMA),
-    "phi": Recipe(AutoModelForCausalLM, "gpt2", {**_BERT, "hidden_size": 30, "partial_rotary_factor": 0.4}),
-    "phi3": Recipe(
-        AutoModelForCausalLM,
-        "llama",
-        {**{key: size for key, size in _LLAMA.items() if key != "head_dim"}, "hidden_size": 60},
-    ),
-    "bart": Recipe(
-        AutoModelForSeq2SeqLM, "roberta", {**_ENCODER_DECODER, "decoder_start_token_id": "eos_token"}
-    ),
-    "marian": Recipe(
-        AutoModelForSeq2SeqLM, "marian", {**_ENCODER_DECODER, "decoder_start_token_id": "pad_token"}
-    ),
-    "t5": Recipe(
-        AutoModelForSeq2SeqLM,
-        "t5",
-        {
-            "d_model": 14,
-            "d_kv": 5,
-            "d_ff": 11,
-            "num_heads": 3,
-            "num_layers": 3,
-            "num_decoder_layers": 2,
-            "relative_attention_num_buckets": 8,
-            "relative_attention_max_distance": 17,
-            "decoder_start_token_id": "pad_token",
-        },
+    "gpt2": _recipe(_NEXT, "gpt2", _GPT2, n_embd=15),
+    "gpt_neox": _recipe(_NEXT, "gpt2", _BERT, hidden_size=30, rotary_pct=0.4),
+    "opt": _recipe(_NEXT, "opt", _LAYERS, hidden_size=15, word_embed_proj_dim=15, ffn_dim=11),
+    "llama": _recipe(_NEXT, "llama", _LLAMA),
+    "mistral": _recipe(_NEXT, "llama", _LLAMA, sliding_window=5),
+    "qwen2": _recipe(_NEXT, "gpt2", _GROUPED, hidden_size=60),
+    "qwen3": _recipe(_NEXT, "gpt2", _LLAMA),
+    "gemma": _recipe(_NEXT, "llama", _LLAMA),
+    "phi": _recipe(_NEXT, "gpt2", _BERT, hidden_size=30, partial_rotary_factor=0.4),
+    "phi3": _recipe(_NEXT, "llama", _GROUPED, hidden_size=60),
+    "bart": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+    "marian": _recipe(_PAIRED, "marian", {**_BART, _START: "pad_token"}),
+    "t5": _recipe(
+        *(_PAIRED, "t5", {"d_model": 14, "d_kv": 5, "d_ff": 11, "num_heads": 3, _START: "pad_token"}),
         spread=0.8,  # T5 does not divide by √d_head
+        num_layers=3,
+        num_decoder_layers=2,
+        relative_attention_num_buckets=8,
+        relative_attention_max_distance=17,
     ),
-    "vit": Recipe(
-        AutoModelForImageClassification,
-        "none",
-        {
-            "hidden_size": 15,
-            "intermediate_size": 11,
-            "num_attention_heads": 3,
-            "num_hidden_layers": 2,
-            "image_size": [15, 25],  # three rows of five patches: neither passes for the other
-            "patch_size": 5,
-            "num_labels": 7,
-        },
+    "vit": _recipe(
+        *(AutoModelForImageClassification, "none"),
+        {size: value for size, value in _BERT.items() if size not in _PLACES},
+        image_size=[15, 25],  # three rows of five patches: neither passes for the other
+        patch_size=5,
+        num_labels=7,
     ),
-    "deberta": Recipe(
-        AutoModelForMaskedLM,
-        "bert",
-        {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "max_relative_positions": 11},
+    "deberta": _recipe(_MASKED, "bert", _RELATIVE, max_relative_positions=11),
+    "deberta-v2": _recipe(
+        *(_MASKED, "bert", _RELATIVE),
+        position_buckets=4,
+        share_att_key=True,
+        norm_rel_ebd="layer_norm",
+        type_vocab_size=0,
     ),
-    "deberta-v2": Recipe(
-        AutoModelForMaskedLM,
-        "bert",
-        {
-            **_BERT,
-            "relative_attention": True,
-            "pos_att_type": ["c2p", "p2c"],
-            "position_buckets": 4,
-            "share_att_key": True,
-            "norm_rel_ebd": "layer_norm",
-            "type_vocab_size": 0,
-        },
-    ),
-    "mpnet": Recipe(AutoModelForMaskedLM, "roberta", _ROBERTA),
-    "bloom": Recipe(AutoModelForCausalLM, "llama", {"hidden_size": 15, "n_head": 3, "n_layer": 2}),
-    "gptj": Recipe(
-        AutoModelForCausalLM,
-        "gpt2",
-        {"n_embd": 30, "n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11, "rotary_dim": 4},
-    ),
-    "gpt_neo": Recipe(
-        AutoModelForCausalLM,
-        "gpt2",
-        {
-            "hidden_size": 15,
-            "num_heads": 3,
-            "num_layers": 2,
-            "intermediate_size": 11,
-            "max_position_embeddings": 61,
-            "attention_types": [[["global", "local"], 1]],
-            "window_size": 5,
-        },
-    ),
-    # What is refused, each for a reason of its own.
-    "gemma2": Recipe(AutoModelForCausalLM, "llama", {**_LLAMA, "sliding_window": 5}),
-    "gpt_oss": Recipe(
-        AutoModelForCausalLM,
-        "gpt2",
-        {**_LLAMA, "num_local_experts": 2, "num_experts_per_tok": 1, "sliding_window": 5},
-    ),
-    "mamba": Recipe(
-        AutoModelForCausalLM, "gpt2", {"hidden_size": 14, "state_size": 5, "num_hidden_layers": 2}
-    ),
-    "qwen3_next": Recipe(
-        AutoModelForCausalLM,
-        "gpt2",
-        {
-            **_LLAMA,
-            "layer_types": ["linear_attention", "full_attention"],
-            "linear_num_key_heads": 2,
-            "linear_num_value_heads": 2,
-            "linear_key_head_dim": 5,
-            "linear_value_head_dim": 5,
-            "num_experts": 2,
-            "num_experts_per_tok": 1,
-            "moe_intermediate_size": 7,
-            "shared_expert_intermediate_size": 7,
-        },
+    "mpnet": _recipe(_MASKED, "roberta", _ROBERTA),
+    "bloom": _recipe(_NEXT, "llama", hidden_size=15, n_head=3, n_layer=2),
+    "gptj": _recipe(_NEXT, "gpt2", _GPT2, n_embd=30, rotary_dim=4),
+    "gpt_neo": _recipe(
+        *(_NEXT, "gpt2", {**_PLACES, "hidden_size": 15, "intermediate_size": 11}),
+        num_heads=3,
+        num_layers=2,
+        attention_types=[[["global", "local"], 1]],
+        window_size=5,
     ),
 }
 
 REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next")
-"""Families that attnviz refuses to show."""
+"""Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
-FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in REFUSED)
+FAMILIES: tuple[str, ...] = tuple(_RECIPES)
 """Families that it shows."""
 
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
 """Those that read texts."""
 
+ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
+    # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
+    # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
+    "weights": ("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"),
+    "pairs": ("bert", "roberta"),
+    "batches": ("bert", "mistral", "t5", "mpnet"),
+    "word vectors": ("bert", "gpt2", "t5", "gptj"),
+    "surroundings": ("bert", "gpt2", "bart", "t5", "gpt_neox"),
+    "positions": ("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
+    "tables of positions": ("roberta", "opt", "marian"),
+    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama"),
+    "writing": ("mistral", "bart"),
+    "silence": ("gpt2", "t5", "mpnet", "opt"),
+    "silence of their own": ("mpnet", "gptj"),
+    "pointing": ("bert", "t5"),
+    "expecting": ("gpt2",),
+    "threads": ("minilm", "translator", "mpnet"),
+    "without a head": ("gpt2",),
+    "forged scale": ("bert", "deberta"),
+    "forged mask": ("gpt2", "bloom"),
+    "forged bias": ("t5", "mpnet"),
+    "forged key": ("llama", "vit"),
+}
+"""What is done with models, and with which families on every push: one of each mechanism that it may meet."""
 
-def families(*on_every_push: str, of: tuple[str, ...] = FAMILIES) -> list[Any]:
-    """Parameters of a test: all these families, of which each push runs one of each mechanism.
 
-    Args:
-        on_every_push: those that it runs; the others are marked `everything`.
-        of: all of them.
-    """
-    assert set(on_every_push) <= set(of)
-    later = (family for family in of if family not in on_every_push)
-    return [*on_every_push, *(pytest.param(family, marks=pytest.mark.everything) for family in later)]
+def families(doing: str, of: Sequence[str] = FAMILIES) -> list[Any]:
+    """Parameters of a test: all these families, those that no push needs marked `everything`."""
+    now = ON_EVERY_PUSH[doing]
+    assert set(now) & set(of)
+    return [pytest.param(family, marks=() if family in now else pytest.mark.everything) for family in of]
 
 
 def tiny(family: str, folder: Path) -> Path:
     """Build a model of that family, save it into the folder, and return the folder.
 
     The folder holds what `save_pretrained` leaves: config.json, model.safetensors, tokenizer.json and
-    tokenizer_config.json (for a model that sees pictures: preprocessor_config.json instead of the two).
-    The same family gives the same numbers every time.
+    tokenizer_config.json (for a model that sees pictures: preprocessor_config.json instead of the two; of
+    a refused family, the config alone). The same family gives the same numbers every time.
 
     Args:
         family: one of `FAMILIES` or `REFUSED`.
         folder: made if it is missing.
     """
+    if family in REFUSED:
+        AutoConfig.for_model(family).save_pretrained(folder)
+        return folder
     recipe = _RECIPES[family]
     folder.mkdir(parents=True, exist_ok=True)
     ids = _save_tokenizer(recipe.special, folder)

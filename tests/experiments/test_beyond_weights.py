@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.analysis.flow import flow
+from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation
-from attnviz.analysis.rollout import mixed, rollout
 from attnviz.capture import loading
 from attnviz.capture.attribution import gradients, occlusion
 from attnviz.capture.stack import stack_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.spans import Span
+from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair, Reading, bundled, parse, read, typed

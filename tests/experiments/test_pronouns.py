@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.analysis.spans import Span, positions
+from attnviz.analysis.words import Span, positions
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs

@@ -1,7 +1,7 @@
 """docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from attnviz.trace import Block, Mask
 from tests.capture.by_transformers import captured, own_weights
-from tests.capture.tiny import FAMILIES, REFUSED, tiny
+from tests.capture.tiny import FAMILIES, REFUSED, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -150,7 +150,7 @@ compressed form, and models that read pictures and texts together.
 """
 
 
-def page(folder_of: Callable[[str], Path]) -> str:
+def page(folder_of: FolderOf) -> str:
     """The whole page."""
     return PAGE.format(
         tolerance=TOLERANCE,

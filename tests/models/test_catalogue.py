@@ -1,5 +1,5 @@
+import hashlib
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,15 +84,17 @@ def test_an_unknown_name_is_answered_with_the_known_ones(name: str, hint: str | 
 
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalogue.Package, Path]:
-    """The published files as a package of their own, to be damaged, and where they lie."""
+    """Small files as a package of their own, published as the model's are, to be damaged; where they lie."""
     package = f"a_copied_model_{tmp_path.name}"
     folder = tmp_path / package / "model"
     folder.mkdir(parents=True)
     (tmp_path / package / "__init__.py").touch()
+    files = []
     for name, _ in catalogue.MINILM.files:
-        shutil.copy(catalogue.MINILM.folder / name, folder / name)
+        (folder / name).write_text(f"what is in {name}")
+        files.append((name, hashlib.sha256((folder / name).read_bytes()).hexdigest()))
     monkeypatch.syspath_prepend(tmp_path)
-    return replace(catalogue.MINILM, name=package), folder
+    return replace(catalogue.MINILM, name=package, files=tuple(files)), folder
 
 
 @pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])

@@ -1,6 +1,6 @@
 import json
 import shutil
-from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ import attnviz
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge, UnknownModel
 from attnviz.models import catalogue, config, folder, limits, weights
 from attnviz.models.catalogue import MINILM, Folder
-from tests.capture.tiny import SENTENCE
+from tests.capture.tiny import SENTENCE, FolderOf
 
-# family: encoder layers, decoder layers, heads, d_model, d_head, token limit, pairs, expects
+sizes = attrgetter(
+    *("layers", "decoder_layers", "heads", "d_model", "d_head", "token_limit", "pairs", "expects")
+)
 SIZES: dict[str, tuple[Any, ...]] = {
     "bert": (2, 0, 3, 15, 5, 61, True, "masked"),
     "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, of which two are never used
@@ -34,7 +36,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.fixture
-def bert(folder_of: Callable[[str], Path], tmp_path: Path) -> Path:
+def bert(folder_of: FolderOf, tmp_path: Path) -> Path:
     """A model of its own for one test, to be spoilt."""
     return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
 
@@ -56,18 +58,9 @@ def refused(where: Path, kind: type[AttnvizError], *words: str) -> str:
 
 
 @pytest.mark.parametrize("family", SIZES)
-def test_an_entry_says_what_the_files_say(family: str, folder_of: Callable[[str], Path]) -> None:
+def test_an_entry_says_what_the_files_say(family: str, folder_of: FolderOf) -> None:
     entry = folder.entry(folder_of(family), f"./models/{family}")
-    assert (
-        entry.layers,
-        entry.decoder_layers,
-        entry.heads,
-        entry.d_model,
-        entry.d_head,
-        entry.token_limit,
-        entry.pairs,
-        entry.expects,
-    ) == SIZES[family]
+    assert sizes(entry) == SIZES[family]
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
     assert entry.sees == (family == "vit")
@@ -75,7 +68,7 @@ def test_an_entry_says_what_the_files_say(family: str, folder_of: Callable[[str]
     assert entry.origin.folder == folder_of(family)
 
 
-def test_a_text_of_the_most_tokens_is_what_the_model_itself_bears(folder_of: Callable[[str], Path]) -> None:
+def test_a_text_of_the_most_tokens_is_what_the_model_itself_bears(folder_of: FolderOf) -> None:
     where = folder_of("roberta")
     most = folder.entry(where, "roberta").token_limit
     model = AutoModel.from_pretrained(where, local_files_only=True, use_safetensors=True)
@@ -85,13 +78,13 @@ def test_a_text_of_the_most_tokens_is_what_the_model_itself_bears(folder_of: Cal
             model(input_ids=torch.full((1, most + 1), 7))
 
 
-def test_parameters_are_those_of_the_loaded_model(folder_of: Callable[[str], Path]) -> None:
+def test_parameters_are_those_of_the_loaded_model(folder_of: FolderOf) -> None:
     where = folder_of("gpt2")
     model = AutoModelForCausalLM.from_pretrained(where, local_files_only=True, use_safetensors=True)
     assert folder.entry(where, "gpt2").parameters == sum(each.numel() for each in model.parameters())
 
 
-def test_the_description_says_it_in_words(folder_of: Callable[[str], Path]) -> None:
+def test_the_description_says_it_in_words(folder_of: FolderOf) -> None:
     assert folder.entry(folder_of("bart"), "bart").description == (
         "A model of the family bart: an encoder of 3 and a decoder of 2 layers with 3 heads each, "
         "11,682 learned numbers."
@@ -202,7 +195,7 @@ def test_a_family_that_is_no_model_of_texts(bert: Path) -> None:
         folder.entry(bert, "my-model")
 
 
-def test_halves_with_different_heads(folder_of: Callable[[str], Path], tmp_path: Path) -> None:
+def test_halves_with_different_heads(folder_of: FolderOf, tmp_path: Path) -> None:
     where = Path(shutil.copytree(folder_of("bart"), tmp_path / "bart"))
     change_config(where, decoder_attention_heads=5)
     refused(where, ModelNotSupported, "more heads in one half")
@@ -226,7 +219,7 @@ def test_senseless_values(changes: dict[str, Any], bert: Path) -> None:
 
 
 def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(
-    folder_of: Callable[[str], Path], tmp_path: Path
+    folder_of: FolderOf, tmp_path: Path
 ) -> None:
     where = Path(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
     change_config(where, image_size=10, patch_size=[5, 2])
@@ -245,7 +238,7 @@ def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(
     ],
 )
 def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
-    family: str, saved_by: str, folder_of: Callable[[str], Path], tmp_path: Path
+    family: str, saved_by: str, folder_of: FolderOf, tmp_path: Path
 ) -> None:
     whole = folder_of(family)
     old, new = Path(shutil.copytree(whole, tmp_path / "old")), tmp_path / "new"
@@ -256,9 +249,7 @@ def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
     assert_same_model(new, whole)
 
 
-def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(
-    folder_of: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(folder_of: FolderOf, tmp_path: Path) -> None:
     message = str(weights.without_weights(["pytorch_model.bin"], "owner/name"))
     code = message.rpartition("new folder: ")[2]
     exec(code, {"old": folder_of("gpt2"), "new": tmp_path / "new"})  # noqa: S102 - our own advice

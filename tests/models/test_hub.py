@@ -1,9 +1,8 @@
-import json
 import shutil
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -16,21 +15,19 @@ from attnviz.errors import (
     AttnvizError,
     ModelFilesDamaged,
     ModelNotReachable,
-    ModelNotSupported,
     ModelTooLarge,
     UnknownModel,
 )
 from attnviz.models import folder, hub, hub_files, limits, resolve
 from attnviz.models.catalogue import MINILM, Downloaded, Folder, Hub
+from tests.capture.tiny import FolderOf
 from tests.models.fake_hub import COMMIT, FakeHub, go_online, serving
 
 ID = "some-one/tiny.bert_1"
 
 
 @pytest.fixture
-def there(
-    folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[FakeHub]:
+def there(folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     """A hub with one small model, which may be spoilt, and an empty cache on this machine."""
     served = Path(shutil.copytree(folder_of("bert"), tmp_path / "served"))
     with serving(folders={ID: served}) as running:
@@ -76,14 +73,8 @@ def test_what_an_id_is_and_what_is_none() -> None:
 def test_the_sizes_are_known_before_the_weights_come(there: FakeHub) -> None:
     entry = resolve.entry(ID)
     local = folder.entry(served(there), ID)
-    assert (entry.layers, entry.heads, entry.d_head, entry.parameters, entry.token_limit, entry.expects) == (
-        local.layers,
-        local.heads,
-        local.d_head,
-        local.parameters,
-        local.token_limit,
-        local.expects,
-    )
+    facts = attrgetter("layers", "heads", "d_head", "parameters", "token_limit", "expects")
+    assert facts(entry) == facts(local)
     assert isinstance(entry.origin, Hub)
     assert entry.origin.commit == COMMIT
     sizes = {file: (served(there) / file).stat().st_size for file in ("tokenizer.json", "model.safetensors")}
@@ -186,16 +177,8 @@ def test_only_one_model_is_downloaded_at_a_time_and_waiting_can_be_stopped(there
 
 def test_nothing_but_numbers_is_downloaded(there: FakeHub) -> None:
     others = (
-        "pytorch_model.bin",
-        "model.pkl",
-        "tf_model.h5",
-        "modeling_own.py",
-        "README.md",
-        "adapter_model.safetensors",
-        "model.fp16.safetensors",
-        "vocab.txt",
-        "onnx/model.onnx",
-        "1_Pooling/config.json",
+        *("pytorch_model.bin", "model.pkl", "tf_model.h5", "onnx/model.onnx", "model.fp16.safetensors"),
+        *("adapter_model.safetensors", "modeling_own.py", "README.md", "vocab.txt", "1_Pooling/config.json"),
     )
     for file in others:
         (served(there) / file).parent.mkdir(exist_ok=True)
@@ -288,9 +271,7 @@ def test_a_failure_is_not_remembered(there: FakeHub) -> None:
 def test_a_slow_hub_counts_as_out_of_reach(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_files, "PATIENCE_SECONDS", 0.05)
     there.slow = 0.3
-    began = time.monotonic()
     refused(ModelNotReachable, "cannot be reached", "Check the network")
-    assert time.monotonic() - began < 2
 
 
 @pytest.mark.usefixtures("there")
@@ -313,32 +294,12 @@ def test_a_hub_that_sends_whole_files_is_not_waited_for(
     assert there.files() == ["config.json", "tokenizer_config.json", "model.safetensors"]
 
 
-@pytest.mark.parametrize(
-    ("file", "kind", "words"),
-    [
-        ("model.gguf", ModelNotSupported, "llama.cpp"),
-        ("readme.txt", ModelFilesDamaged, "no weights"),
-    ],
-)
-def test_no_safetensors_on_the_hub(file: str, kind: type[AttnvizError], words: str, there: FakeHub) -> None:
-    (served(there) / "model.safetensors").rename(served(there) / file)
-    refused(kind, words, ID)
-    assert there.files() == []
-
-
 def test_a_missing_file_on_the_hub_is_told_before_the_weights_come(there: FakeHub) -> None:
     for file, words in (("tokenizer.json", "no tokenizer"), ("config.json", "no config.json")):
         (served(there) / file).unlink()
         hub.look.cache_clear()
         refused(ModelFilesDamaged, words)
         assert "model.safetensors" not in there.files()
-
-
-def test_a_part_is_missing_on_the_hub(there: FakeHub) -> None:
-    (served(there) / "model.safetensors").rename(served(there) / "one.safetensors")
-    index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
-    (served(there) / "model.safetensors.index.json").write_text(json.dumps(index))
-    refused(ModelFilesDamaged, "two.safetensors", "is missing")
 
 
 def test_a_damaged_header_on_the_hub(there: FakeHub) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.analysis.shown import Shown
-from attnviz.analysis.window import window
+from attnviz.analysis.stages import window
 from attnviz.app import caches, markdown
 from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.components.head_view import head_view

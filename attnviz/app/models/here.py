@@ -14,7 +14,7 @@ from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import refused
+from attnviz.models.families import REFUSED
 from attnviz.text import in_bytes
 
 _IN_A_ROW = 2
@@ -128,7 +128,7 @@ def families() -> None:
         "own is refused: no code but that of transformers runs here."
     )
     with st.expander("Refused families, and why"):
-        st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in refused().items()))
+        st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))
 
 
 def _listed(names: tuple[str, ...]) -> str:

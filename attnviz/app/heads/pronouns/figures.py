@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.analysis.intervals import wilson
-from attnviz.analysis.spans import Span
+from attnviz.analysis.words import Span
 from attnviz.app import markdown
 from attnviz.experiments.pronouns import Looks, Scores
 from attnviz.text import head_name, joined

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.spans import Span
+from attnviz.analysis.words import Span
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns import choices, computing, grammar, listing, onward
 from attnviz.app.heads.pronouns.choices import HeadSelection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.analysis.shown import Shown
-from attnviz.analysis.spans import Span, positions
+from attnviz.analysis.words import Span, positions
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import EDITS, HEAD, KIND, LAYER, MODEL, OTHER, QUERY, TEXT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.analysis.shown import Shown
-from attnviz.analysis.spans import Span
+from attnviz.analysis.words import Span
 from attnviz.app import caches, controls, markdown
 from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.choices import HeadSelection
