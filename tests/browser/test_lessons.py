@@ -420,7 +420,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     page.get_by_role("radio", name="Lines").press("Space")
     wait_idle(page)
     found, explore = cross(reader, TIRED, 6), Explore(page, "")
-    names = [token.text for token in found.readers]
+    names = [token.text for token in found.query_tokens]
     expect(explore.queries).to_have_text(names)
     explore.queries.first.press("End")
     last = len(names) - 1
@@ -429,8 +429,8 @@ def test_cross_attention(page: Page, server: Server) -> None:
     explore.queries.nth(last - 2).press("Enter")
     wait_idle(page)
     assert_asked(page, reads=f"{last - 1} street")
-    row = found.weights[last - 2]
-    most = found.sources[int(row.argmax())].text
+    row = found.weights[0, last - 2]
+    most = found.key_tokens[int(row.argmax())].text
     told = page.get_by_test_id("stMarkdown").filter(has_text=f"street reads {most} {100 * row.max():.0f} %")
     expect(told.first).to_be_visible()
     assert dict(explore.rows(explore.keys))[most] == f"{100 * row.max():.0f} %"
