@@ -18,7 +18,7 @@ from attnviz.capture import loading
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from tests.app.conftest import APP, Visit
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, sent, visit, words
 from tests.capture.tiny import tiny
 
 Open = Callable[..., AppTest]
@@ -68,9 +68,8 @@ def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
     assert not np.array_equal(before, after)
 
 
-def test_without_a_model_that_sees_the_page_says_how_to_open_one(visit: Visit) -> None:
-    app = visit().switch_page("pages/pictures.py").run()
-    clean(app)
+def test_without_a_model_that_sees_the_page_says_how_to_open_one() -> None:
+    app = visit("explore").switch_page("pages/pictures.py").run()
     assert "No model on this server sees pictures" in words(app)
 
 
@@ -112,21 +111,16 @@ def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(
     app = pictures(model=folder)
     clean(app)
     assert app.selectbox(key="model").options == [folder]
-    app.switch_page("pages/explore.py").run()
-    clean(app)
+    clean(app.switch_page("pages/explore.py").run())
     assert app.selectbox(key="model").value == "minilm"
     assert folder not in app.selectbox(key="model").options
-    app.switch_page("pages/pictures.py").run()
-    clean(app)
+    clean(app.switch_page("pages/pictures.py").run())
     assert app.selectbox(key="model").value == folder
 
 
-def test_explore_sends_a_link_with_a_model_that_sees_to_this_page(
-    visit: Visit, pictures: Open, folder: str
-) -> None:
+def test_explore_sends_a_link_with_a_model_that_sees_to_this_page(pictures: Open, folder: str) -> None:
     clean(pictures())
-    app = visit(model=folder)
-    clean(app)
+    app = visit("explore", model=folder)
     [there] = [link.proto for link in app.get("page_link") if "sees pictures" in link.proto.label]
     assert there.page == "pictures"
     assert there.query_string == urlencode({"model": folder})
@@ -152,14 +146,13 @@ def test_the_link_names_the_model(pictures: Open, folder: str, tmp_path: Path) -
 
 
 def test_a_server_may_offer_nothing_but_a_model_that_sees(
-    visit: Visit, folder: str, monkeypatch: pytest.MonkeyPatch
+    folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(allowed.SETTING, f"Seer={folder}")
-    app = visit()
+    app = visit("explore")
     assert not app.exception
     assert "No model on this server can read texts" in app.error[0].value
-    app.switch_page("pages/pictures.py").run()
-    clean(app)
+    clean(app.switch_page("pages/pictures.py").run())
     assert app.selectbox(key="model").options == ["Seer"]
     assert folder not in words(app)
 

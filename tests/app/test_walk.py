@@ -7,7 +7,6 @@ from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
 from attnviz.app.state.choices import of_page
 from attnviz.experiments import pairs
-from tests.app.conftest import VisitPage
 
 SENTENCE = "The cat sat because it was tired."
 OTHER = "The cat sat because it was angry."
@@ -48,14 +47,15 @@ def check(app: AppTest, page: str, came_from: str) -> None:
 
 
 def test_every_page_opens_after_a_choice_on_every_other(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch
 ) -> None:
+from tests.app.shown import visit
     """There and back again: what was chosen on a page stays, so that each page meets all others' choices."""
     few = pairs.bundled()[:1]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
     monkeypatch.setattr(computing, "JOBS", Jobs())
     pages = list(CHOSEN)
-    app = visit_page(pages[0], text=SENTENCE)
+    app = visit(pages[0], text=SENTENCE)
     for page in pages:
         app.switch_page(f"pages/{page}.py").run()
         check(app, page, "the pages before it")

@@ -20,8 +20,7 @@ from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, rows
 from attnviz.models import catalogue
-from tests.app.conftest import VisitPage
-from tests.app.shown import charts, clean, sent, words
+from tests.app.shown import charts, clean, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -37,9 +36,8 @@ def finished(app: AppTest) -> AppTest:
     raise AssertionError("still measuring")
 
 
-def opened(visit_page: VisitPage, **more: str) -> AppTest:
-    app = finished(visit_page("beyond_weights", **{"model": "translator", "text": TIRED, **more}))
-    clean(app)
+def opened(**more: str) -> AppTest:
+    app = finished(visit("beyond_weights", **{"model": "translator", "text": TIRED, **more}))
     return app
 
 
@@ -50,8 +48,8 @@ def chosen() -> TokenSelection:
     )
 
 
-def test_the_picture_says_what_the_sentence_says(visit_page: VisitPage) -> None:
-    app = opened(visit_page)
+def test_the_picture_says_what_the_sentence_says() -> None:
+    app = opened()
     shown = sent(app, "measures")
     assert {line["key"] for line in shown["lines"]} == set(MEASURES)
     assert [column["label"] for column in shown["columns"]] == TIRED.lower().rstrip(".").split()
@@ -76,8 +74,8 @@ def test_the_picture_says_what_the_sentence_says(visit_page: VisitPage) -> None:
 
 
 @pytest.mark.parametrize("query", ["9 it", "2 dog", "3 did", "12 tired"])
-def test_which_measures_beat_chance_is_said_in_plain_words(visit_page: VisitPage, query: str) -> None:
-    app = opened(visit_page, query=query, layer="1", head="1")
+def test_which_measures_beat_chance_is_said_in_plain_words(query: str) -> None:
+    app = opened(query=query, layer="1", head="1")
     shown, told = sent(app, "measures"), words(app)
     counted = np.array([column["standing"] == "counted" for column in shown["columns"]])
     yardstick, *others = (np.array(line["values"])[counted] for line in shown["lines"])
@@ -99,8 +97,8 @@ def test_which_measures_beat_chance_is_said_in_plain_words(visit_page: VisitPage
             assert f"The weights of head 1-1 have ρ = {line['agreement']}." in told
 
 
-def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(visit_page: VisitPage) -> None:
-    opened(visit_page)
+def test_while_it_is_measured_the_words_are_of_what_is_there_so_far() -> None:
+    opened()
     latest = job_of(chosen()).latest
     assert latest is not None
     counted = chosen().counted(latest.found)
@@ -114,10 +112,8 @@ def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(visit_page: 
     assert "so far" not in _finding(chosen(), latest, ranked, counted)
 
 
-def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said(
-    visit_page: VisitPage,
-) -> None:
-    opened(visit_page)
+def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said() -> None:
+    opened()
     latest = job_of(chosen()).latest
     assert latest is not None
     counted = chosen().counted(latest.found)
@@ -138,15 +134,15 @@ def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said(
     assert f"**No measure beats {at_what}.**" in said(0.6, -0.64)
 
 
-def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for(visit_page: VisitPage) -> None:
-    shown = sent(opened(visit_page, special="true", itself="true"), "measures")
+def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None:
+    shown = sent(opened(special="true", itself="true"), "measures")
     assert [column["label"] for column in shown["columns"]][-1] == "[END]"
     assert {column["standing"] for column in shown["columns"]} == {"counted"}
     assert all(max(line["ranks"]) > 12 for line in shown["lines"])
 
 
-def test_a_measure_is_explained(visit_page: VisitPage) -> None:
-    app = opened(visit_page, measure=ROLLOUT)
+def test_a_measure_is_explained() -> None:
+    app = opened(measure=ROLLOUT)
     assert app.selectbox(key="measure").value == ROLLOUT
     assert EXPLAINED[ROLLOUT].what in words(app)
     assert f"**Where it can mislead.** {EXPLAINED[ROLLOUT].misleads}" in words(app)
@@ -155,8 +151,8 @@ def test_a_measure_is_explained(visit_page: VisitPage) -> None:
     assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
 
 
-def test_all_heads_and_layers(visit_page: VisitPage) -> None:
-    app = opened(visit_page, layer="1", head="2")
+def test_all_heads_and_layers() -> None:
+    app = opened(layer="1", head="2")
     counted = np.arange(13) < 12
     counted[IT] = False
     latest = job_of(chosen()).latest
@@ -178,8 +174,8 @@ def test_all_heads_and_layers(visit_page: VisitPage) -> None:
     assert [line["x"] for line in chart["lines"]] == [[1, 2]] * 3
 
 
-def test_the_numbers_as_a_file(visit_page: VisitPage) -> None:
-    opened(visit_page)
+def test_the_numbers_as_a_file() -> None:
+    opened()
     latest = job_of(chosen()).latest
     assert latest is not None
     text = csv_of(chosen(), latest.found)
@@ -194,8 +190,8 @@ def test_the_numbers_as_a_file(visit_page: VisitPage) -> None:
     )
 
 
-def test_the_table_has_few_columns_and_says_what_next_to_nothing_is(visit_page: VisitPage) -> None:
-    app = opened(visit_page, layer="2", head="1")
+def test_the_table_has_few_columns_and_says_what_next_to_nothing_is() -> None:
+    app = opened(layer="2", head="1")
     table: Any = app.dataframe[0]
     assert list(table.value.columns) == ["token", OCCLUSION, "Weights of head 2-1"]
     least = table.value["Weights of head 2-1"].min()
@@ -205,7 +201,7 @@ def test_the_table_has_few_columns_and_says_what_next_to_nothing_is(visit_page: 
     assert f"{least:.3g} is {digits} × 10⁻{raised}: next to nothing." in app.caption[-1].value
     written = [each.get("type_config", {}).get("format") for each in json.loads(table.proto.columns).values()]
     assert written.count("%.3g") == 2
-    app = opened(visit_page, measure=ROLLOUT)
+    app = opened(measure=ROLLOUT)
     assert list(app.dataframe[0].value.columns) == ["token", OCCLUSION, ROLLOUT]
     assert not any("next to nothing" in caption.value for caption in app.caption)
 
@@ -220,24 +216,24 @@ def test_a_share_that_is_not_0_never_reads_as_0() -> None:
     assert _number(OCCLUSION, 3.5e-19) == "3.5e-19"
 
 
-def test_what_chance_reaches_is_told_of_few_tokens_too(visit_page: VisitPage) -> None:
-    told = words(opened(visit_page, text="the dog was too tired", itself="true", query="2 dog"))
+def test_what_chance_reaches_is_told_of_few_tokens_too() -> None:
+    told = words(opened(text="the dog was too tired", itself="true", query="2 dog"))
     assert "Two orders of 5 tokens that know nothing of each other reach ρ = 1.00, or its negative" in told
     assert "in about 1 of 60 cases" in told
     assert "But 8 heads have 8 chances: ±1.00 is reached by " in told
     assert f" of them, and by {8 / 60:.1f} on average" in told
 
 
-def test_of_four_tokens_chance_alone_makes_even_the_same_order_too_often(visit_page: VisitPage) -> None:
-    told = words(opened(visit_page, text="the dog was too tired", query="2 dog"))
+def test_of_four_tokens_chance_alone_makes_even_the_same_order_too_often() -> None:
+    told = words(opened(text="the dog was too tired", query="2 dog"))
     assert "With 4 tokens to rank, agreement would say nothing." in told
     assert "Too few tokens are ranked: chance alone gives even their very order too often." in told
     assert "is reached by" not in told
 
 
 @pytest.mark.parametrize("text", ["tired", "the dog the dog", "Dog. **bold**"])
-def test_odd_texts(visit_page: VisitPage, text: str) -> None:
-    app = visit_page("beyond_weights", model="translator", text=text)
+def test_odd_texts(text: str) -> None:
+    app = visit("beyond_weights", model="translator", text=text)
     if app.error:
         assert app.text_input(key="text").value == text
         return
@@ -246,8 +242,8 @@ def test_odd_texts(visit_page: VisitPage, text: str) -> None:
     assert "would say nothing" in words(app)
 
 
-def test_nothing_is_read_of_nothing(visit_page: VisitPage) -> None:
-    app = opened(visit_page)
+def test_nothing_is_read_of_nothing() -> None:
+    app = opened()
     app.text_input(key="text").set_value("").run()
     assert app.error[0].value
     assert not app.exception

@@ -11,8 +11,7 @@ from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED, Example
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.remarks import remark_on
-from tests.app.conftest import Visit, VisitPage
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, sent, visit, words
 
 LONGER = "The old dog did not cross the road as it was too tired."
 
@@ -27,9 +26,8 @@ def matrices(app: AppTest) -> tuple[list[str], list[str]]:
     return [row["label"] for row in rows], [row["label"] for row in rows if row["only"]]
 
 
-def test_the_page_opens_with_the_pronoun_that_changes_sides(visit_page: VisitPage) -> None:
-    app = visit_page("compare")
-    clean(app)
+def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
+    app = visit("compare")
     first, second = stack(OPENING.text), stack(OPENING.other)
     moved = np.abs(second - first).sum(axis=-1).mean(axis=-1) / 2
     np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
@@ -51,17 +49,15 @@ def test_the_page_opens_with_the_pronoun_that_changes_sides(visit_page: VisitPag
 
 
 @pytest.mark.parametrize("example", [e for e in EXAMPLES if e.other], ids=lambda e: e.name)
-def test_every_minimal_pair_can_be_compared(visit_page: VisitPage, example: Example) -> None:
-    app = visit_page("compare", text=example.text, other=example.other)
-    clean(app)
+def test_every_minimal_pair_can_be_compared(example: Example) -> None:
+    app = visit("compare", text=example.text, other=example.other)
     assert app.session_state["example"] == example.name
     query = sent(app, "aligned_matrices")["rows"][sent(app, "aligned_matrices")["row"]]
     assert query["label"].split(" → ")[0] == example.query
 
 
-def test_a_word_more_is_a_gap_and_takes_weight(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text=OPENING.text, other=LONGER)
-    clean(app)
+def test_a_word_more_is_a_gap_and_takes_weight() -> None:
+    app = visit("compare", text=OPENING.text, other=LONGER)
     assert matrices(app)[1] == ["+ old"]
     first, second = stack(OPENING.text), stack(LONGER)
     old = 2
@@ -73,8 +69,7 @@ def test_a_word_more_is_a_gap_and_takes_weight(visit_page: VisitPage) -> None:
         app
     )
 
-    app.toggle(key="rescale").set_value(True).run()
-    clean(app)
+    clean(app.toggle(key="rescale").set_value(True).run())
     left = second[:, :, there][..., there]
     left = left / left.sum(axis=-1, keepdims=True)
     moved = np.abs(left - first).sum(axis=-1).mean(axis=-1) / 2
@@ -82,11 +77,10 @@ def test_a_word_more_is_a_gap_and_takes_weight(visit_page: VisitPage) -> None:
     assert "which only the second has" not in words(app)
 
 
-def test_one_word_alone_by_another_measure(visit_page: VisitPage) -> None:
-    app = visit_page(
+def test_one_word_alone_by_another_measure() -> None:
+    app = visit(
         "compare", distance="Jensen–Shannon", rows="the chosen word alone", query="10 it", hide="true"
     )
-    clean(app)
     rows = []
     for text in (OPENING.text, OPENING.other):
         kept = stack(text)[:, :, 9, 1:-1].astype(float)
@@ -99,22 +93,19 @@ def test_one_word_alone_by_another_measure(visit_page: VisitPage) -> None:
     assert f"**third most** for the chosen word: {divergence[3, 1]:.3f} bits apart" in words(app)
 
 
-def test_of_a_word_that_stands_twice_the_visitor_chooses_one(visit_page: VisitPage) -> None:
+def test_of_a_word_that_stands_twice_the_visitor_chooses_one() -> None:
     text = "The dog saw the cat as the dog slept."
-    app = visit_page("compare", text=text, other="The dog saw the old cat as the dog slept.", query="9 dog")
-    clean(app)
+    app = visit("compare", text=text, other="The dog saw the old cat as the dog slept.", query="9 dog")
     assert [o for o in app.selectbox(key="query").options if o.endswith(" dog")] == ["3 dog", "9 dog"]
     assert sent(app, "aligned_matrices")["row"] == 9
     assert "`dog (token 9)`" in words(app)
 
 
-def test_examples_and_swapping_change_both_texts(visit_page: VisitPage) -> None:
-    app = visit_page("compare")
-    app.pills(key="example").set_value(EXAMPLES[3].name).run()
-    clean(app)
+def test_examples_and_swapping_change_both_texts() -> None:
+    app = visit("compare")
+    clean(app.pills(key="example").set_value(EXAMPLES[3].name).run())
     assert app.text_input(key="text").value == EXAMPLES[3].text
-    next(button for button in app.button if button.label == "Swap the two").click().run()
-    clean(app)
+    clean(next(button for button in app.button if button.label == "Swap the two").click().run())
     assert app.text_input(key="text").value == EXAMPLES[3].other
     assert app.text_input(key="other").value == EXAMPLES[3].text
     assert app.session_state["example"] == EXAMPLES[3].name
@@ -131,8 +122,8 @@ def test_examples_and_swapping_change_both_texts(visit_page: VisitPage) -> None:
         ("so " * 1000, "The second sentence\\: This text has"),
     ],
 )
-def test_what_cannot_be_compared_gets_a_kind_word(visit_page: VisitPage, other: str, told: str) -> None:
-    app = visit_page("compare")
+def test_what_cannot_be_compared_gets_a_kind_word(other: str, told: str) -> None:
+    app = visit("compare")
     app.text_input(key="other").set_value(other).run()
     assert not app.exception
     assert told in " ".join(element.value for element in [*app.info, *app.error])
@@ -140,8 +131,8 @@ def test_what_cannot_be_compared_gets_a_kind_word(visit_page: VisitPage, other: 
     assert app.text_input(key="other").value == other
 
 
-def test_sentences_that_only_a_full_stop_joins_are_not_compared(visit_page: VisitPage) -> None:
-    app = visit_page(
+def test_sentences_that_only_a_full_stop_joins_are_not_compared() -> None:
+    app = visit(
         "compare", text="My grandmother bakes bread on Sunday.", other="Rockets fly to the moon fast."
     )
     assert "no word in common" in app.error[0].value
@@ -149,12 +140,10 @@ def test_sentences_that_only_a_full_stop_joins_are_not_compared(visit_page: Visi
     assert not drawn & {"attnviz.head_map", "attnviz.aligned_matrices"}
 
 
-def test_few_words_in_common_are_said_before_anything_else(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text="It was tired.", other=OPENING.text)
-    clean(app)
+def test_few_words_in_common_are_said_before_anything_else() -> None:
+    app = visit("compare", text="It was tired.", other=OPENING.text)
     assert app.warning[0].value.startswith("**3 of 12 words aligned.**")
-    app.text_input(key="text").set_value(LONGER).run()
-    clean(app)
+    clean(app.text_input(key="text").set_value(LONGER).run())
     assert not app.warning
 
 
@@ -165,8 +154,8 @@ def test_remarks_speak_of_what_this_page_has() -> None:
     assert not any(elsewhere.search(remark_on(example)) for example in pairs)
 
 
-def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text=EXAMPLES[3].text, other="")
+def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away() -> None:
+    app = visit("compare", text=EXAMPLES[3].text, other="")
     assert app.text_input(key="other").value == EXAMPLES[3].other
     app.session_state["other"] = ""  # as the way back in the browser leaves it
     app.run()
@@ -179,35 +168,31 @@ def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away(visit_pa
     assert app.text_input(key="other").value == EXAMPLES[1].other
 
 
-def test_a_link_waits_for_the_second_sentence(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text="The dog slept.", layer="3", head="1e9", distance="Jensen–Shannon")
+def test_a_link_waits_for_the_second_sentence() -> None:
+    app = visit("compare", text="The dog slept.", layer="3", head="1e9", distance="Jensen–Shannon")
     assert [warning.value for warning in app.warning] == [
         "The link asks for head `1e9`, but this model has heads 1 to 12."
     ]
     assert sorted(app.query_params) == ["distance", "layer", "text"]
-    app.text_input(key="other").set_value("The cat slept.").run()
-    clean(app)
+    clean(app.text_input(key="other").set_value("The cat slept.").run())
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [3, 2]
     assert app.session_state["distance"] == "Jensen–Shannon"
 
 
-def test_the_same_words_in_other_letters_change_nothing(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text="The dog  slept.", other="the DOG slept.")
-    clean(app)
+def test_the_same_words_in_other_letters_change_nothing() -> None:
+    app = visit("compare", text="The dog  slept.", other="the DOG slept.")
     assert "None of the 72 heads changes. `slept` looks where it looked." in words(app)
 
 
-def test_french_rows_and_english_columns_are_aligned_each_for_itself(visit_page: VisitPage) -> None:
-    app = visit_page("compare", model="translator", kind="cross")
-    clean(app)
+def test_french_rows_and_english_columns_are_aligned_each_for_itself() -> None:
+    app = visit("compare", model="translator", kind="cross")
     message = sent(app, "aligned_matrices")
     assert "il → elle" in [row["label"] for row in message["rows"]]
     assert "tired → narrow" in [column["label"] for column in message["columns"]]
 
 
-def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", layer="4", head="2")
-    clean(app)
+def test_two_models_find_the_heads_that_are_most_alike() -> None:
+    app = visit("compare", compare="Two models", layer="4", head="2")
     bert, translator = stack(OPENING.text)[..., 1:, 1:], stack(OPENING.text, "translator")
     full_stop = 12  # which the translator does not read
     shared = [at for at in range(14) if at != full_stop]
@@ -226,17 +211,15 @@ def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) ->
     assert "Of `translator`, the *encoder* attention is compared" in words(app)
     assert "Of `minilm`" not in words(app)
 
-    app.number_input(key="against_head").set_value(1).run()
-    clean(app)
+    clean(app.number_input(key="against_head").set_value(1).run())
     assert app.toggle(key="alike").value is False
     place = int((apart < apart[layer, 0]).sum())
     assert place > 0
     assert f"The open head {layer + 1}-1 is the" in words(app)
 
 
-def test_a_model_finds_each_head_again_in_its_twin(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
-    clean(app)
+def test_a_model_finds_each_head_again_in_its_twin() -> None:
+    app = visit("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
     # Whether the difference is nothing or next to nothing depends on the processor.
     assert re.search(
         r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart", words(app)
@@ -244,21 +227,17 @@ def test_a_model_finds_each_head_again_in_its_twin(visit_page: VisitPage) -> Non
     assert "`it` looks where it looked." in words(app)
 
 
-def test_what_is_too_long_side_by_side_is_told(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "MOST_WEIGHTS", 72 * 15 * 15)
     other = "The old dog did not cross the road as it was tired."
-    app = visit_page("compare", text=OPENING.text, other=other)
+    app = visit("compare", text=OPENING.text, other=other)
     assert not app.exception
     assert "16 × 16 words in 72 heads" in app.error[0].value
     assert app.text_input(key="other").value == other
 
 
-def test_twins_are_left_out_where_they_take_too_long(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = visit_page("compare", compare="Two models")
+def test_twins_are_left_out_where_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = visit("compare", compare="Two models")
     assert len(app.pills(key="pairs alike").options) == 6
     monkeypatch.setattr(compared, "MOST_STEPS", 72 * 8 * 13 * 15 - 1)
     app.run()
@@ -266,10 +245,9 @@ def test_twins_are_left_out_where_they_take_too_long(
     assert "pairs alike" not in [pills.key for pills in app.pills]
 
 
-def test_two_models_change_places(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", layer="4", head="11")
-    next(button for button in app.button if button.label == "Swap the two").click().run()
-    clean(app)
+def test_two_models_change_places() -> None:
+    app = visit("compare", compare="Two models", layer="4", head="11")
+    clean(next(button for button in app.button if button.label == "Swap the two").click().run())
     assert app.selectbox(key="model").value == "translator"
     assert app.selectbox(key="against").value == "minilm"
     layer, head = (int(app.number_input(key=key).value or 0) for key in ("layer", "head"))
@@ -277,34 +255,31 @@ def test_two_models_change_places(visit_page: VisitPage) -> None:
     assert head <= 4
 
 
-def test_a_sentence_that_one_model_cannot_read_says_which(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", against="translator", text="Zebras quarrel.")
+def test_a_sentence_that_one_model_cannot_read_says_which() -> None:
+    app = visit("compare", compare="Two models", against="translator", text="Zebras quarrel.")
     assert not app.exception
     told = (
         "The second model, `translator`, cannot read this sentence: it has never seen `Zebras`, `quarrel`. "
     )
     assert app.error[0].value.startswith(told)
     assert app.text_input(key="text").value == "Zebras quarrel."
-    next(button for button in app.button if button.label == f"“{OPENING.name}”").click().run()
-    clean(app)
+    clean(next(button for button in app.button if button.label == f"“{OPENING.name}”").click().run())
     assert app.text_input(key="text").value == OPENING.text
     assert app.selectbox(key="against").value == "translator"
 
 
-def test_the_second_model_is_one_that_can_read_the_sentence(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models")
+def test_the_second_model_is_one_that_can_read_the_sentence() -> None:
+    app = visit("compare", compare="Two models")
     assert app.selectbox(key="against").value == "translator"
-    app.text_input(key="text").set_value("Zebras quarrel.").run()
-    clean(app)
+    clean(app.text_input(key="text").set_value("Zebras quarrel.").run())
     assert app.selectbox(key="against").value == "minilm-scratch"
     assert "the same weights" in app.info[0].value
-    app.text_input(key="text").set_value(OPENING.text).run()
-    clean(app)
+    clean(app.text_input(key="text").set_value(OPENING.text).run())
     assert app.selectbox(key="against").value == "translator"
 
 
-def test_explore_leads_here_where_it_cannot_show_a_change(visit: Visit) -> None:
-    app = visit(text=OPENING.text, other=LONGER, show="change")
+def test_explore_leads_here_where_it_cannot_show_a_change() -> None:
+    app = visit("explore", text=OPENING.text, other=LONGER, show="change")
     link = next(link.proto for link in app.get("page_link") if link.proto.page == "compare")
     assert link.query_string.startswith("model=minilm&text=The+dog")
     assert "other=The+old+dog" in link.query_string

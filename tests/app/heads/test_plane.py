@@ -16,8 +16,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import allowed, catalogue
 from attnviz.text import percent
 from attnviz.trace import Block
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, sent, visit, words
 from tests.capture.tiny import tiny
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -53,11 +52,8 @@ def lengths(first: Any, second: Any) -> Any:
     return np.sqrt(((first[:, None] - second[None]) ** 2).sum(-1))
 
 
-def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(
-    visit_page: VisitPage, block: Block
-) -> None:
-    app = visit_page("plane")
-    clean(app)
+def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(block: Block) -> None:
+    app = visit("plane")
     message = sent(app, "plane")
     assert message["tokens"]["query"][message["query"]]["label"] == "it"
     query, key = points(message)
@@ -80,10 +76,8 @@ def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(
 
 @pytest.mark.parametrize("layer", ["1", "4"])
 @pytest.mark.parametrize("keeps", ["distances", "dot products"])
-def test_of_every_query_it_is_said_whether_the_plane_misleads(
-    visit_page: VisitPage, keeps: str, layer: str
-) -> None:
-    app = visit_page("plane", keeps=keeps, layer=layer)
+def test_of_every_query_it_is_said_whether_the_plane_misleads(keeps: str, layer: str) -> None:
+    app = visit("plane", keeps=keeps, layer=layer)
     head = attnviz.trace(TIRED).block("encoder", int(layer) - 1)
     told = set()
     for option in list(app.selectbox(key="query").options):
@@ -117,9 +111,8 @@ def test_a_query_that_looks_at_hidden_tokens_only_has_no_largest_weight() -> Non
     assert "largest weight" not in told
 
 
-def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitPage, block: Block) -> None:
-    app = visit_page("plane", hide="true")
-    clean(app)
+def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(block: Block) -> None:
+    app = visit("plane", hide="true")
     message = sent(app, "plane")
     labels = [token["label"] for token in message["tokens"]["key"]]
     assert len(labels) == len(message["points"]["key"][0]) == 13
@@ -129,9 +122,8 @@ def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitP
     assert f"gives its largest weight, **{largest}**, to `dog`" in words(app)
 
 
-def test_the_other_plane_keeps_dot_products(visit_page: VisitPage, block: Block) -> None:
-    app = visit_page("plane", keeps="dot products")
-    clean(app)
+def test_the_other_plane_keeps_dot_products(block: Block) -> None:
+    app = visit("plane", keeps="dot products")
     query, key = points(sent(app, "plane"))
     true = block.query[1].astype(np.float64) @ block.key[1].T.astype(np.float64)
     # The strongest two of QKᵀ, one after the other, by power iteration.
@@ -149,23 +141,22 @@ def test_the_other_plane_keeps_dot_products(visit_page: VisitPage, block: Block)
     assert "for **15 of 15** queries" in words(app)
 
 
-def test_the_identity_is_worked_out_with_the_heads_numbers(visit_page: VisitPage, block: Block) -> None:
+def test_the_identity_is_worked_out_with_the_heads_numbers(block: Block) -> None:
     query, key = block.query[1, IT].astype(np.float64), block.key[1, DOG].astype(np.float64)
-    told = words(visit_page("plane"))
+    told = words(visit("plane"))
     numbers = (query @ query, key @ key, ((query - key) ** 2).sum(), query @ key)
     assert "({:.1f} + {:.1f} − {:.1f}) / 2 = **{:.1f}**".format(*numbers) in told
 
 
-def test_link_and_box_choose_the_query(visit_page: VisitPage) -> None:
-    app = visit_page("plane", query="8 road")
-    clean(app)
+def test_link_and_box_choose_the_query() -> None:
+    app = visit("plane", query="8 road")
     assert sent(app, "plane")["query"] == 7
     app.selectbox(key="query").set_value("3 dog").run()
     assert sent(app, "plane")["query"] == 2
 
 
-def test_equal_tokens_bear_their_places(visit_page: VisitPage) -> None:
-    message = sent(visit_page("plane"), "plane")
+def test_equal_tokens_bear_their_places() -> None:
+    message = sent(visit("plane"), "plane")
     labels = [token["label"].replace("\u200e", "") for token in message["tokens"]["query"]]
     assert labels[1:3] + labels[6:8] == ["the₂", "dog", "the₇", "road"]
 
@@ -173,10 +164,9 @@ def test_equal_tokens_bear_their_places(visit_page: VisitPage) -> None:
 @pytest.mark.parametrize(
     "text", ["x", "😀", "שלום עולם", "<script>alert(1)</script>", "**it** it $x$ :red[it]"]
 )
-def test_strange_texts_have_planes(visit_page: VisitPage, text: str) -> None:
+def test_strange_texts_have_planes(text: str) -> None:
     for hide in ("false", "true"):
-        app = visit_page("plane", text=text, hide=hide)
-        clean(app)
+        app = visit("plane", text=text, hide=hide)
         assert sent(app, "plane")["points"]["query"][0]
 
 
@@ -189,10 +179,9 @@ def test_strange_texts_have_planes(visit_page: VisitPage, text: str) -> None:
     ],
 )
 def test_what_a_model_does_besides_is_said(
-    visit_page: VisitPage, opened: Callable[[str], str], family: str, said: tuple[str, ...]
+    opened: Callable[[str], str], family: str, said: tuple[str, ...]
 ) -> None:
-    app = visit_page("plane", model=opened(family), text="A cat sat on the mat.")
-    clean(app)
+    app = visit("plane", model=opened(family), text="A cat sat on the mat.")
     told = words(app)
     notes = (
         "turns queries and keys by their place",
@@ -202,10 +191,9 @@ def test_what_a_model_does_besides_is_said(
     assert tuple(note for note in notes if note in told) == said
 
 
-def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have(visit_page: VisitPage) -> None:
+def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have() -> None:
     rubbish = {"keeps": "everything", "hide": "maybe", "layer": "99", "query": "77 xyz", "model": "gpt9"}
-    app = visit_page("plane", rubbish)
-    clean(app)
+    app = visit("plane", rubbish)
     told = "\n".join(warning.value for warning in app.warning)
     assert all(f"`{name}`" in told for name in rubbish)
     assert sent(app, "plane")["keeps"] == "distances"

@@ -20,8 +20,7 @@ from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.relations import Grammar
 from attnviz.trace import Floats
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
 SERVED = Jobs()
@@ -95,9 +94,9 @@ def resolved() -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
 
 
 def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
-    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
 ) -> None:
-    app = read(visit_page("pronouns"))
+    app = read(visit("pronouns"))
     counted = resolved.sum(axis=0)
     np.testing.assert_allclose(sent(app, "head_map")["values"], (counted / 11).ravel(), rtol=1e-5)
     ranking = sent(app, "curves")["lines"][0]
@@ -110,13 +109,11 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
     assert f"It resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
 
 
-def test_headline_table_and_luck_agree_which_head_is_the_best(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_headline_table_and_luck_agree_which_head_is_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     hardly = 0.2  # so that the head with most pairs is not the best
     for module in (best, headline, all_heads):
         monkeypatch.setattr(module, "HARDLY", hardly)
-    app = read(visit_page("pronouns"))
+    app = read(visit("pronouns"))
     weights = np.array([looks(pair) for pair in FEW]).reshape(11, 2, 2, 6, 12)
     given = weights.sum(axis=2).mean(axis=(0, 1))
     meant = np.array([[reading.right for reading in pair.readings] for pair in FEW])[:, :, None, None, None]
@@ -144,8 +141,8 @@ def test_headline_table_and_luck_agree_which_head_is_the_best(
     assert f"on average. Head {name} resolves {most}, and turns the wrong way in {turns - most}: " in told
 
 
-def test_no_line_break_parts_a_share_and_its_interval(visit_page: VisitPage) -> None:
-    rows = [line for line in words(read(visit_page("pronouns"))).splitlines() if line.startswith("| ")]
+def test_no_line_break_parts_a_share_and_its_interval() -> None:
+    rows = [line for line in words(read(visit("pronouns"))).splitlines() if line.startswith("| ")]
     cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
     assert len(cells) > 8
     for cell in cells:
@@ -154,9 +151,9 @@ def test_no_line_break_parts_a_share_and_its_interval(visit_page: VisitPage) -> 
 
 
 def test_failures_come_first_and_each_opens_on_explore(
-    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
 ) -> None:
-    app = read(visit_page("pronouns", cases="All"))
+    app = read(visit("pronouns", cases="All"))
     links = onward(app, "Open this pair on Explore")
     fails = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if not right]
     succeeds = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if right]
@@ -173,8 +170,8 @@ def test_failures_come_first_and_each_opens_on_explore(
     }
 
 
-def test_each_failure_can_be_read_without_the_head(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns", cases="Failures"))
+def test_each_failure_can_be_read_without_the_head() -> None:
+    app = read(visit("pronouns", cases="Failures"))
     wrong = []
     for pair in FEW:
         for reading, weights in zip(pair.readings, looks(pair), strict=True):
@@ -199,17 +196,17 @@ def test_each_failure_can_be_read_without_the_head(visit_page: VisitPage) -> Non
 
 
 def test_a_filter_of_a_link_lists_only_those(
-    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
 ) -> None:
-    app = read(visit_page("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
+    app = read(visit("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
     listed = [each for each in app.get("page_link") if each.proto.label == "Open this pair on Explore"]
     assert len(listed) == resolved[:, 4, 5].sum()
     assert "Head 5-6" in [heading.value for heading in app.header]
 
 
-def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
+def test_the_visitors_own_pair_is_judged() -> None:
     text, other = "The dog saw the other dog when it sat.", "The dog saw the other dog when it barked."
-    app = read(visit_page("pronouns", text=text, other=other, query="9 it", first="3 dog", second="7 dog"))
+    app = read(visit("pronouns", text=text, other=other, query="9 it", first="3 dog", second="7 dog"))
     weights = [attnviz.trace(each).block("encoder", 3).weights[1, 8] for each in (text, other)]
     told = spaced(app)
     for row, sentence in zip(weights, (text, other), strict=True):
@@ -221,13 +218,13 @@ def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
     assert f"Head 4-2 **{'resolves' if verdict else 'does not resolve'} this pair**" in told
 
 
-def test_a_first_sentence_that_was_emptied_stays_empty(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns"))
+def test_a_first_sentence_that_was_emptied_stays_empty() -> None:
+    app = read(visit("pronouns"))
     assert app.text_input(key="text").value == TIRED
     app.text_input(key="text").set_value("").run()
     assert "There is nothing here for the model to read" in app.info[0].value
     assert app.text_input(key="text").value == ""
-    assert visit_page("pronouns", text="").text_input(key="text").value == TIRED
+    assert visit("pronouns", text="").text_input(key="text").value == TIRED
 
 
 @pytest.mark.parametrize(
@@ -245,34 +242,29 @@ def test_a_first_sentence_that_was_emptied_stays_empty(visit_page: VisitPage) ->
     ],
 )
 def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays(
-    visit_page: VisitPage, text: str, other: str, said: str
+    text: str, other: str, said: str
 ) -> None:
-    app = read(visit_page("pronouns", text=text, other=other))
+    app = read(visit("pronouns", text=text, other=other))
     assert said in app.info[0].value.replace("\\", "")
     assert app.session_state["text"] == text
     assert sent(app, "head_map")
 
 
 @pytest.mark.parametrize(("text", "other"), [("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)])
-def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(
-    visit_page: VisitPage, text: str, other: str
-) -> None:
-    app = read(visit_page("pronouns", text=text))
+def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(text: str, other: str) -> None:
+    app = read(visit("pronouns", text=text))
     assert [app.text_input(key=key).value for key in ("text", "other")] == [text, other]
     assert ("Type a second sentence" in " ".join(info.value for info in app.info)) == (not other)
 
 
-def test_rubbish_in_the_link_is_told(visit_page: VisitPage) -> None:
-    app = visit_page("pronouns", layer="99", cases="nothing", part="Poems", head="x")
-    clean(app)
+def test_rubbish_in_the_link_is_told() -> None:
+    app = visit("pronouns", layer="99", cases="nothing", part="Poems", head="x")
     assert "cannot be" in app.warning[0].value
 
 
-def test_the_grammar_has_the_best_head_with_its_offset(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "FEW", 6)
-    app = read(visit_page("pronouns", part="Grammar", relation="Object"))
+    app = read(visit("pronouns", part="Grammar", relation="Object"))
     *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
     place = relations.SORTS.index("object")
     hits, total = end.found.hits[0, place], end.found.totals[place]
@@ -290,8 +282,8 @@ def test_the_grammar_has_the_best_head_with_its_offset(
 
 
 @pytest.mark.parametrize("direction", ["The dependent word looks", "Its head word looks"])
-def test_the_grammar_lists_what_the_open_head_fails_on_first(visit_page: VisitPage, direction: str) -> None:
-    app = read(visit_page("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
+def test_the_grammar_lists_what_the_open_head_fails_on_first(direction: str) -> None:
+    app = read(visit("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
     told: dict[bool, list[tuple[str, str, str, str]]] = {False: [], True: []}
     for sentence in relations.bundled():
         trace = attnviz.trace(sentence.text)
@@ -328,7 +320,7 @@ def test_the_grammar_lists_what_the_open_head_fails_on_first(visit_page: VisitPa
 
 
 def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     go_on = threading.Event()
 
@@ -339,7 +331,7 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     jobs = Jobs()
     monkeypatch.setattr(computing, "JOBS", jobs)
     monkeypatch.setattr(relations, "measure", waits)
-    app = visit_page("pronouns", part="Grammar", cases="Successes")
+    app = visit("pronouns", part="Grammar", cases="Successes")
     go_on.set()
     jobs.close()
     clean(app)
@@ -347,14 +339,14 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     assert not app.warning
 
 
-def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns", part="Grammar", model="translator"))
+def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so() -> None:
+    app = read(visit("pronouns", part="Grammar", model="translator"))
     assert "**None of 6 sentences could be read.**" in spaced(app)
     assert "6 sentences left out" in [expander.label for expander in app.expander]
 
 
-def test_sentences_that_a_model_cannot_read_are_counted_and_named(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns", model="translator"))
+def test_sentences_that_a_model_cannot_read_are_counted_and_named() -> None:
+    app = read(visit("pronouns", model="translator"))
     told = spaced(app)
     assert f"`{FEW[8].readings[0].text}` This model has never seen “into”" in told
     assert "3 pairs left out, 8 read" in [expander.label for expander in app.expander]
@@ -378,8 +370,8 @@ def test_sentences_that_a_model_cannot_read_are_counted_and_named(visit_page: Vi
     assert "probability of" not in told.partition("The best of 8")[0]
 
 
-def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named(visit_page: VisitPage) -> None:
-    app = visit_page("pronouns", pairs="Paste pairs")
+def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named() -> None:
+    app = visit("pronouns", pairs="Paste pairs")
     written = "The [dog] saw the [cat] when *it* {sat > dog | ran > cat}."
     app.text_area[0].set_value(f"{written}\nThe dog slept.").run()
     assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ]")

@@ -10,8 +10,7 @@ from attnviz.app.learn.english import VARIANTS
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator.training import Settings
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
@@ -28,9 +27,8 @@ def strongest(app: AppTest) -> str:
     return str(data["words"][max(range(len(data["now"])), key=data["now"].__getitem__)])
 
 
-def test_the_opening_picture(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause")
-    clean(app)
+def test_the_opening_picture() -> None:
+    app = visit("cause")
     data, told = sent(app, "arrow"), words(app)
     assert data["reader"] == data["words"][data["query"]] == "it"
     assert data["interference"]["change"] == "none"
@@ -41,9 +39,8 @@ def test_the_opening_picture(visit_lesson: VisitLesson) -> None:
     assert f"{100 * share:g} % of the certainty was spread over all words" in told
 
 
-def test_a_link_with_a_change(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
-    clean(app)
+def test_a_link_with_a_change() -> None:
+    app = visit("cause", edit=MOVED)
     data = sent(app, "arrow")
     assert data["interference"] == {"change": "move", "source": 1, "target": 6}
     found = compute.experiment("translator", SENTENCE, "encoder", 1, 0, 8, [MOVED])
@@ -59,8 +56,8 @@ def test_a_link_with_a_change(visit_lesson: VisitLesson) -> None:
     assert "**It turned:** *il* became *elle*" in told
 
 
-def test_each_change_is_shown_at_its_own_arrow(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit="encoder 1-3 12 12>1")
+def test_each_change_is_shown_at_its_own_arrow() -> None:
+    app = visit("cause", edit="encoder 1-3 12 12>1")
     assert app.selectbox(key="cause_head").value == "encoder 1-3"
     assert app.selectbox(key="cause_word").value == "12 tired"
     for edit, kind in (("encoder 2-1 9", "row"), ("encoder 2-1", "head")):
@@ -74,9 +71,8 @@ def test_each_change_is_shown_at_its_own_arrow(visit_lesson: VisitLesson) -> Non
         assert "`it` now reads nothing" in words(app)
 
 
-def test_a_link_may_show_another_arrow_than_it_changes(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
-    clean(app)
+def test_a_link_may_show_another_arrow_than_it_changes() -> None:
+    app = visit("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
     data = sent(app, "arrow")
     assert data["reader"] == "tired"
     assert data["interference"]["change"] == "none"
@@ -86,8 +82,8 @@ def test_a_link_may_show_another_arrow_than_it_changes(visit_lesson: VisitLesson
     assert "Nothing else is touched: no other row of any head, " in told
 
 
-def test_what_is_changed_and_what_is_not(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="9 it")
+def test_what_is_changed_and_what_is_not() -> None:
+    app = visit("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="9 it")
     assert "The row still sums to 100 %. Nothing else is touched: none of the other 12 rows" in words(app)
     for edit, said in {
         "encoder 2-1": "Nothing else is touched: none of the other 15 heads, and no number",
@@ -103,8 +99,8 @@ def test_what_is_changed_and_what_is_not(visit_lesson: VisitLesson) -> None:
         assert said in words(app)
 
 
-def test_the_adjective_has_an_arrow_of_its_own(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
+def test_the_adjective_has_an_arrow_of_its_own() -> None:
+    app = visit("cause", edit=MOVED)
     (lead,) = [button for button in app.button if button.label == "The arrow of `tired`"]
     lead.click().run()
     assert app.selectbox(key="cause_word").value == "12 tired"
@@ -118,22 +114,20 @@ def test_the_adjective_has_an_arrow_of_its_own(visit_lesson: VisitLesson) -> Non
     assert "nothing was touched but 2 arrows" in words(app)
 
 
-def test_in_another_sentence_the_change_is_undone(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
-    app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run()
-    clean(app)
+def test_in_another_sentence_the_change_is_undone() -> None:
+    app = visit("cause", edit=MOVED)
+    clean(app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run())
     assert app.text_input(key="edit").value == ""
     assert "car elle était trop étroite" in words(app)
 
 
-def test_rubbish_in_the_link_is_named_and_the_page_works(visit_lesson: VisitLesson) -> None:
+def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
     for edit, said in (
         ("rubbish <b>", "is no edit"),
         ("encoder 9-1", "layer 9"),
         ("encoder 2-1 99", "row 99"),
     ):
-        app = visit_lesson("cause", edit=edit)
-        clean(app)
+        app = visit("cause", edit=edit)
         assert said in app.warning[0].value
         assert "Nothing is changed" in app.warning[0].value
         assert "car il était trop fatigué" in words(app)
@@ -143,24 +137,22 @@ def test_rubbish_in_the_link_is_named_and_the_page_works(visit_lesson: VisitLess
 
 
 @pytest.mark.parametrize("head", ["decoder 1-2", "cross 1-1"])
-def test_any_head_of_the_model(visit_lesson: VisitLesson, head: str) -> None:
-    app = visit_lesson("cause", cause_head=head)
-    clean(app)
+def test_any_head_of_the_model(head: str) -> None:
+    app = visit("cause", cause_head=head)
     data = sent(app, "arrow")
     assert data["reader"] == "car"
     assert (data["query"] is None) == head.startswith("cross")
 
 
 @pytest.mark.parametrize("english", ["The dog crossed the road.", "it"])
-def test_nothing_to_decide(visit_lesson: VisitLesson, english: str) -> None:
-    app = visit_lesson("cause", english=english)
-    clean(app)
+def test_nothing_to_decide(english: str) -> None:
+    app = visit("cause", english=english)
     assert sent(app, "arrow")["choices"] == []
     assert "nothing to try" in words(app)
 
 
-def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
+def test_where_the_picture_is_as_good_and_not_the_cause() -> None:
+    app = visit("cause", edit=MOVED)
     (lead,) = [button for button in app.button if button.label.startswith("What decides here?")]
     lead.click().run()
     clean(app)
@@ -176,8 +168,8 @@ def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesso
     assert "**not the cause**" in words(app)
 
 
-def test_of_each_translator_the_one_that_ships_stands_first(visit_lesson: VisitLesson) -> None:
-    (table,) = [html for each in visit_lesson("cause").get("html") if "held-out" in (html := each.proto.body)]
+def test_of_each_translator_the_one_that_ships_stands_first() -> None:
+    (table,) = [html for each in visit("cause").get("html") if "held-out" in (html := each.proto.body)]
     rows = re.findall(r'<th scope="row">([^<]*?)( <small>|</th>)', table)
     assert [after != "</th>" for _, after in rows] == [
         place > 0 and title == rows[place - 1][0] for place, (title, _) in enumerate(rows)
@@ -185,8 +177,8 @@ def test_of_each_translator_the_one_that_ships_stands_first(visit_lesson: VisitL
     assert len(rows) == len(compute.held_out())
 
 
-def test_a_good_picture_that_nobody_built(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause")
+def test_a_good_picture_that_nobody_built() -> None:
+    app = visit("cause")
     (untold,) = [run for run in compute.held_out() if run.shipped and run.variant == "untold"]
     assert f"nobody built this one:** *{untold.title}*" in words(app)
     told = words(app).split("nobody built this one:", 1)[1]
@@ -202,8 +194,7 @@ def test_a_good_picture_that_nobody_built(visit_lesson: VisitLesson) -> None:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_translator_has_its_picture(visit_lesson: VisitLesson, name: str) -> None:
-    app = visit_lesson("cause", translator=catalogue.entry(name).title, edit=MOVED)
-    clean(app)
+def test_every_translator_has_its_picture(name: str) -> None:
+    app = visit("cause", translator=catalogue.entry(name).title, edit=MOVED)
     found = compute.experiment(name, SENTENCE, "encoder", 1, 0, 8, [MOVED])
     assert sent(app, "arrow")["before"] == found.row_before.tolist()

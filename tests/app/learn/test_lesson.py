@@ -19,8 +19,7 @@ from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.state.choices import TEXT
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, words
+from tests.app.shown import clean, visit, words
 
 NAMES = [each.name for each in LESSONS]
 READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
@@ -84,11 +83,8 @@ WITH_THE_TEXT_IN_THEM = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
-    visit_lesson: VisitLesson, name: str
-) -> None:
-    app = visit_lesson(name)
-    clean(app)
+def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(name: str) -> None:
+    app = visit(name)
     assert not app.warning
     number = NAMES.index(name)
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
@@ -107,9 +103,8 @@ def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_says_what_its_link_asked_for_in_vain(visit_lesson: VisitLesson, name: str) -> None:
-    app = visit_lesson(name, {"rubbish": "1", **IN_VAIN[name]})
-    clean(app)
+def test_a_page_says_what_its_link_asked_for_in_vain(name: str) -> None:
+    app = visit(name, {"rubbish": "1", **IN_VAIN[name]})
     said = "\n".join(warning.value for warning in app.warning)
     assert "rubbish" in said
     for parameter in IN_VAIN[name]:
@@ -117,22 +112,18 @@ def test_a_page_says_what_its_link_asked_for_in_vain(visit_lesson: VisitLesson, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_teachers_view_draws_the_picture_outside_of_what_is_hidden(
-    visit_lesson: VisitLesson, name: str
-) -> None:
-    app = visit_lesson(name, teacher="true")
-    clean(app)
+def test_the_teachers_view_draws_the_picture_outside_of_what_is_hidden(name: str) -> None:
+    app = visit(name, teacher="true")
     assert app.toggle(key="teacher").value
     assert not app.warning
 
 
 @pytest.mark.parametrize("name", READ_BY_BERT)
-def test_any_text_is_read_and_stays_text(visit_lesson: VisitLesson, name: str) -> None:
+def test_any_text_is_read_and_stays_text(name: str) -> None:
     visits = [{"text": text} for text in TEXTS]
     visits += [{"text": HOSTILE, **choice} for choice in WITH_THE_TEXT_IN_THEM.get(name, [])]
     for link in visits:
-        app = visit_lesson(name, link)
-        clean(app)
+        app = visit(name, link)
         assert app.header
         outside_of_code = re.sub(r"(`+)(.*?)\1", "", words(app))
         for raw in ("<script>", "$trap$", "example.com"):
@@ -151,11 +142,9 @@ def test_any_text_is_read_and_stays_text(visit_lesson: VisitLesson, name: str) -
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_kindly_and_kept(
-    visit_lesson: VisitLesson, name: str, box: str, typed: str, said: str
-) -> None:
+def test_what_cannot_be_read_is_refused_kindly_and_kept(name: str, box: str, typed: str, said: str) -> None:
     across = {"six_steps_of": "Translator: French reads English"} if name == "query_key_value" else {}
-    app = visit_lesson(name, {box: typed, **(across if box == "english" else {})})
+    app = visit(name, {box: typed, **(across if box == "english" else {})})
     assert not app.exception
     [error] = app.error
     assert said in error.value
@@ -212,8 +201,8 @@ RAN_EARLIER = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, name: str) -> None:
-    visit_lesson(name)  # the model is loaded now, and what is lazily imported
+def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
+    visit(name)  # the model is loaded now, and what is lazily imported
     for choices in CHOICES.get(name, [{}]):
         shown: list[tuple[str, str]] = []
         caches.clear()
@@ -223,8 +212,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, 
             return source_of(module, function)
 
         with patch.object(lesson, "source_of", note), called() as seen:
-            app = visit_lesson(name, choices)
-        clean(app)
+            app = visit(name, choices)
         assert not app.warning
         assert shown
         ran = {(code.co_filename, code.co_firstlineno) for code in seen}
