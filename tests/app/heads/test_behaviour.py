@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import add
@@ -16,10 +15,9 @@ import attnviz
 from attnviz.analysis.clusters import scaled
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
-from attnviz.app.heads.behaviour import sections
+from attnviz.app.heads.behaviour import sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
-from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
@@ -29,7 +27,7 @@ from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats
-from tests.app.shown import charts, clean, sent, visit, words
+from tests.app.shown import charts, clean, finished, page_links, press, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LINES = [TIRED, "The ferry was late again.", "Who left the gate open?", "Bees dance, and bears dance, too."]
@@ -47,16 +45,6 @@ def shapes_of(text: str) -> ShapeSums:
     weights = attnviz.trace(text).stack("encoder")
     size = weights.shape[-1]
     return shapes([layer[None] for layer in weights], [np.ones((size, size), dtype=np.bool_)] * 6, [0] * size)
-
-
-def finished(app: AppTest) -> AppTest:
-    """The page when its text has been read."""
-    for _ in range(200):
-        if not app.get("progress") and not any(button.label == "Stop" for button in app.button):
-            return app
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("still reading")
 
 
 def pasted(text: str, **more: str) -> AppTest:
@@ -95,9 +83,10 @@ def test_one_sentence() -> None:
     assert rows["previous"]["mean"] == pytest.approx(expected[3, 1], abs=1e-5)
     assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
     assert all(not row["heights"] for row in rows.values())
-    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
-    assert links["Open 4-2 in Explore"].endswith("&layer=4&head=2")
-    assert links["Silence it"].endswith("&layer=4&head=2&edits=encoder+4-2")
+    links = page_links(app)
+    here = {"layer": "4", "head": "2"}
+    assert links[""] | here == links[""]
+    assert links["intervene"] | here | {"edits": "encoder 4-2"} == links["intervene"]
 
 
 def test_a_pasted_text() -> None:
@@ -280,11 +269,8 @@ def test_a_head_of_a_group_is_opened_from_its_list() -> None:
 
 def test_the_bundled_sentences_can_be_read_by_people() -> None:
     app = visit("behaviour", on="Many sentences")
-    assert not app.exception
     assert app.code[0].value == behaviour.bundled().strip()
-    for button in app.button:
-        if button.label == "Stop":
-            button.click().run()
+    press(app, "Stop")
 
 
 def test_where_many_are_read_the_one_sentence_waits() -> None:
@@ -293,11 +279,6 @@ def test_where_many_are_read_the_one_sentence_waits() -> None:
     app.selectbox(key="model").set_value("minilm").run()
     clean(app.segmented_control(key="on").set_value("Your sentence").run())
     assert app.text_input(key="text").value == mine
-
-
-def test_a_text_that_nobody_gave_is_asked_for() -> None:
-    app = visit("behaviour", on="Many sentences", source="Paste")
-    assert "Paste some sentences, one a line: up to 10,000." in app.info[0].value
 
 
 def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Iterator[Batch]:
@@ -309,27 +290,27 @@ def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> I
     yield Batch(numbers, texts, one.tokens * len(texts), weights, one.masks)
 
 
-def test_ten_thousand_uploaded_lines_are_all_read_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_uploaded_lines_as_may_be_are_all_read_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(behaviour, "batches", all_alike)
-    lines = [b"a b"] * MOST_LINES
-    lines[3::10] = [b""] * len(lines[3::10])
-    lines[7::50] = [b"caf\xe9"] * len(lines[7::50])
-    read, broken = lines.count(b"a b"), len(lines[7::50])
+    monkeypatch.setattr(texts, "MOST_LINES", 2_000)
+    lines = [b"a b"] * 2_000
+    lines[3::10] = [b""] * 200
+    lines[7::10] = [b"caf\xe9"] * 200
     app = visit("behaviour", on="Many sentences", source="Upload")
-    app.file_uploader[0].upload("ten thousand.txt", b"\n".join(lines), "text/plain")
-    finished(app.run())
-    clean(app)
-    assert f"In {read:,} sentences, head **" in words(app)
+    app.file_uploader[0].upload("many.txt", b"\n".join(lines), "text/plain")
+    clean(finished(app.run()))
+    assert "In 1,600 sentences, head **" in words(app)
     [bad] = [each for each in app.expander if "could not be read" in each.label]
-    assert bad.label == f"{broken:,} lines could not be read"
+    assert bad.label == "200 lines could not be read"
     told = "\n".join(each.value for each in bad.markdown)
     assert told.startswith("- line 8: ")
-    assert f"… and {broken - MOST_NAMED:,} more." in told
+    assert f"… and {200 - MOST_NAMED} more." in told
 
 
 def test_too_many_lines_are_refused_and_stay_in_the_box() -> None:
     text = "a b\n" * 10_001
     app = visit("behaviour", on="Many sentences", source="Paste", rule="next")
+    assert "Paste some sentences, one a line: up to 10,000." in app.info[0].value
     app.text_area(key="pasted").set_value(text).run()
     assert "10,001 lines; this page reads at most 10,000" in app.error[0].value
     assert app.text_area(key="pasted").value == text

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -18,27 +17,17 @@ from attnviz.app.heads.beyond_weights.comparison import _finding, _number, job_o
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
-from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, rows
+from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, Found, rows
+from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
-from tests.app.shown import charts, clean, sent, visit, words
+from tests.app.shown import SECONDS, charts, clean, finished, sent, try_page, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
 
 
-def finished(app: AppTest) -> AppTest:
-    """The page when everything is measured."""
-    for _ in range(400):
-        if not any(button.label == "Stop" for button in app.button) and not app.get("progress"):
-            return app
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("still measuring")
-
-
 def opened(**more: str) -> AppTest:
-    app = finished(visit("beyond_weights", **{"model": "translator", "text": TIRED, **more}))
-    return app
+    return clean(finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **more})))
 
 
 def chosen() -> TokenSelection:
@@ -46,6 +35,16 @@ def chosen() -> TokenSelection:
     return TokenSelection(
         catalogue.entry("translator"), TIRED, "encoder", 0, 1, groups, IT, special=False, itself=False
     )
+
+
+@pytest.fixture(scope="module")
+def latest() -> Progress[Found]:
+    """All that is measured of the chosen token."""
+    job = job_of(chosen())
+    job.start()
+    assert job.wait(SECONDS) == "finished"
+    assert job.latest is not None
+    return job.latest
 
 
 def test_the_picture_says_what_the_sentence_says() -> None:
@@ -73,65 +72,45 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
 
 
-@pytest.mark.parametrize("query", ["9 it", "2 dog", "3 did", "12 tired"])
-def test_which_measures_beat_chance_is_said_in_plain_words(query: str) -> None:
-    app = opened(query=query, layer="1", head="1")
-    shown, told = sent(app, "measures"), words(app)
-    counted = np.array([column["standing"] == "counted" for column in shown["columns"]])
-    yardstick, *others = (np.array(line["values"])[counted] for line in shown["lines"])
-    rhos = [rank_correlation(values, yardstick) for values in others]
-    chance = by_chance(11)
-    assert chance is not None
-    listed = [f"{line['label']} (ρ = {line['agreement']})" for line in shown["lines"][1:]]
-    beating = [name for name, rho in zip(listed, rhos, strict=True) if rho > chance.bound - 1e-6]
-    at_what = "chance at ordering the 11 tokens as leaving them out does"
-    if beating:
-        verb = "beats" if len(beating) == 1 else "beat"
-        assert f"**{len(beating)} of 10 measures {verb} {at_what}:** {', '.join(beating)}." in told
-    else:
-        assert f"**No measure beats {at_what}.** Nearest comes {listed[0]}." in told
-    reverse = [name for name, rho in zip(listed, rhos, strict=True) if rho < 1e-6 - chance.bound]
-    assert ("Beyond chance too, but towards the reverse order" in told) == bool(reverse)
-    for name, line in zip(listed, shown["lines"][1:], strict=True):
-        if line["key"] == HEAD_WEIGHTS and name not in [*beating, *reverse, listed[0]]:
-            assert f"The weights of head 1-1 have ρ = {line['agreement']}." in told
-
-
-def test_while_it_is_measured_the_words_are_of_what_is_there_so_far() -> None:
-    opened()
-    latest = job_of(chosen()).latest
-    assert latest is not None
+def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Progress[Found]) -> None:
     counted = chosen().counted(latest.found)
     ranked = rows(latest.found, 0, 1, counted)
-    partly = replace(latest, done=latest.total - 1)
-    said = _finding(chosen(), partly, ranked, counted)
+    said = _finding(chosen(), replace(latest, done=latest.total - 1), ranked, counted)
     assert "Of 10 measures so far, " in said
-    assert re.search(
-        r"\*\*\d+ of 10 measures so far beats? chance at|\*\*No measure so far beats chance at", said
-    )
+    assert re.search(r"\*\*(\d+ of 10 measures so far beats?|No measure so far beats) chance at", said)
     assert "so far" not in _finding(chosen(), latest, ranked, counted)
 
 
-def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said() -> None:
-    opened()
-    latest = job_of(chosen()).latest
-    assert latest is not None
+def test_which_measures_beat_chance_and_which_go_the_other_way_is_said(latest: Progress[Found]) -> None:
+    chance = by_chance(11)
+    assert chance is not None
+    assert 0.6 < chance.bound - 1e-6 < 0.64
     counted = chosen().counted(latest.found)
-    yardstick, best, *others, last = rows(latest.found, 0, 1, counted)
+    yardstick, best, second, *others, last = rows(latest.found, 0, 1, counted)
 
     def said(*agreements: float) -> str:
-        changed = [replace(row, agreement=rho) for row, rho in zip((best, last), agreements, strict=True)]
+        three = zip((best, second, last), agreements, strict=True)
+        first, next_, final = (replace(row, agreement=rho) for row, rho in three)
         middle = [replace(row, agreement=0.1) for row in others]
-        return _finding(chosen(), latest, [yardstick, changed[0], *middle, changed[1]], counted)
+        return _finding(chosen(), latest, [yardstick, first, next_, *middle, final], counted)
 
-    names = [name_here(row.measure, "1-2") for row in (best, last)]
+    names = [name_here(row.measure, "1-2") for row in (best, second, last)]
     at_what = "chance at ordering the 11 tokens as leaving them out does"
-    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.60)." in said(0.6, 0.0)
-    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.64)." in said(0.64, -0.6)
-    assert "reverse order" not in said(0.64, -0.6)
-    reverse = f"Beyond chance too, but towards the reverse order: {names[1]} (ρ = −0.64)."
-    assert reverse in said(0.6, -0.64)
-    assert f"**No measure beats {at_what}.**" in said(0.6, -0.64)
+    reverse = f"Beyond chance too, but towards the reverse order: {names[2]} (ρ = −0.64)."
+    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.60)." in said(0.6, 0.5, 0.0)
+    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.64)." in said(0.64, 0.6, -0.6)
+    both = f"{names[0]} (ρ = 0.70), {names[1]} (ρ = 0.64)."
+    assert f"**2 of 10 measures beat {at_what}:** {both}" in said(0.7, 0.64, -0.6)
+    assert "reverse order" not in said(0.64, 0.6, -0.6)
+    assert f"**No measure beats {at_what}.**" in said(0.6, 0.5, -0.64)
+    assert reverse in said(0.6, 0.5, -0.64)
+    ranked = [
+        replace(row, agreement=0.5 if row.measure == HEAD_WEIGHTS else 0.6)
+        for row in rows(latest.found, 0, 1, counted)
+    ]
+    assert "The weights of head 1-2 have ρ = 0.50." in _finding(
+        chosen(), latest, [yardstick, *ranked[1:]], counted
+    )
 
 
 def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None:
@@ -151,12 +130,10 @@ def test_a_measure_is_explained() -> None:
     assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
 
 
-def test_all_heads_and_layers() -> None:
+def test_all_heads_and_layers(latest: Progress[Found]) -> None:
     app = opened(layer="1", head="2")
     counted = np.arange(13) < 12
     counted[IT] = False
-    latest = job_of(chosen()).latest
-    assert latest is not None
     weights, yardstick = latest.found.values["Weights of the head"], latest.found.values[OCCLUSION]
     expected = [rank_correlation(row[counted], yardstick[counted]) for row in weights.reshape(-1, 13)]
     np.testing.assert_allclose(sent(app, "head_map")["values"], expected, atol=1e-5)
@@ -174,10 +151,7 @@ def test_all_heads_and_layers() -> None:
     assert [line["x"] for line in chart["lines"]] == [[1, 2]] * 3
 
 
-def test_the_numbers_as_a_file() -> None:
-    opened()
-    latest = job_of(chosen()).latest
-    assert latest is not None
+def test_the_numbers_as_a_file(latest: Progress[Found]) -> None:
     text = csv_of(chosen(), latest.found)
     facts = dict(csv.reader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] == "#"))
     assert facts["# text"] == f"“{TIRED}”"
@@ -231,19 +205,12 @@ def test_of_four_tokens_chance_alone_makes_even_the_same_order_too_often() -> No
     assert "is reached by" not in told
 
 
-@pytest.mark.parametrize("text", ["tired", "the dog the dog", "Dog. **bold**"])
-def test_odd_texts(text: str) -> None:
-    app = visit("beyond_weights", model="translator", text=text)
-    if app.error:
-        assert app.text_input(key="text").value == text
-        return
-    finished(app)
-    clean(app)
-    assert "would say nothing" in words(app)
-
-
-def test_nothing_is_read_of_nothing() -> None:
-    app = opened()
+def test_odd_texts() -> None:
+    for text in ("tired", "the dog the dog"):
+        assert "would say nothing" in words(opened(text=text))
+    app = try_page("beyond_weights", model="translator", text="Dog. **bold**")
+    assert app.error
+    assert app.text_input(key="text").value == "Dog. **bold**"
     app.text_input(key="text").set_value("").run()
     assert app.error[0].value
     assert not app.exception

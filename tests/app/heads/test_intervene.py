@@ -92,8 +92,8 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_al
     told = words(app)
     for sentence in (
         (
-            f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without `dog`, "
-            "the word that matters most to that output (replaced by `[MASK]`), it turns by "
+            f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without "
+            "`dog`, the word that matters most to that output (replaced by `[MASK]`), it turns by "
             f"**{turn_without_dog():.1f}°**; the median of 72 heads, each silenced alone, turns it by "
             f"**{median:.1f}°**."
         ),

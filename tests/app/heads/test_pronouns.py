@@ -27,14 +27,16 @@ SERVED = Jobs()
 TIRED, NARROW = (reading.text for reading in FEW[0].readings)
 
 
-@pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _few() -> Iterator[None]:
     """Eleven pairs and six sentences, read once for all these tests."""
-    monkeypatch.setattr(pairs, "bundled", lambda: FEW)
-    sentences = relations.bundled()[:6]
-    monkeypatch.setattr(relations, "bundled", lambda: sentences)
-    monkeypatch.setattr(computing, "JOBS", SERVED)
-    monkeypatch.setattr(figures, "FEW", 10)  # so that eleven are not
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "bundled", lambda: FEW)
+        sentences = relations.bundled()[:6]
+        patch.setattr(relations, "bundled", lambda: sentences)
+        patch.setattr(computing, "JOBS", SERVED)
+        patch.setattr(figures, "FEW", 10)  # so that eleven are not
+        yield
 
 
 def read(app: AppTest) -> AppTest:
@@ -45,9 +47,7 @@ def read(app: AppTest) -> AppTest:
             if job.wait(1) not in RUNNING:
                 break
         assert job.state == "finished", job.problem
-    app.run()
-    clean(app)
-    return app
+    return clean(app.run())
 
 
 def spaced(app: AppTest) -> str:
@@ -107,6 +107,11 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
     assert f"It resolves {share} (95 % interval {100 * low:.0f}–{100 * high:.0f} %)" in told
     assert "Always the nearest noun: 0 %; a coin for each sentence: 25 %." in told
     assert f"It resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
+    # No line break parts a share and its interval.
+    rows = [line for line in words(app).splitlines() if line.startswith("| ")]
+    cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
+    assert len(cells) > 8
+    assert not any(" " in cell or "–" in cell.replace("–\N{WORD JOINER}", "") for cell in cells)
 
 
 def test_headline_table_and_luck_agree_which_head_is_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,15 +144,6 @@ def test_headline_table_and_luck_agree_which_head_is_the_best(monkeypatch: pytes
     low, high = wilson(int(most), 11)
     assert f"| **{name}** | {100 * most / 11:.0f} % ({100 * low:.0f}–{100 * high:.0f}) |" in told
     assert f"on average. Head {name} resolves {most}, and turns the wrong way in {turns - most}: " in told
-
-
-def test_no_line_break_parts_a_share_and_its_interval() -> None:
-    rows = [line for line in words(read(visit("pronouns"))).splitlines() if line.startswith("| ")]
-    cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
-    assert len(cells) > 8
-    for cell in cells:
-        assert " " not in cell
-        assert "–" not in cell.replace("–\N{WORD JOINER}", "")
 
 
 def test_failures_come_first_and_each_opens_on_explore(
@@ -218,42 +214,33 @@ def test_the_visitors_own_pair_is_judged() -> None:
     assert f"Head 4-2 **{'resolves' if verdict else 'does not resolve'} this pair**" in told
 
 
-def test_a_first_sentence_that_was_emptied_stays_empty() -> None:
+def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays() -> None:
     app = read(visit("pronouns"))
-    assert app.text_input(key="text").value == TIRED
-    app.text_input(key="text").set_value("").run()
-    assert "There is nothing here for the model to read" in app.info[0].value
-    assert app.text_input(key="text").value == ""
-    assert visit("pronouns", text="").text_input(key="text").value == TIRED
-
-
-@pytest.mark.parametrize(
-    ("text", "other", "said"),
-    [
-        (TIRED, TIRED, "The two sentences are the same"),
-        (TIRED, f"{TIRED} ", "The two sentences are the same"),
-        (TIRED, TIRED.replace(" ", "\N{NO-BREAK SPACE}"), "The two sentences are the same"),
+    same, differ = "The two sentences are the same", "The two sentences differ in"
+    for text, other, said in (
+        (TIRED, TIRED, same),
+        (TIRED, TIRED.replace(" ", "\N{NO-BREAK SPACE}") + " ", same),
         (TIRED, "", "Type a second sentence"),
-        (TIRED, "😀 **bold** <script>alert(1)</script>", "The two sentences differ in “it”"),
+        (TIRED, "😀 **bold** <script>alert(1)</script>", f"{differ} “it”"),
         ("it", "they", "must be three different tokens"),
         ("a " * 5000, NARROW, "the model reads at most 512"),
         (" ", NARROW, "nothing here for the model to read"),
-        ("שלום עולם, זה כלב", NARROW, "The two sentences differ in"),
-    ],
+        ("", NARROW, "There is nothing here for the model to read"),
+        ("שלום עולם, זה כלב", NARROW, differ),
+    ):
+        app.text_input(key="text").set_value(text)
+        clean(app.text_input(key="other").set_value(other).run())
+        assert said in app.info[0].value.replace("\\", "")
+        assert app.text_input(key="text").value == text
+        assert sent(app, "head_map")
+
+
+@pytest.mark.parametrize(
+    ("text", "other"), [("", NARROW), ("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)]
 )
-def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays(
-    text: str, other: str, said: str
-) -> None:
-    app = read(visit("pronouns", text=text, other=other))
-    assert said in app.info[0].value.replace("\\", "")
-    assert app.session_state["text"] == text
-    assert sent(app, "head_map")
-
-
-@pytest.mark.parametrize(("text", "other"), [("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)])
 def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(text: str, other: str) -> None:
     app = read(visit("pronouns", text=text))
-    assert [app.text_input(key=key).value for key in ("text", "other")] == [text, other]
+    assert [app.text_input(key=key).value for key in ("text", "other")] == [text or TIRED, other]
     assert ("Type a second sentence" in " ".join(info.value for info in app.info)) == (not other)
 
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from attnviz.app.heads.contents import TOOLS
-from tests.app.shown import clean, sent, visit
+from tests.app.shown import sent, visit
 
 NAMES = [tool.name for tool in TOOLS]
 
