@@ -9,6 +9,8 @@ from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app.jobs import JOBS
+
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
 
@@ -52,8 +54,10 @@ def buttons(app: AppTest) -> list[str]:
 
 
 def finished(app: AppTest) -> AppTest:
-    """The page when what it computes is done."""
-    until(lambda: not app.run().get("progress") and "Stop" not in buttons(app))
+    """The page when what it computes is done; while that runs, it is seldom drawn."""
+    while app.run().get("progress") or "Stop" in buttons(app):
+        for job in list(JOBS._jobs.values()):
+            job.wait(0.5)
     return app.run()  # what stands above may have been drawn just before it ended
 
 

@@ -38,7 +38,7 @@ def query_of(app: AppTest) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_and_columns_are_the_tokens_of_their_own_texts(tired: Trace, kind: Kind) -> None:
-    app = explore(kind=kind, layer="1", head="3", query="2 le" * (kind != "encoder"))
+    app = explore(kind=kind, layer="1", head="3", **({} if kind == "encoder" else {"query": "2 le"}))
     assert not app.warning
     block, head = tired.block(kind, 0), sent(app, "head_view")
     assert labels(head["query_tokens"]) == [token.text for token in block.query_tokens]

@@ -21,13 +21,14 @@ from attnviz.errors import UnknownModel
 from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Entry
 from tests.app.shown import (
+    APP,
     SECONDS,
     buttons,
     clean,
     press,
     sent,
-    until,
     try_page,
+    until,
     visit,
     warnings,
     words,
@@ -281,7 +282,7 @@ def test_a_list_that_cannot_be_read_stops_every_page_and_shows_none_of_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(allowed.SETTING, "/secret/*")
-    app = try_page("explore")
+    app = AppTest.from_file(str(APP), default_timeout=120).run()
     [problem] = app.error
     assert "set up wrongly" in problem.value
     assert "secret" not in problem.value

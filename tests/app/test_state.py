@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.state.choices import TABLE, of_page
-from tests.app.shown import clean, visit
+from tests.app.shown import visit
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}

@@ -73,7 +73,10 @@ def test_every_page_opens_after_a_choice_on_every_other(
     app.text_input(key="text").set_value(SENTENCES["text"])
     chosen: set[str] = set()
     took = {}
-    for before, page in [("translate", "explore"), *nx.eulerian_circuit(nx.complete_graph(PAGES, nx.DiGraph), "explore")]:
+    for before, page in [
+        ("translate", "explore"),
+        *nx.eulerian_circuit(nx.complete_graph(PAGES, nx.DiGraph), "explore"),
+    ]:
         t = time.monotonic()
         app.switch_page(f"pages/{page}.py").run()
         took[page] = took.get(page, 0) + time.monotonic() - t
@@ -86,5 +89,6 @@ def test_every_page_opens_after_a_choice_on_every_other(
                 check(app, page, f"{page} after choosing {key} on it")
                 chosen.add(page)
             assert app.session_state[key] == value, f"{page} after {before}"
-    for p, t in sorted(took.items(), key=lambda x: x[1]): print(p, round(t, 2))
+    for p, t in sorted(took.items(), key=lambda x: x[1]):
+        print(p, round(t, 2))
     print(sum(took.values()))

@@ -18,40 +18,27 @@ from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.mending import Sides, followed_word
 from attnviz.app.heads.intervene.together import harmless, in_words
 from attnviz.app.heads.intervene.without_effect import REPLACED, SILENT, exceptions, replaces, without_effect
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.experiments.ablation import Ablation
+from attnviz.experiments.ablation import Ablation, ablate, angles, words_left_out
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import edit_weights
-from attnviz.models import catalogue, resolve
+from attnviz.models import resolve
 from attnviz.trace import Floats, Kind
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from tests import reference_bert
-from tests.app.shown import all_sent, buttons, charts, clean, finished, sent, visit, words
+from tests.app.shown import all_sent, buttons, charts, clean, finished, sent, try_page, visit, words
 from tests.capture.tiny import SENTENCE
 
 TIRED = "The dog did not cross the road as it was too tired."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 
-def turns(edits: list[str]) -> Floats:
-    """[token], 1 − cosine of what the last layer of the bundled BERT puts out, from the blocks of its trace.
-
-    What the last layer's heads read is not its output; so our own BERT runs once more, with W_O cut by hand.
-    """
-    from attnviz.transformer.bert import Bert
-
-    bert = Bert.from_folder(catalogue.MINILM.folder)
-    ids = torch.tensor([token.id for token in attnviz.trace(TIRED).blocks[0].query_tokens])
-    with torch.inference_mode():
-        before = bert(ids).hidden_states[-1].double()
-        for edit in edits:
-            layer, head = (int(number) - 1 for number in edit.split(" ")[1].split("-"))
-            weight = bert.get_parameter(f"encoder.layers.{layer}.attention.to_output.weight")
-            weight[:, head * 32 : (head + 1) * 32] = 0
-        after = bert(ids).hidden_states[-1].double()
-    turned: Floats = (1 - torch.cosine_similarity(before, after, dim=-1)).numpy()
-    return turned
+@pytest.fixture(scope="module")
+def alone() -> Floats:
+    """[head, token]: 1 − cosine of each output before and after, with each head of BERT silent alone."""
+    *_, end = ablate("minilm", ModelInput(TIRED))
+    return end.found.moved.turned
 
 
 def edits_of(app: AppTest) -> list[str]:
@@ -69,32 +56,34 @@ def listed(app: AppTest) -> list[str]:
     return list(found)
 
 
-def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_all_heads() -> None:
+def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_all_heads(
+    alone: Floats,
+) -> None:
     app = finished(visit("intervene"))
     assert edits_of(app) == ["encoder 4-2"]
-    expected = turns(["encoder 4-2"])
+    expected = alone[37]
     shown = bars(app)
     assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
-    degrees = np.degrees(np.arccos(1 - expected))
+    degrees = angles(expected)
     assert [bar["written"] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
     np.testing.assert_allclose([bar["size"] for bar in shown], degrees / degrees.max(), atol=1e-3)
     assert [bar["label"] for bar in shown if bar["marked"]] == ["it"]
     drawn = sent(app, "head_map")
     values = np.array(drawn["values"])
-    for layer, head in ((4, 2), (6, 12)):
-        angle = np.degrees(np.arccos(1 - turns([f"encoder {layer}-{head}"])[9]))
-        assert values[(layer - 1) * 12 + head - 1] == pytest.approx(angle, abs=0.02)
+    np.testing.assert_allclose(values, angles(alone[:, 9]), atol=0.02)
     assert drawn["printed"] == [f"{value:.0f}" for value in values]
     best = int(values.argmax())
     assert listed(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
-    median = np.degrees(np.arccos(np.median(np.cos(np.radians(values)))))
+    median = angles(np.median(alone[:, 9]))
+    without = angles(words_left_out("minilm", TIRED, 9).turned)
+    assert np.nanargmax(without[1:-1]) == 1  # "dog"
     rank, mean = 1 + int((expected > expected[9]).sum()), degrees[1:-1].mean()
     told = words(app)
     for sentence in (
         (
             f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without "
             "`dog`, the word that matters most to that output (replaced by `[MASK]`), it turns by "
-            f"**{turn_without_dog():.1f}°**; the median of 72 heads, each silenced alone, turns it by "
+            f"**{without[2]:.1f}°**; the median of 72 heads, each silenced alone, turns it by "
             f"**{median:.1f}°**."
         ),
         "An angle of 0° means that it points where it did",
@@ -109,23 +98,10 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_al
         assert sentence in told
 
 
-def turn_without_dog() -> float:
-    """By how many degrees the output of "it" turns without "dog", the word of which it turns most."""
-    bert, tokenizer = reference_bert.model(), reference_bert.tokenizer()
-    ids = tokenizer(TIRED, return_tensors="pt")["input_ids"].repeat(16, 1)
-    ids[range(15), range(15)] = tokenizer.mask_token_id
-    with torch.inference_mode():
-        *without, before = bert(ids).last_hidden_state[:, 9].double()
-    degrees = np.degrees([float(torch.cosine_similarity(one, before, dim=0).acos()) for one in without])
-    degrees[[0, 9, 14]] = 0  # special ones, and "it" itself
-    assert degrees.argmax() == 2
-    return float(degrees[2])
-
-
-def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average() -> None:
+def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Floats) -> None:
     app = finished(visit("intervene", by="All tokens"))
     shown = sent(app, "head_map")
-    expected = np.degrees(np.arccos(1 - turns(["encoder 6-12"])))[1:-1].mean()
+    expected = angles(alone[71])[1:-1].mean()
     assert shown["values"][71] == pytest.approx(expected, abs=0.02)
     assert shown["texts"][71] == f"{expected:.1f}°"
 
@@ -431,8 +407,7 @@ def test_an_encoder_decoder_shows_both_texts(opened: Callable[[str], str]) -> No
 
 
 def test_what_cannot_be_pointed_is_said(opened: Callable[[str], str]) -> None:
-    app = visit("intervene", model=opened("mpnet"), text=SENTENCE, edits="encoder 1-2 3 >5")
-    assert not app.exception
+    app = try_page("intervene", model=opened("mpnet"), text=SENTENCE, edits="encoder 1-2 3 >5")
     assert "can be silenced, but not pointed elsewhere" in app.error[0].value
     assert edits_of(app) == ["encoder 1-2 3 >5"]
     assert not any("look at" in button.label for button in app.button)

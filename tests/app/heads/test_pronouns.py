@@ -15,11 +15,11 @@ from attnviz.app import markdown
 from attnviz.app.heads.pronouns import all_heads, best, computing, figures, headline
 from attnviz.app.jobs import RUNNING, Jobs
 from attnviz.capture import loading
-from attnviz.experiments import pairs, relations
+from attnviz.experiments import pairs, pronouns, relations
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
+from attnviz.experiments.pronouns import Verdicts
 from attnviz.experiments.relations import Grammar
-from attnviz.trace import Floats
 from tests.app.shown import clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
@@ -65,39 +65,19 @@ def _fine(weight: float) -> str:
     return f"{100 * weight:.0f} %" if weight >= 0.0995 else f"{100 * weight:.1f} %"
 
 
-def looks(pair: Pair) -> list[list[Floats]]:
-    """Of each sentence, how much every head looks from the pronoun to either noun, [layer, head]."""
-    found = []
-    for reading in pair.readings:
-        trace = attnviz.trace(reading.text)
-        starts = [token.start if not token.special else -1 for token in trace.block("encoder", 0).key_tokens]
-        it, *nouns = (starts.index(span.start) for span in (reading.pronoun, *reading.candidates))
-        found.append([trace.stack("encoder")[:, :, it, noun] for noun in nouns])
-    return found
+def resolved(*which: Pair) -> Verdicts:
+    *_, end = pronouns.resolve(which, loading.load("minilm").trace, "encoder")
+    return end.found
 
 
 @pytest.fixture(scope="module")
-def resolved() -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """[pair, layer, head], by the traces of the public API."""
-    return np.array(
-        [
-            np.all(
-                [
-                    weights[reading.right] > weights[1 - reading.right]
-                    for reading, weights in zip(pair.readings, looks(pair), strict=True)
-                ],
-                axis=0,
-            )
-            for pair in FEW
-        ]
-    )
+def few() -> Verdicts:
+    return resolved(*FEW)
 
 
-def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
-    resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> None:
+def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(few: Verdicts) -> None:
     app = read(visit("pronouns"))
-    counted = resolved.sum(axis=0)
+    counted = few.scores().pairs
     np.testing.assert_allclose(sent(app, "head_map")["values"], (counted / 11).ravel(), rtol=1e-5)
     ranking = sent(app, "curves")["lines"][0]
     np.testing.assert_allclose(ranking["y"], -np.sort(-100 * counted.ravel() / 11), rtol=1e-5)
@@ -114,29 +94,26 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
     assert not any(" " in cell or "–" in cell.replace("–\N{WORD JOINER}", "") for cell in cells)
 
 
-def test_headline_table_and_luck_agree_which_head_is_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headline_table_and_luck_agree_which_head_is_the_best(
+    few: Verdicts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hardly = 0.2  # so that the head with most pairs is not the best
     for module in (best, headline, all_heads):
         monkeypatch.setattr(module, "HARDLY", hardly)
     app = read(visit("pronouns"))
-    weights = np.array([looks(pair) for pair in FEW]).reshape(11, 2, 2, 6, 12)
-    given = weights.sum(axis=2).mean(axis=(0, 1))
-    meant = np.array([[reading.right for reading in pair.readings] for pair in FEW])[:, :, None, None, None]
-    gaps = np.take_along_axis(weights, meant, 2) - np.take_along_axis(weights, 1 - meant, 2)
-    right = gaps[:, :, 0] > 0
-    pairs_right, sentences_right = right.all(axis=1).sum(axis=0), right.sum(axis=(0, 1))
+    scores = few.scores()
+    pairs_right, given = scores.pairs, scores.given
     most = pairs_right[given >= hardly].max()
     [leader] = map(tuple, np.argwhere((given >= hardly) & (pairs_right == most)).tolist())
     name = f"{leader[0] + 1}-{leader[1] + 1}"
-    merit = 100 * pairs_right + sentences_right
-    first = np.unravel_index(merit.argmax(), merit.shape)
-    assert tuple(first) != leader, "a head that hardly looks there resolves as many"
+    first = scores.ranking[0]
+    assert first != leader, "a head that hardly looks there resolves as many"
     told = spaced(app)
     assert f"\n**Head {name} is the best: it resolves {most} of 11 pairs, {100 * most / 11:.0f} %** (" in told
     assert f"the most of the {(given >= hardly).sum()} heads that give the two nouns 20 %" in told
     assert f"; it gives {100 * given[leader]:.{0 if given[leader] >= 0.0995 else 1}f} %." in told
     assert re.search(rf"\nHeads? {first[0] + 1}-{first[1] + 1}\b.* not the best: ", told)
-    turns = most + (~right).all(axis=1).sum(axis=0)[leader]
+    turns = scores.turns[leader]
     assert f"Head {name} changes sides in only {turns} of 11, **{most} times the right way**" in told
     # The same head is the best in the table, and in the box about luck.
     rows = [line for line in told.splitlines() if re.match(r"\| \W*\d-", line)]
@@ -146,14 +123,12 @@ def test_headline_table_and_luck_agree_which_head_is_the_best(monkeypatch: pytes
     assert f"on average. Head {name} resolves {most}, and turns the wrong way in {turns - most}: " in told
 
 
-def test_failures_come_first_and_each_opens_on_explore(
-    resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> None:
+def test_failures_come_first_and_each_opens_on_explore(few: Verdicts) -> None:
     app = read(visit("pronouns", cases="All"))
     links = onward(app, "Open this pair on Explore")
-    fails = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if not right]
-    succeeds = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if right]
-    texts = [tuple(reading.text for reading in pair.readings) for pair in (*fails, *succeeds)]
+    right = few.right().all(axis=1)[:, 3, 1]
+    ordered = [FEW[place] for place in np.argsort(right, kind="stable")]
+    texts = [tuple(reading.text for reading in pair.readings) for pair in ordered]
     assert [(link["text"], link["other"]) for link in links] == texts
     dog = next(link for link in links if link["text"] == TIRED)
     assert dog == {
@@ -166,14 +141,10 @@ def test_failures_come_first_and_each_opens_on_explore(
     }
 
 
-def test_each_failure_can_be_read_without_the_head() -> None:
+def test_each_failure_can_be_read_without_the_head(few: Verdicts) -> None:
     app = read(visit("pronouns", cases="Failures"))
-    wrong = []
-    for pair in FEW:
-        for reading, weights in zip(pair.readings, looks(pair), strict=True):
-            if weights[reading.right][3, 1] <= weights[1 - reading.right][3, 1]:
-                wrong.append(reading)
-                break
+    right = few.right()[:, :, 3, 1]
+    wrong = [pair.readings[int(each[0])] for pair, each in zip(FEW, right, strict=True) if not each.all()]
     *listed, own = onward(app, "Silence head 4-2 here")
     assert [link["text"] for link in listed] == [reading.text for reading in wrong]
     for link, reading in zip(listed, wrong, strict=True):
@@ -191,12 +162,10 @@ def test_each_failure_can_be_read_without_the_head() -> None:
     assert (own["text"], own["query"]) == (TIRED, "10 it")
 
 
-def test_a_filter_of_a_link_lists_only_those(
-    resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> None:
+def test_a_filter_of_a_link_lists_only_those(few: Verdicts) -> None:
     app = read(visit("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
     listed = [each for each in app.get("page_link") if each.proto.label == "Open this pair on Explore"]
-    assert len(listed) == resolved[:, 4, 5].sum()
+    assert len(listed) == few.scores().pairs[4, 5]
     assert "Head 5-6" in [heading.value for heading in app.header]
 
 
@@ -365,6 +334,5 @@ def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named() -> None:
     assert app.text_area[0].value == f"{written}\nThe dog slept."
     app.text_area[0].set_value(written).run()
     app = read(app)
-    [pair] = pairs.parse(written)
-    right = np.array([w[r.right] > w[1 - r.right] for r, w in zip(pair.readings, looks(pair), strict=True)])
-    np.testing.assert_allclose(sent(app, "head_map")["values"], right.all(axis=0).ravel())
+    right = resolved(*pairs.parse(written)).scores().pairs
+    np.testing.assert_allclose(sent(app, "head_map")["values"], right.ravel())

@@ -1,9 +1,7 @@
 """The section "In your model": what it says of a model is what was read from that model's own parts."""
 
-import json
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,28 +12,9 @@ from attnviz.app.learn.positions import compute
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.capture.positions import Biases, Slopes, Table, Turns
-from attnviz.models import allowed
-from tests.app.shown import charts, clean, sent, visit, words
-from tests.capture.tiny import tiny
+from tests.app.shown import all_sent, charts, clean, sent, visit, words
 
 Open = Callable[[str], str]
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
-    """Opens a tiny model of a family on this server; returns its name."""
-    folder = tmp_path_factory.mktemp("opened")
-
-    @cache
-    def open_family(family: str) -> str:
-        name = str(tiny(family, folder / family))
-        loading.open_model(name)
-        return name
-
-    before = dict(allowed._opened)
-    yield open_family
-    allowed._opened.clear()
-    allowed._opened.update(before)
 
 
 def said(app: AppTest) -> str:
@@ -68,11 +47,7 @@ def test_the_bundled_berts_table() -> None:
         in told
     )
     assert f"has the length **{found.lengths[0]:.2f}**" in told
-    vectors = [
-        json.loads(element.proto.json)
-        for element in app.get("bidi_component")
-        if element.proto.component_name == "attnviz.encoding"
-    ][-1]
+    vectors = all_sent(app, "encoding")[-1]
     np.testing.assert_allclose(vectors["vectors"], table.vectors[:64, :64], atol=1e-6)
     assert vectors["limit"] == pytest.approx(np.abs(table.vectors[:64, :64]).max())
     assert vectors["labels"][9] == "it"

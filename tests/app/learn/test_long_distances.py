@@ -11,7 +11,7 @@ from attnviz.errors import ModelFilesDamaged
 from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.lengthening import MOST
-from tests.app.shown import charts, clean, sent, visit, words
+from tests.app.shown import charts, clean, sent, try_page, visit, words
 
 
 @pytest.mark.parametrize(("english", "clauses"), [(OPENING, CLAUSES.default), (NARROW, 3)])
@@ -60,24 +60,18 @@ def test_the_picture_gets_both_networks() -> None:
         np.testing.assert_allclose(levels / 127, expected, atol=0.005)
 
 
-def test_the_memory_stays_and_the_vectors_grow() -> None:
-    keeps = [
-        [
-            network["keeps"]
-            for network in sent(visit("long_distances", clauses=clauses), "stretched")["networks"]
-        ]
-        for clauses in ("0", "3")
-    ]
-    assert keeps[0][0] == keeps[1][0] == "keeps 2 × 128 = 256 numbers, however long the sentence"
-    assert keeps[0][1] == "keeps 64 numbers a word: 13 × 64 = 832"
-    assert keeps[1][1] != keeps[0][1]
-
-
-def test_longer_than_learned_is_said() -> None:
-    learned = distance.read().longest_learned
+def test_the_memory_stays_the_vectors_grow_and_longer_than_learned_is_said() -> None:
+    app = visit("long_distances", clauses="0")
+    memory, vectors = (network["keeps"] for network in sent(app, "stretched")["networks"])
+    assert memory == "keeps 2 × 128 = 256 numbers, however long the sentence"
+    assert vectors == "keeps 64 numbers a word: 13 × 64 = 832"
     note = "are more than they have ever seen"
-    assert note not in words(visit("long_distances", clauses=str(learned)))
-    assert f"{MOST} {note}" in words(visit("long_distances", clauses=str(MOST)))
+    for clauses in (distance.read().longest_learned, MOST):
+        clean(app.number_input(key="clauses").set_value(clauses).run())
+        keeps = [network["keeps"] for network in sent(app, "stretched")["networks"]]
+        assert keeps[0] == memory
+        assert keeps[1] != vectors
+        assert (f"{MOST} {note}" in words(app)) == (note in words(app)) == (clauses == MOST)
 
 
 def test_the_charts_show_what_was_measured() -> None:
@@ -119,8 +113,7 @@ def test_what_was_measured_is_told_in_words() -> None:
 
 
 def test_what_cannot_be_stretched_leaves_what_was_measured() -> None:
-    app = visit("long_distances", english="The road was narrow.")
-    assert not app.exception
+    app = try_page("long_distances", english="The road was narrow.")
     assert "cannot be stretched here" in app.error[0].value
     assert "The whole translation is right" in charts(app)
 
@@ -132,8 +125,7 @@ def test_missing_measures_are_named_with_the_command(monkeypatch: pytest.MonkeyP
         )
 
     monkeypatch.setattr(distance, "read", missing)
-    app = visit("long_distances")
-    assert not app.exception
+    app = try_page("long_distances")
     assert "python -m attnviz distances" in app.error[0].value
 
 

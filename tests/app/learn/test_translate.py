@@ -15,32 +15,24 @@ from attnviz.models import catalogue
 from attnviz.trained.translator import menu
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.vocabulary import ENGLISH
-from tests.app.shown import visit, words
+from tests.app.shown import clean, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
-NARROW = "The dog did not cross the road as it was too narrow."
-
-
-@pytest.mark.parametrize(
-    ("text", "french"),
-    [
-        (TIRED, "Le chien n'a pas traversé la route car il était trop fatigué."),
-        (NARROW, "Le chien n'a pas traversé la route car elle était trop étroite."),
-    ],
-)
-def test_both_readings_are_translated(text: str, french: str) -> None:
-    app = visit("translate", english=text)
-    assert not app.exception
-    assert french in [header.value for header in app.header]
-    assert "the *dog* (chien, masculine: *il*) or the *road* (route, feminine: *elle*)" in words(app)
 
 
 def test_one_click_gives_the_other_reading_and_its_pronoun() -> None:
     app = visit("translate", french="3 n'")
     assert app.selectbox(key="french").value == "3 n'"
-    app.button_group(key="menu_reading").set_value("narrow").run()
-    assert app.text_input(key="english").value == NARROW
+    assert "Le chien n'a pas traversé la route car il était trop fatigué." in [
+        each.value for each in app.header
+    ]
+    assert "the *dog* (chien, masculine: *il*) or the *road* (route, feminine: *elle*)" in words(app)
+    clean(app.button_group(key="menu_reading").set_value("narrow").run())
+    assert app.text_input(key="english").value == TIRED.replace("tired", "narrow")
     assert app.selectbox(key="french").value == "10 elle"
+    assert "Le chien n'a pas traversé la route car elle était trop étroite." in [
+        each.value for each in app.header
+    ]
 
 
 def test_menus_follow_the_sentence_and_write_it() -> None:
@@ -146,15 +138,13 @@ def test_how_often_it_is_right_is_told_from_what_was_measured(figures: Path) -> 
     assert "in 88 % of those" in told
 
 
-@pytest.mark.parametrize("content", [None, "[", "[]", '[{"variant": "untold"}]'])
-def test_missing_figures_are_named_with_the_command_that_makes_them(
-    figures: Path, content: str | None
-) -> None:
-    if content is not None:
-        figures.write_text(content, "utf-8")
+def test_missing_figures_are_named_with_the_command_that_makes_them(figures: Path) -> None:
     app = visit("translate")
-    assert not app.exception
     assert "python -m attnviz measure" in words(app)
+    for content in ("[", "[]", '[{"variant": "untold"}]'):
+        figures.write_text(content, "utf-8")
+        measured.measured.cache_clear()
+        assert "python -m attnviz measure" in words(clean(app.run()))
 
 
 @pytest.mark.parametrize("name", ["translator", "translator-untold"])
