@@ -1,12 +1,23 @@
-"""Models that somebody brought, opened on this server."""
+"""What tests of pages stand on: nothing is computed for those before, and models that somebody brought."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from attnviz.app.jobs import JOBS
 from attnviz.capture import loading
 from attnviz.models import allowed
+
+
+@pytest.fixture(autouse=True)
+def _nobody_watches_any_more() -> Iterator[None]:
+    """What a page has begun to compute takes no time from the next test."""
+    yield
+    for key, job in list(JOBS._jobs.items()):
+        if job.running:
+            job.end(0)
+            del JOBS._jobs[key]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from attnviz.trained.translator import contest, distance, measures, training
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
 from tests.capture.tiny import SENTENCE, tiny
+from tests.cli.conftest import Run, Say
 
 ROOT = Path(__file__).parents[2]
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
@@ -53,35 +54,6 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where figures are written instead."""
     monkeypatch.setattr(commands, "FIGURES", tmp_path / "figures.json")
     return tmp_path / "figures.json"
-
-
-Say = Callable[..., str]
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run a command that works, and return what it says."""
-
-    def run(*arguments: object) -> str:
-        assert command_line.main([str(argument) for argument in arguments]) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture
-def refuse(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run a command that cannot do what is asked, and return what it says of that."""
-
-    def run(*arguments: object) -> str:
-        assert command_line.main([str(argument) for argument in arguments]) == 2
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.endswith(".\n")
-        assert said.err.count("\n") == 1
-        return said.err
-
-    return run
 
 
 def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
@@ -234,13 +206,11 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert said in refuse(*arguments)
 
 
-def test_how_far_a_model_is_shows_where_somebody_watches(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_far_a_model_is_shows_where_somebody_watches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    assert command_line.main(["trace", "A dog."]) == 0
-    said = capsys.readouterr()
+    said = run("trace", "A dog.")
+    assert said.status == 0
     assert "━" in said.err
     assert said.err.endswith("\x1b[2K")  # wiped away
     assert "\x1b" not in said.out
@@ -308,29 +278,23 @@ def test_who_has_read_enough_is_no_error() -> None:
     ],
 )
 def test_a_full_disk_and_ctrl_c_end_without_a_traceback(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-    status: int,
-    said: str,
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, said: str
 ) -> None:
     def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr("attnviz.cli.models.table", fail)
-    assert command_line.main(["models"]) == status
-    told = capsys.readouterr().err
-    assert said in told
-    assert "Traceback" not in told
+    answer = run("models")
+    assert answer.status == status
+    assert said in answer.err
+    assert "Traceback" not in answer.err
 
 
-def test_training_writes_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_writes_a_translator(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "mine.safetensors"
-    arguments = ["train", "--variant", "candidates", "--seed", "3", "--out", str(out)]
-    assert command_line.main(arguments) == 0
-    said = capsys.readouterr()
-    assert said.out == f"Written: {out}\n"
-    assert "6 of 6 steps" in said.err
+    answer = run("train", "--variant", "candidates", "--seed", 3, "--out", out)
+    assert (answer.status, answer.out) == (0, f"Written: {out}\n")
+    assert "6 of 6 steps" in answer.err
     translator = Translator.load(out)
     assert translator.sizes == SIZES
     assert translator.about["command"] == "python -m attnviz train --variant candidates --seed 3"
@@ -338,7 +302,7 @@ def test_training_writes_a_translator(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(
-    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "mine.safetensors"
     step = training.Training.step
@@ -353,8 +317,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(
         said = say("train", "--out", out)
     assert "goes on from" in said
     assert not out.exists()
-    assert command_line.main(["train", "--out", str(out)]) == 0
-    assert re.findall(r"(\d) of 6", capsys.readouterr().err) == ["5", "6"]
+    assert re.findall(r"(\d) of 6", run("train", "--out", out).err) == ["5", "6"]
     in_one_go = tmp_path / "other.safetensors"
     say("train", "--out", in_one_go)
     broken_off, whole = Translator.load(out).model, Translator.load(in_one_go).model
@@ -404,11 +367,10 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
         (["pronouns", "--looks", "away"], "'away' is not one of 'pronoun', 'nouns'"),
     ],
 )
-def test_what_does_not_exist_is_named(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_line.main(arguments) == 2
-    assert message in capsys.readouterr().err
+def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: str) -> None:
+    answer = run(*arguments)
+    assert answer.status == 2
+    assert message in answer.err
 
 
 def test_distances_are_measured_without_training_again(
@@ -421,14 +383,10 @@ def test_distances_are_measured_without_training_again(
     assert distance.read(tmp_path) == found
 
 
-def test_missing_weights_are_named_with_the_command_that_makes_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_line.main(["measure", str(tmp_path / "taught.safetensors")]) == 2
-    said = capsys.readouterr().err
+def test_missing_weights_are_named_with_the_command_that_makes_them(refuse: Say, tmp_path: Path) -> None:
+    said = refuse("measure", tmp_path / "taught.safetensors")
     assert "taught.safetensors is missing" in said
     assert "python -m attnviz train --variant taught" in said
-    assert "Traceback" not in said
 
 
 def test_asking_for_help_waits_for_no_model() -> None:

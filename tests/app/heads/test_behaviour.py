@@ -53,7 +53,7 @@ def pasted(text: str, **more: str) -> AppTest:
     return finished(app.run())
 
 
-def test_one_sentence() -> None:
+def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     app = visit("behaviour", text=TIRED, layer="4", head="2")
     expected = to_the_previous(TIRED)
     shown = sent(app, "head_map")
@@ -87,6 +87,10 @@ def test_one_sentence() -> None:
     here = {"layer": "4", "head": "2"}
     assert links[""] | here == links[""]
     assert links["intervene"] | here | {"edits": "encoder 4-2"} == links["intervene"]
+    which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
+    name = which.options[-1]
+    clean(which.set_value(name).run())
+    assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
 
 
 def test_a_pasted_text() -> None:
@@ -119,6 +123,13 @@ def test_a_pasted_text() -> None:
         assert f"- **{shape.name}:** {shape.rule}." in told
     assert "a token looks much at its own; needs a pair of sentences." in told
     assert f"Head **4-2** is **{SHAPES[found[3, 1]].name}**" in told
+    # A group of one head is told as one, which a click opens.
+    group = re.search(r"\*\*[A-E]\*\*: head (\d-\d+) looks .*", told)
+    assert group
+    assert "on average" not in group[0]
+    clean(press(app, f"Open {group[1]}"))
+    opened = [app.number_input(key=key).value for key in ("layer", "head")]
+    assert opened == [int(part) for part in group[1].split("-")]
 
 
 def test_a_pair_shows_blocks() -> None:
@@ -152,15 +163,18 @@ def test_a_rule_that_means_nothing_here() -> None:
     assert "same word" not in [row["name"] for row in sent(app, "distributions")["rows"]]
 
 
-def test_one_readable_line_of_many_is_told_as_one() -> None:
+def test_of_many_lines_one_or_none_can_be_read() -> None:
     app = pasted(f"{TIRED}\nQuixotic zebras", model="translator", rule="separator")
-    assert not app.exception
     told = words(app)
     assert told.count("In 1 sentence, ") == 2
     assert "One sentence is an anecdote: give more lines." in told
     assert "choose *Many" not in told
     assert "mean over 1 sentence," in told
     assert app.expander[0].label == "1 line could not be read"
+    app = finished(app.text_area(key="pasted").set_value("Quixotic zebras vex\nJovial gnomes").run())
+    assert not app.exception
+    assert "The model could read none of these lines." in app.info[0].value
+    assert app.expander[0].label.startswith("2 lines could not be read")
 
 
 def test_one_line_is_counted_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +199,14 @@ def test_one_head_reaches_and_several_reach() -> None:
     app = visit("behaviour", text="The dog did not cross the road.", model="translator", rule="itself")
     assert "; even attention: 14 %. 1 of 8 heads reaches twice the even share." in words(app)
     app.pills(key="rule").set_value("first").run()
-    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", words(app))
+    told = words(app)
+    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", told)
+    # A model's own special tokens are told, and no others.
+    assert "**first:** on average a token gives the first token this share of its attention." in told
+    assert "Not counted: what is looked at by \\[END\\]." in told
+    assert "CLS" not in told
+    rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
+    assert (rows["first"], rows["separator"]) == ("the first token", "[END]")
 
 
 def test_names_of_special_tokens_are_no_markdown() -> None:
@@ -198,16 +219,6 @@ def test_names_of_special_tokens_are_no_markdown() -> None:
     assert in_full(RULES[0], special).endswith(" is told by *first* and *separator*. ")
     assert in_full(RULES[0], Special("", ("</s>",))).endswith(" is told by *separator*. ")
     assert in_full(RULES[0], Special("", ())) == ""
-
-
-def test_a_model_s_own_special_tokens_are_told_and_no_others() -> None:
-    app = visit("behaviour", text=TIRED, model="translator", rule="first")
-    told = words(app)
-    assert "**first:** on average a token gives the first token this share of its attention." in told
-    assert "Not counted: what is looked at by \\[END\\]." in told
-    assert "CLS" not in told
-    rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
-    assert (rows["first"], rows["separator"]) == ("the first token", "[END]")
 
 
 def test_of_few_heads_there_are_few_groups() -> None:
@@ -227,19 +238,6 @@ def test_of_few_heads_there_are_few_groups() -> None:
     assert "That there are 2 groups is our choice" in told
 
 
-def test_a_group_of_one_head_is_told_as_one_which_a_click_opens() -> None:
-    app = pasted("\n".join(LINES))
-    group = re.search(r"\*\*[A-E]\*\*: head (\d-\d+) looks .*", words(app))
-    assert group
-    assert "on average" not in group[0]
-    layer, head = group[1].split("-")
-    clean(next(button for button in app.button if button.label == f"Open {group[1]}").click().run())
-    assert (app.number_input(key="layer").value, app.number_input(key="head").value) == (
-        int(layer),
-        int(head),
-    )
-
-
 def test_a_single_head_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     block = attnviz.trace(TIRED).blocks[0]
     weights, masks, tokens = [block.weights[None, :1]], [block.mask], block.query_tokens
@@ -256,15 +254,6 @@ def test_a_single_head_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None
     app = visit("behaviour", text=TIRED, layer="1", head="1")
     assert "(1 of 1 head): " in words(app)
     assert "Which heads look at the same words?" not in [header.value for header in app.header]
-
-
-def test_a_head_of_a_group_is_opened_from_its_list() -> None:
-    app = visit("behaviour", text=TIRED, layer="4", head="2")
-    which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
-    name = which.options[-1]
-    which.set_value(name).run()
-    clean(app)
-    assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
 
 
 def test_the_bundled_sentences_can_be_read_by_people() -> None:
@@ -315,13 +304,6 @@ def test_too_many_lines_are_refused_and_stay_in_the_box() -> None:
     assert "10,001 lines; this page reads at most 10,000" in app.error[0].value
     assert app.text_area(key="pasted").value == text
     assert app.session_state["rule"] == "next"
-
-
-def test_a_model_that_knows_none_of_the_words() -> None:
-    app = pasted("Quixotic zebras vex\nJovial gnomes", model="translator")
-    assert not app.exception
-    assert "The model could read none of these lines." in app.info[0].value
-    assert app.expander[0].label.startswith("2 lines could not be read")
 
 
 def test_the_file_has_every_number() -> None:

@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz.analysis.distance import jensen_shannon
 from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED
 from attnviz.app.heads.compare import compared
@@ -24,6 +25,12 @@ def matrices(app: AppTest) -> tuple[list[str], list[str]]:
     """What the rows are called, and which of them only one side has."""
     rows = sent(app, "aligned_matrices")["rows"]
     return [row["label"] for row in rows], [row["label"] for row in rows if row["only"]]
+
+
+def assert_moved(app: AppTest, changes: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
+    """The map shows the mean total variation of all rows."""
+    moved = changes.sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
 
 
 def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
@@ -62,12 +69,10 @@ def test_every_minimal_pair_can_be_compared() -> None:
 def test_a_word_more_is_a_gap_and_takes_weight() -> None:
     app = visit("compare", text=OPENING.text, other=LONGER)
     assert matrices(app)[1] == ["+ old"]
-    first, second = stack(OPENING.text), stack(LONGER)
-    old = 2
+    first, second, old = stack(OPENING.text), stack(LONGER), 2
     there = [at for at in range(16) if at != old]
     union = np.insert(first, old, 0, axis=-1)
-    moved = np.abs(second[:, :, there] - union).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert_moved(app, np.abs(second[:, :, there] - union))
     assert f"It gives **{100 * second[3, 1, 10, old]:.0f} %** to `old`, which only the second has." in words(
         app
     )
@@ -75,22 +80,15 @@ def test_a_word_more_is_a_gap_and_takes_weight() -> None:
     clean(app.toggle(key="rescale").set_value(True).run())
     left = second[:, :, there][..., there]
     left = left / left.sum(axis=-1, keepdims=True)
-    moved = np.abs(left - first).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert_moved(app, np.abs(left - first))
     assert "which only the second has" not in words(app)
 
 
 def test_one_word_alone_by_another_measure() -> None:
-    app = visit(
-        "compare", distance="Jensen–Shannon", rows="the chosen word alone", query="10 it", hide="true"
-    )
-    rows = []
-    for text in (OPENING.text, OPENING.other):
-        kept = stack(text)[:, :, 9, 1:-1].astype(float)
-        rows.append(kept / kept.sum(axis=-1, keepdims=True))
-    middle = (rows[0] + rows[1]) / 2
-    divergence = sum((row * np.log2(row / middle)).sum(axis=-1) / 2 for row in rows)
-    assert isinstance(divergence, np.ndarray)
+    choices = {"distance": "Jensen–Shannon", "rows": "the chosen word alone", "hide": "true"}
+    app = visit("compare", choices, query="10 it")
+    kept = [stack(text)[:, :, 9, 1:-1] for text in (OPENING.text, OPENING.other)]
+    divergence = jensen_shannon(*(row / row.sum(axis=-1, keepdims=True) for row in kept))
     np.testing.assert_allclose(sent(app, "head_map")["values"], divergence.ravel(), atol=1e-5)
     assert (divergence > divergence[3, 1]).sum() == 2
     assert f"**third most** for the chosen word: {divergence[3, 1]:.3f} bits apart" in words(app)
@@ -210,9 +208,8 @@ def test_two_models_find_the_heads_that_are_most_alike() -> None:
 def test_a_model_finds_each_head_again_in_its_twin() -> None:
     app = visit("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
     # Whether the difference is nothing or next to nothing depends on the processor.
-    assert re.search(
-        r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart", words(app)
-    )
+    alike = r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart"
+    assert re.search(alike, words(app))
     assert "`it` looks where it looked." in words(app)
 
 
@@ -237,11 +234,9 @@ def test_twins_are_left_out_where_they_take_too_long(monkeypatch: pytest.MonkeyP
 def test_two_models_change_places() -> None:
     app = visit("compare", compare="Two models", layer="4", head="11")
     clean(press(app, "Swap the two"))
-    assert app.selectbox(key="model").value == "translator"
-    assert app.selectbox(key="against").value == "minilm"
+    assert [app.selectbox(key=key).value for key in ("model", "against")] == ["translator", "minilm"]
     layer, head = (int(app.number_input(key=key).value or 0) for key in ("layer", "head"))
-    assert layer <= 2
-    assert head <= 4
+    assert (layer <= 2, head <= 4) == (True, True)
 
 
 def test_a_sentence_that_one_model_cannot_read_says_which() -> None:
