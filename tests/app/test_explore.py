@@ -16,7 +16,6 @@ from tests.app.shown import (
     sent,
     try_page,
     visit,
-    warnings,
     words,
 )
 
@@ -122,33 +121,9 @@ def test_every_example_opens_and_begins_with_its_word() -> None:
             assert sent(app, "head_view")["unit"] == "signed percent"
 
 
-RUBBISH = {
-    "layer": "99",
-    "head": "abc",
-    "view": "Nope",
-    "model": "gpt9",
-    "show": "zzz",
-    "query": "77 xyz",
-    "stage": "<b>",
-    "find": "![x](http://example.invalid)",
-    "hide": "maybe",
-    "unknown": "1",
-}
-
-
-def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have_until_the_visitor_goes_on() -> None:
-    app = visit("explore", RUBBISH)
-    told = warnings(app)
-    assert all(f"`{name}`" in told for name in RUBBISH)
-    assert (sent(app, "head_view")["layer"], sent(app, "head_view")["heads"]) == (4, [2])
-    app.number_input(key="layer").set_value(2).run()
-    assert not app.warning
-
-
 def test_a_link_that_leaves_choices_empty_gets_the_defaults() -> None:
-    app = visit(
-        "explore", {name: "" for name in (*RUBBISH, "also", "key") if name not in {"hide", "unknown"}}
-    )
+    names = ("view", "stage", "show", "layer", "head", "also", "query", "key", "model", "find")
+    app = visit("explore", dict.fromkeys(names, ""))
     head = sent(app, "head_view")
     assert (head["view"], head["layer"], head["heads"]) == ("lines", 4, [2])
 

@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.app.state.choices import TABLE, of_page
 from tests.app.shown import visit
@@ -74,9 +73,3 @@ def test_no_page_writes_the_name_of_a_choice_into_a_link() -> None:
     """Elsewhere "layer" is a word for a browser widget, or on an axis; no parameter of a link."""
     linking = [path for path in SOURCES if "query_params" in path.read_text("utf-8") and path.parent != STATE]
     assert [path for path in linking if '"layer"' in path.read_text("utf-8")] == []
-
-
-def test_a_page_says_what_it_is_asked_and_does_not_have() -> None:
-    app: AppTest = visit("weighted_average", layer="3")
-    assert "`layer` is not something a link can choose here" in app.warning[0].value
-    assert "layer" not in app.query_params

@@ -27,7 +27,7 @@ from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats
-from tests.app.shown import charts, clean, finished, page_links, press, sent, visit, words
+from tests.app.shown import charts, clean, finished, press, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LINES = [TIRED, "The ferry was late again.", "Who left the gate open?", "Bees dance, and bears dance, too."]
@@ -83,10 +83,9 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     assert rows["previous"]["mean"] == pytest.approx(expected[3, 1], abs=1e-5)
     assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
     assert all(not row["heights"] for row in rows.values())
-    links = page_links(app)
-    here = {"layer": "4", "head": "2"}
-    assert links[""] | here == links[""]
-    assert links["intervene"] | here | {"edits": "encoder 4-2"} == links["intervene"]
+    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+    assert links["Open 4-2 in Explore"].endswith("&layer=4&head=2")
+    assert links["Silence it"].endswith("&layer=4&head=2&edits=encoder+4-2")
     which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
     name = which.options[-1]
     clean(which.set_value(name).run())

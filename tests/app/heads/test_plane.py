@@ -16,7 +16,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trace import Block
-from tests.app.shown import labels, sent, visit, warnings, words
+from tests.app.shown import labels, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT, DOG = 9, 2
@@ -68,7 +68,7 @@ def chosen(keeps: Keeps = "distances", layer: int = 3) -> HeadSelection:
 @pytest.mark.parametrize("keeps", ["distances", "dot products"])
 def test_of_every_query_it_is_said_whether_the_plane_misleads(keeps: Keeps, layer: int) -> None:
     head, found = attnviz.trace(TIRED).block("encoder", layer), find(chosen(keeps, layer))
-    query, key = found.points.query, found.points.key
+    query, key = found.points.queries, found.points.keys
     told = set()
     for at in range(15):
         if keeps == "distances":
@@ -107,7 +107,7 @@ def test_the_other_plane_keeps_dot_products(block: Block) -> None:
     app = visit("plane", keeps="dot products")
     expected = plane(block.query[1], block.key[1], "dot products")
     query, key = points(sent(app, "plane"))
-    np.testing.assert_allclose(query @ key.T, expected.query @ expected.key.T, atol=1e-3)
+    np.testing.assert_allclose(query @ key.T, expected.queries @ expected.keys.T, atol=1e-3)
     kept = percent(expected.kept)
     assert f"The plane keeps **{kept}** of the squares of all dot products." in words(app)
     # Without a bias or a mask, the largest dot product of all dimensions has the largest weight.
@@ -152,11 +152,3 @@ def test_what_a_model_does_besides_is_said(
         "adds a bias for where the two tokens stand",
     )
     assert tuple(note for note in notes if note in told) == said
-
-
-def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have() -> None:
-    rubbish = {"keeps": "everything", "hide": "maybe", "layer": "99", "query": "77 xyz", "model": "gpt9"}
-    app = visit("plane", rubbish)
-    told = warnings(app)
-    assert all(f"`{name}`" in told for name in rubbish)
-    assert sent(app, "plane")["keeps"] == "distances"

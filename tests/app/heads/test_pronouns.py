@@ -213,11 +213,6 @@ def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(text: str
     assert ("Type a second sentence" in " ".join(info.value for info in app.info)) == (not other)
 
 
-def test_rubbish_in_the_link_is_told() -> None:
-    app = visit("pronouns", layer="99", cases="nothing", part="Poems", head="x")
-    assert "cannot be" in app.warning[0].value
-
-
 def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "FEW", 6)
     app = read(visit("pronouns", part="Grammar", relation="Object"))

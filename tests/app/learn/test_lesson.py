@@ -19,7 +19,7 @@ from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.state.choices import TEXT
-from tests.app.shown import clean, try_page, visit, warnings, words
+from tests.app.shown import clean, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
 READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
@@ -41,33 +41,6 @@ GUESSES = {
     ),
     "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
     "long_distances": ("other words of the sentence", "the LSTM goes from"),
-}
-
-# What a link may ask of a page and not get.
-IN_VAIN = {
-    "weighted_average": {
-        "scoring": "Fuzzy",
-        "softmax_temperature": "hot",
-        "split": "Syllables",
-        "query": "99 cat",
-    },
-    "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
-    "query_key_value": {"six_steps_of": "GPT", "step_of_six": "7", "convention": "x", "head": "0"},
-    "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
-    "masks": {"mask": "99", "layer": "99", "head": "x", "query": "99"},
-    "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
-    "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},
-    "block": {"layer": "99", "stage_in_block": "8", "query": "77 cat"},
-    "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
-    "cause": {"cause_head": "encoder 9-9", "translator": "nobody"},
-    "watch_it_learn": {
-        "training_step": "33",
-        "learner": "nobody",
-        "probe": "<b>",
-        "live_seed": "-1",
-        "watched": "9",
-    },
-    "long_distances": {"clauses": "many", "clauses_seed": "-1"},
 }
 
 HOSTILE = (
@@ -103,15 +76,6 @@ def test_a_page_opens_on_the_opening_sentence_judges_a_guess_and_has_a_teachers_
     # The teacher's view draws the picture outside of what is hidden.
     clean(app.toggle(key="teacher").set_value(True).run())
     assert not app.warning
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_says_what_its_link_asked_for_in_vain(name: str) -> None:
-    app = visit(name, {"rubbish": "1", **IN_VAIN[name]})
-    said = warnings(app)
-    assert "rubbish" in said
-    for parameter in IN_VAIN[name]:
-        assert f"`{parameter}` cannot be" in said
 
 
 @pytest.mark.parametrize("name", READ_BY_BERT)
