@@ -16,7 +16,7 @@ from attnviz.trace import Token
 from tests.app.shown import clean, visit
 
 DOG = "The dog did not cross the road as it was too tired."
-PAGES = ("pronouns", "plane", "intervene", "beyond_weights")
+PAGES = ("pronouns", "plane")
 
 
 def spelled(text: str, *pieces: tuple[str, int, int]) -> tuple[Group, ...]:

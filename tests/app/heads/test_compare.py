@@ -12,7 +12,7 @@ from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.remarks import remark_on
-from tests.app.shown import all_sent, clean, press, sent, visit, words
+from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
 
 LONGER = "The old dog did not cross the road as it was too tired."
 
