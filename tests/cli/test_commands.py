@@ -203,7 +203,10 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 ) -> None:
     if "--out" in arguments:  # a place that cannot be written is found before the model loads
         monkeypatch.setattr("attnviz.capture.loading.open_model", pytest.fail)
-    assert said in refuse(*arguments)
+    answer = refuse(*arguments)
+    assert said in answer
+    assert answer.endswith(".\n")
+    assert answer.count("\n") == 1
 
 
 def test_how_far_a_model_is_shows_where_somebody_watches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
