@@ -136,6 +136,19 @@ def test_weights_are_unique_in_a_short_text_and_not_in_a_long_one() -> None:
     assert long.free_directions == len(long.key_tokens) - (long.d_head + 1)
 
 
+def test_other_weights_give_the_very_same_output() -> None:
+    """One of the free directions, walked along."""
+    done = walk(LONG, 3, 1, 31)
+    constraints = np.column_stack([done.values, np.ones(len(done.values))]).astype(np.float64)
+    direction = np.linalg.svd(constraints.T)[2][-1]
+    step = 0.5 * (done.weights / np.abs(direction).clip(1e-12)).min()
+    others = done.weights + step * direction
+    assert np.abs(others - done.weights).max() > 1e-5
+    assert others.min() > 0
+    assert others.sum() == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(others @ done.values, done.output, atol=1e-6)
+
+
 def test_a_model_without_such_attention_says_so() -> None:
     with pytest.raises(InvalidTrace):
         walk(SENTENCE, 0, 0, 0, kind="cross")
