@@ -67,7 +67,7 @@ def test_the_memory_stays_the_vectors_grow_and_longer_than_learned_is_said() -> 
     assert vectors == "keeps 64 numbers a word: 13 × 64 = 832"
     note = "are more than they have ever seen"
     for clauses in (distance.read().longest_learned, MOST):
-        clean(app.number_input(key="clauses").set_value(clauses).run())
+        clean(app.slider(key="clauses").set_value(clauses).run())
         keeps = [network["keeps"] for network in sent(app, "stretched")["networks"]]
         assert keeps[0] == memory
         assert keeps[1] != vectors

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -156,6 +156,7 @@ def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[i
     d_head=st.sampled_from((1, 7, 11)),
     wide=st.integers(1, 50),
 )
+@settings(max_examples=25)
 def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_head: int, wide: int) -> None:
     d_model = heads * d_head
     with torch.device("meta"):
