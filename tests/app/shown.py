@@ -55,7 +55,9 @@ def buttons(app: AppTest) -> list[str]:
 
 def finished(app: AppTest) -> AppTest:
     """The page when what it computes is done; while that runs, it is seldom drawn."""
+    end = time.monotonic() + SECONDS
     while app.run().get("progress") or "Stop" in buttons(app):
+        assert time.monotonic() < end, "it is not done"
         for job in list(JOBS._jobs.values()):
             job.wait(0.5)
     return app.run()  # what stands above may have been drawn just before it ended
