@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -70,15 +71,18 @@ def part_named(names: list[str]) -> str:
     return "app.py" if names[0] == "app" else names[0]
 
 
-def imported(source: str, path: Path) -> Iterator[list[str]]:
+@cache
+def imported(source: str, path: Path) -> tuple[list[str], ...]:
     """Every name that a file imports, as its dotted parts; relative imports are made absolute."""
+    found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".") for alias in node.names)
+            found += [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = [*path.parts[: -node.level]] if node.level else []
             start += node.module.split(".") if node.module else []
-            yield from ([*start, alias.name] for alias in node.names)
+            found += [[*start, alias.name] for alias in node.names]
+    return tuple(found)
 
 
 def wrong_arrows(source: str, path: Path) -> list[str]:
