@@ -10,7 +10,7 @@ from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
 from attnviz.app.state.choices import of_page
 from attnviz.experiments import pairs
-from tests.app.shown import APP, clean, finished, visit
+from tests.app.shown import APP, clean, finished, press, visit
 
 PAGES = [path.stem for path in sorted((APP.parent / "pages").glob("*.py"))]
 SENTENCES = {
@@ -93,7 +93,7 @@ def test_every_page_opens_after_a_choice_on_every_other(
     made: set[str] = set()
     for before, page in nx.eulerian_circuit(nx.complete_graph(pages, nx.DiGraph), "explore"):
         choose(app, before, made)
-        drawn = {getattr(element, "key", None) for element in app.main}
+        drawn = {str(getattr(element, "key", "")) for element in app.main}
         app.switch_page(f"pages/{page}.py").run()
         for name in drawn - of_page(page).keys():
             app.query_params.pop(name, None)  # the browser takes out what a widget that has gone wrote there
@@ -107,6 +107,7 @@ def choose(app: AppTest, page: str, made: set[str]) -> None:
         if page not in made:
             made.add(page)
             finished(app)
-            getattr(app, kind)(key=key).set_value(value).run()
+            box = getattr(app, kind)(key=key).set_value(value)
+            press(app, "Look") if page == "models" else box.run()  # a form waits for its button
             check(app, page, f"{page} after choosing {key} on it")
         assert app.session_state[key] == value, page

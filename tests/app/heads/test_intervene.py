@@ -20,7 +20,7 @@ from attnviz.app.heads.intervene.together import harmless, in_words
 from attnviz.app.heads.intervene.without_effect import REPLACED, SILENT, exceptions, replaces, without_effect
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.experiments.ablation import Ablation, ablate, angles, words_left_out
+from attnviz.experiments.ablation import Ablation, Numbers, ablate, angles, words_left_out
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import edit_weights
@@ -35,7 +35,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 
 @pytest.fixture(scope="module")
-def alone() -> Floats:
+def alone() -> Numbers:
     """[head, token]: 1 − cosine of each output before and after, with each head of BERT silent alone."""
     *_, end = ablate("minilm", ModelInput(TIRED))
     return end.found.moved.turned
@@ -74,7 +74,7 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_al
     assert drawn["printed"] == [f"{value:.0f}" for value in values]
     best = int(values.argmax())
     assert listed(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
-    median = angles(np.median(alone[:, 9]))
+    median = angles(float(np.median(alone[:, 9])))
     without = angles(words_left_out("minilm", TIRED, 9).turned)
     without[[0, 9, 14]] = 0  # special ones, and "it" itself
     assert without.argmax() == 2
@@ -99,7 +99,7 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_al
         assert sentence in told
 
 
-def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Floats) -> None:
+def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Numbers) -> None:
     app = finished(visit("intervene", by="All tokens"))
     shown = sent(app, "head_map")
     expected = angles(alone[71])[1:-1].mean()
