@@ -25,7 +25,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import edit_weights
 from attnviz.models import resolve
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Kind
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 from tests.app.shown import all_sent, buttons, charts, clean, finished, sent, try_page, visit, words
 from tests.capture.tiny import SENTENCE
@@ -57,7 +57,7 @@ def listed(app: AppTest) -> list[str]:
 
 
 def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_all_heads(
-    alone: Floats,
+    alone: Numbers,
 ) -> None:
     app = finished(visit("intervene"))
     assert edits_of(app) == ["encoder 4-2"]
