@@ -1,9 +1,11 @@
 """The arrows between the folders run one way, and each foreign library enters by its own door."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -69,15 +71,18 @@ def part_named(names: list[str]) -> str:
     return "app.py" if names[0] == "app" else names[0]
 
 
-def imported(source: str, path: Path) -> Iterator[list[str]]:
+@cache
+def imported(source: str, path: Path) -> tuple[list[str], ...]:
     """Every name that a file imports, as its dotted parts; relative imports are made absolute."""
+    found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".") for alias in node.names)
+            found += [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = [*path.parts[: -node.level]] if node.level else []
             start += node.module.split(".") if node.module else []
-            yield from ([*start, alias.name] for alias in node.names)
+            found += [[*start, alias.name] for alias in node.names]
+    return tuple(found)
 
 
 def wrong_arrows(source: str, path: Path) -> list[str]:
@@ -195,13 +200,43 @@ def loaded_by(code: str) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
-def test_importing_attnviz_is_light() -> None:
-    assert loaded_by("import attnviz").isdisjoint({"torch", "transformers", "streamlit", "plotly"})
-
-
 def test_the_frame_does_not_wait_for_the_models() -> None:
     modules = [path.with_suffix("") for path in SOURCES if path.parts[:2] == ("attnviz", "app")]
     names = [".".join(path.parts) for path in modules if f"{path.name}.py" != COMPUTES]
     assert "attnviz.app.learn.masks.sections" in names
     walk = f"import importlib\nfor name in {names}: importlib.import_module(name)"
     assert loaded_by(walk).isdisjoint({"torch", "transformers"})
+
+
+# docs/architecture.md describes the house as it stands.
+
+TEXT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+MOST_FILES_OF_A_WALK = 20
+
+
+def test_the_arrows_are_those_that_are_kept() -> None:
+    [chain] = re.findall(r"`(app\.py → [^`]+)`", TEXT)
+    rows = [row.split(" | ") for row in " ".join(chain.split()).split(" → ")]
+    steps = [{STEPS[part] for part in row} for row in rows]
+    assert all(len(row) == 1 for row in steps)
+    order = [step for [step] in steps]
+    assert order == sorted(set(order), reverse=True)
+    assert {part for row in rows for part in row} == STEPS.keys() - {"attnviz", "__main__"}
+
+
+def test_every_part_is_told() -> None:
+    for part in STEPS.keys() - {"attnviz", "__main__", "app.py", "pages"}:
+        there = f"{part}/" if (ROOT / "attnviz" / part).is_dir() else f"{part}.py"
+        assert re.search(rf"^  {there} ", TEXT, re.MULTILINE), part
+
+
+def test_every_file_that_is_named_exists() -> None:
+    named = re.findall(r"`((?:attnviz|pages|tests|docs)/[\w/.]+)`", TEXT)
+    assert len(named) > MOST_FILES_OF_A_WALK
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_walk_of_one_sentence_is_short_and_in_order() -> None:
+    walk = re.findall(r"^(\d+)\. `([\w/.]+)`", TEXT, re.MULTILINE)
+    assert [int(number) for number, _ in walk] == list(range(1, len(walk) + 1))
+    assert len(walk) <= MOST_FILES_OF_A_WALK

@@ -102,7 +102,7 @@ def test_what_was_written_is_read(seed: int, text: str, with_more: bool) -> None
     trace = made(seed, text, with_more)
     again = read(written(trace))
     assert same(again, trace)
-    assert same(read(written(again)), trace)
+    assert written(again) == written(trace)
     assert not same(again, made(seed + 1, text, with_more))
 
 
@@ -143,8 +143,8 @@ def test_anybody_with_numpy_can_read_it() -> None:
     with np.load(io.BytesIO(written(trace)), allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
         assert (header["format"], header["version"], header["text"]) == ("attnviz trace", 2, trace.text)
-        names = ["encoder-1", "encoder-2", "decoder-1", "cross-1"]
-        assert [block["name"] for block in header["blocks"]] == names
+        names = [block["name"] for block in header["blocks"]]
+        assert names == ["encoder-1", "encoder-2", "decoder-1", "cross-1"]
         for block, described in zip(trace.blocks, header["blocks"], strict=True):
             assert described["layer"] == block.layer + 1
             for name in ("query", "scores", "weights"):
@@ -418,21 +418,14 @@ def test_an_array_that_claims_an_absurd_size_takes_no_memory() -> None:
 WRITTEN = written(made(7))
 
 
-@given(st.lists(st.tuples(st.integers(0, len(WRITTEN) - 1), st.integers(1, 255)), min_size=1, max_size=3))
+PLACES = st.integers(0, len(WRITTEN) - 1) | st.integers(WRITTEN.index(b"PK\x01\x02"), len(WRITTEN) - 1)
+
+
+@given(st.lists(st.tuples(PLACES, st.integers(1, 255)), min_size=1, max_size=3))
 def test_a_changed_byte_is_noticed_or_does_not_matter(changes: list[tuple[int, int]]) -> None:
     content = bytearray(WRITTEN)
     for place, change in changes:
         content[place] ^= change
-    noticed_or_the_same(bytes(content))
-
-
-DIRECTORY = range(WRITTEN.index(b"PK\x01\x02"), len(WRITTEN))
-
-
-@given(st.sampled_from(DIRECTORY), st.integers(1, 255))
-def test_the_list_of_contents_can_say_anything(place: int, change: int) -> None:
-    content = bytearray(WRITTEN)
-    content[place] ^= change
     noticed_or_the_same(bytes(content))
 
 

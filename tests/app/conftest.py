@@ -1,43 +1,34 @@
-"""A visit to the app without a browser: logic only, pictures are data."""
+"""What tests of pages stand on: nothing is computed for those before, and models that somebody brought."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-APP = Path(__file__).parents[2] / "app.py"
-
-Visit = Callable[..., AppTest]
-VisitPage = Callable[..., AppTest]
+from attnviz.app.jobs import JOBS
+from attnviz.capture import loading
+from attnviz.models import allowed
 
 
-@pytest.fixture
-def visit() -> Visit:
-    """Opens the app by a link: `visit(layer="2", also=["3", "5"])`."""
-
-    def open_link(
-        parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
-    ) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=120)
-        for name, value in {**(parameters or {}), **more}.items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_link
+@pytest.fixture(autouse=True)
+def _nobody_watches_any_more() -> Iterator[None]:
+    """What a page has begun to compute takes no time from the next test."""
+    yield
+    for key, job in list(JOBS._jobs.items()):
+        if job.running:
+            job.end(0)
+            del JOBS._jobs[key]
 
 
 @pytest.fixture
-def visit_page() -> VisitPage:
-    """Opens another page than the first by a link: `visit_page("masks", mask="causal")`."""
+def opened(folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Opens a small model of a family on this server, which nobody has used yet, and gives its name."""
+    monkeypatch.delenv(allowed.SETTING, raising=False)
+    monkeypatch.setattr(allowed, "_opened", {})
 
-    def open_link(
-        name: str, parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
-    ) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=120)
-        app.switch_page(f"pages/{name}.py")
-        for key, value in {**(parameters or {}), **more}.items():
-            app.query_params[key] = value
-        return app.run()
+    def open_family(family: str) -> str:
+        name = str(folder_of(family))
+        loading.open_model(name)
+        return name
 
-    return open_link
+    return open_family

@@ -1,15 +1,74 @@
-"""What a page that ran without a browser shows."""
+"""A visit to the app without a browser, logic only: pages are opened by a link, pictures are data."""
 
 import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app.jobs import JOBS
 
-def clean(app: AppTest) -> None:
-    """The page ran to its end, and has nothing to complain of."""
+APP = Path(__file__).parents[2] / "app.py"
+SECONDS = 60
+
+
+def try_page(
+    name: str, parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
+) -> AppTest:
+    """Opens a page by a link: `try_page("explore", layer="2", also=["3", "5"])`."""
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    app.switch_page(f"pages/{name}.py")
+    for key, value in {**(parameters or {}), **more}.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def visit(
+    name: str, parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
+) -> AppTest:
+    """`try_page`, where the page has nothing to complain of."""
+    return clean(try_page(name, parameters, **more))
+
+
+def clean(app: AppTest) -> AppTest:
+    """The page, which ran to its end and has nothing to complain of."""
     assert not app.exception, app.exception[0].value
     assert not app.error, app.error[0].value
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """The page after its first button whose label begins so was pressed."""
+    next(button for button in app.button if button.label.startswith(label)).click().run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def buttons(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def finished(app: AppTest) -> AppTest:
+    """The page when what it computes is done; while that runs, it is seldom drawn."""
+    end = time.monotonic() + SECONDS
+    while app.run().get("progress") or "Stop" in buttons(app):
+        assert time.monotonic() < end, "it is not done"
+        for job in list(JOBS._jobs.values()):
+            job.wait(0.5)
+    return app.run()  # what stands above may have been drawn just before it ended
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Waits until it has happened."""
+    end = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.005)
 
 
 def words(app: AppTest) -> str:
@@ -18,17 +77,35 @@ def words(app: AppTest) -> str:
     return "\n".join(element.value for element in app.markdown).replace("\u200e", "")
 
 
+def warnings(app: AppTest) -> str:
+    return "\n".join(warning.value for warning in app.warning)
+
+
+def all_sent(app: AppTest, widget: str) -> list[dict[str, Any]]:
+    """What Python sent to each browser widget of this name."""
+    found = [element.proto for element in app.get("bidi_component")]
+    return [json.loads(proto.json) for proto in found if proto.component_name == f"attnviz.{widget}"]
+
+
 def sent(app: AppTest, widget: str) -> dict[str, Any]:
-    """What Python sent to the browser widget of this name."""
-    for element in app.get("bidi_component"):
-        if element.proto.component_name == f"attnviz.{widget}":
-            message: dict[str, Any] = json.loads(element.proto.json)
-            return message
-    raise AssertionError(f"no widget {widget} on the page")
+    """What Python sent to the first browser widget of this name."""
+    found = all_sent(app, widget)
+    assert found, f"no widget {widget} on the page"
+    return found[0]
 
 
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
     """What Python sent to each chart of curves, by its title."""
-    found = [element.proto for element in app.get("bidi_component")]
-    messages = [json.loads(proto.json) for proto in found if proto.component_name == "attnviz.curves"]
-    return {message["title"]: message for message in messages}
+    return {message["title"]: message for message in all_sent(app, "curves")}
+
+
+def labels(tokens: list[dict[str, Any]]) -> list[str]:
+    return [token["label"] for token in tokens]
+
+
+def page_links(app: AppTest) -> dict[str, dict[str, str]]:
+    """What each link to another page takes along, by the name of that page."""
+    found = [link.proto for link in app.get("page_link")]
+    return {
+        link.page: {name: value for name, [value] in parse_qs(link.query_string).items()} for link in found
+    }

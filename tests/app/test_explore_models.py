@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers import AutoModelForCausalLM
 
 import attnviz
 from attnviz.app import caches
@@ -23,58 +23,46 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
 from attnviz.export.report.page import Opening, report
-from attnviz.models import allowed
 from attnviz.trace import Trace
-from tests.app.conftest import Visit
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
 
+Open = Callable[[str], str]
 PROMPT = "The capital of France is"
 ENGLISH = "The dog did not cross the road ."
+TOGETHER = "Read together with"
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
-    """Opens a small model of a family on this server, and gives its name; each is opened once."""
-    folder = tmp_path_factory.mktemp("models")
-    names: dict[str, str] = {}
-
-    def open_family(family: str) -> str:
-        if family not in names:
-            names[family] = str(tiny(family, folder / family))
-            loading.open_model(names[family])
-        return names[family]
-
-    yield open_family
-    allowed._opened.clear()
-    caches.clear()
+def view(model: str, given: ModelInput, kind: Any = "decoder", **more: str) -> View:
+    return View(model, kind, given, None, "weights", "shared", hide=False, merge=False, **more)
 
 
-def labels(tokens: list[dict[str, Any]]) -> list[str]:
-    return [token["label"] for token in tokens]
+def numbers(app: AppTest) -> list[list[float]]:
+    return [row["numbers"] for row in sent(app, "candidates")["rows"]]
 
 
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if label in button.label).click().run()
+def keys(elements: Any) -> set[str]:
+    return {element.key for element in elements}
+
+
+def facts(table: str) -> tuple[dict[str, str], list[list[str]]]:
+    """Of a file of numbers, what it says of them, and its other rows."""
+    rows = list(csv.reader(io.StringIO(table.lstrip("\ufeff"))))
+    told = {row[0].removeprefix("# "): row[1] for row in rows if row and row[0].startswith("#")}
+    return told, [row for row in rows if row and not row[0].startswith("#")]
 
 
 # Models that are decoders only
 
 
-def test_a_decoder_shows_what_comes_after_the_last_word(visit: Visit, opened: Callable[[str], str]) -> None:
+def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
     model = opened("gpt2")
-    app = visit(model=model, text=PROMPT)
-    clean(app)
+    app = visit("explore", model=model, text=PROMPT)
     head = sent(app, "head_view")
     assert labels(head["query_tokens"])[head["query"]] == "is"
-    network = AutoModelForCausalLM.from_pretrained(model, attn_implementation="eager")
-    block = attnviz.trace(PROMPT, model=model).block("decoder", 0)
-    with torch.inference_mode():
-        expected = (
-            network(torch.tensor([[token.id for token in block.query_tokens]])).logits[0, -1].softmax(-1)
-        )
-    shown = [row["numbers"] for row in sent(app, "candidates")["rows"]]
-    np.testing.assert_allclose(shown, np.sort(expected.numpy())[::-1][:10, None], rtol=1e-4)
+    expected = attnviz.predictions(PROMPT, model)[-1].candidates
+    shown = [row["numbers"][0] for row in sent(app, "candidates")["rows"]]
+    assert shown == pytest.approx([each.probability for each in expected[: len(shown)]], rel=1e-4)
     # And what was asked first opens the head that has the clearest link.
     weights = attnviz.trace(PROMPT, model=model).stack("decoder")[:, :, -1, 1:-1].max(axis=-1)
     clearest = np.unravel_index(weights.argmax(), weights.shape)
@@ -82,70 +70,52 @@ def test_a_decoder_shows_what_comes_after_the_last_word(visit: Visit, opened: Ca
     assert "Guess first" not in "".join(title.value for title in app.subheader)
 
 
-def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(
-    visit: Visit, opened: Callable[[str], str]
-) -> None:
+def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Open) -> None:
     model = opened("gpt2")
-    app = visit(model=model, text=PROMPT, write="7")
-    clean(app)
+    app = visit("explore", model=model, text=PROMPT, write="7")
     trace = loading.trace(model, ModelInput(PROMPT, writing=Writing(7)))
-    tokens = trace.of_kind("decoder")[0].query_tokens
-    passage = sent(app, "passage")
+    tokens, passage = trace.of_kind("decoder")[0].query_tokens, sent(app, "passage")
     assert passage["typed"] == PROMPT
     assert passage["typed"] + "".join(passage["tokens"]) == trace.text
     assert len(passage["tokens"]) == trace.written == 7
     assert passage["chosen"] == 0, "the last typed token is where the first one is written"
     # Step to the fourth: its query is the token before it, and what was taken there is the fourth.
-    app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run()
-    clean(app)
+    clean(app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run())
     assert sent(app, "passage")["chosen"] == 3
     [taken] = [row for row in sent(app, "candidates")["rows"] if row["mark"]]
-    assert taken["mark"] == "taken"
-    assert taken["label"] == tokens[-4].text
+    assert (taken["mark"], taken["label"]) == ("taken", tokens[-4].text)
     assert len(taken["numbers"]) == 1, "without chance there are no filters to show"
 
 
-def test_what_was_drawn_is_shown_before_and_after_the_filters(
-    visit: Visit, opened: Callable[[str], str]
-) -> None:
+def test_what_was_drawn_is_shown_before_and_after_the_filters(opened: Open) -> None:
     model = opened("gpt2")
-    app = visit(model=model, text=PROMPT, write="5", temperature="0.5", top_k="3", seed="7")
-    clean(app)
-    rows = sent(app, "candidates")["rows"]
-    before, after = np.array([row["numbers"] for row in rows]).T
+    app = visit("explore", model=model, text=PROMPT, write="5", temperature="0.5", top_k="3", seed="7")
+    before, after = np.array(numbers(app)).T
     tempered = before[:3] ** 2 / (before[:3] ** 2).sum()  # temperature ½ squares the probabilities
     np.testing.assert_allclose(after[:3], tempered, rtol=1e-4)
     assert not after[3:].any(), "top k leaves three"
-    again = visit(model=model, text=PROMPT, write="5", temperature="0.5", top_k="3", seed="7")
-    assert sent(again, "passage") == sent(app, "passage")
     given = ModelInput(PROMPT, writing=Writing(5, 0.5, 3, 1.0, 7))
     assert "".join(sent(app, "passage")["tokens"]) == loading.trace(model, given).text.removeprefix(PROMPT)
 
 
-def test_a_model_that_wrote_less_than_asked_says_why(visit: Visit, opened: Callable[[str], str]) -> None:
-    model, text = opened("gpt2"), "dog " * 58
-    app = visit(model=model, text=text, write="9")
-    clean(app)
-    written = loading.trace(model, ModelInput(text, writing=Writing(9))).written
-    assert written == 3
+def test_a_model_that_wrote_less_than_asked_says_why(opened: Open) -> None:
+    app = visit("explore", model=opened("gpt2"), text="dog " * 58, write="9")
     assert "The model wrote 3 of 9 tokens: more than 61 it cannot read." in words(app)
 
 
-def test_a_link_holds_all_that_the_model_was_given(visit: Visit, opened: Callable[[str], str]) -> None:
-    app = visit(model=opened("gpt2"), text=PROMPT)
+def test_a_link_holds_all_that_the_model_was_given(opened: Open) -> None:
+    app = visit("explore", model=opened("gpt2"), text=PROMPT)
     chosen = {"write": 4, "temperature": 0.7, "top_k": 3, "top_p": 0.9, "seed": 5}
     for key, value in chosen.items():
-        app.number_input(key=key).set_value(value).run()
-    clean(app)
+        clean(app.number_input(key=key).set_value(value).run())
     link = parse_qs(sent(app, "copy_link")["query"])
     assert {key: link[key] for key in chosen} == {key: [str(value)] for key, value in chosen.items()}
-    again = visit(link)
-    clean(again)
+    again = visit("explore", link)
     assert not again.warning
     assert sent(again, "passage") == sent(app, "passage")
-    pair = visit(text="Birds sing.", other="Cats sleep.", second="Read together with", between="B→A")
+    pair = visit("explore", text="Birds sing.", other="Cats sleep.", second=TOGETHER, between="B→A")
     link = parse_qs(sent(pair, "copy_link")["query"])
-    assert (link["second"], link["between"]) == (["Read together with"], ["B→A"])
+    assert (link["second"], link["between"]) == ([TOGETHER], ["B→A"])
 
 
 RUBBISH = {
@@ -159,307 +129,242 @@ RUBBISH = {
 }
 
 
-def test_a_link_with_rubbish_opens(visit: Visit, opened: Callable[[str], str]) -> None:
-    for model in (opened("gpt2"), opened("bert"), "minilm"):
-        app = visit(RUBBISH, model=model, text=ENGLISH)
-        clean(app)
-        told = "\n".join(warning.value for warning in app.warning)
-        assert all(f"`{name}`" in told for name in RUBBISH)
-
-
-def test_settings_of_writing_are_offered_to_those_that_can_write(
-    visit: Visit, opened: Callable[[str], str]
+@pytest.mark.parametrize("family", ["gpt2", "bert", None])
+def test_a_link_with_rubbish_opens_and_writing_is_offered_to_those_that_can(
+    opened: Open, family: str | None
 ) -> None:
-    app = visit(write="5")
-    clean(app)
-    assert "write" not in {number.key for number in app.number_input}
-    assert any("`write`" in warning.value for warning in app.warning)
-    app = visit(model=opened("bert"), text=ENGLISH)
-    assert "write" not in {number.key for number in app.number_input}
+    app = visit("explore", RUBBISH, model=opened(family) if family else "minilm", text=ENGLISH)
+    told = warnings(app)
+    assert all(f"`{name}`" in told for name in RUBBISH)
+    assert ("write" in keys(app.number_input)) == (family == "gpt2")
 
 
-def test_a_sliding_window_is_shown_layer_by_layer(visit: Visit, opened: Callable[[str], str]) -> None:
-    model = opened("mistral")
-    app = visit(
-        model=model, text="red dog green cat red dog green fish bird house", query="11 house", key="2 red"
-    )
-    clean(app)
+def test_a_number_is_the_same_however_it_is_written(opened: Open) -> None:
+    link = {"model": opened("gpt2"), "text": PROMPT, "write": "3", "temperature": "1"}
+    app = visit("explore", link, top_p="0.70")
+    assert not app.warning
+    plain = visit("explore", link)
+    assert all(len(row) == 1 for row in numbers(plain)), "nothing is altered"
+
+
+def test_a_sliding_window_is_shown_layer_by_layer(opened: Open) -> None:
+    text = "red dog green cat red dog green fish bird house"
+    app = visit("explore", model=opened("mistral"), text=text, query="11 house", key="2 red")
     assert "The mask forbids" in words(app)
     assert "nobody looks so far" in words(app)
     assert sent(app, "arithmetic")["masked"] is True
-    app.selectbox(key="key").set_value("11 house").run()
-    clean(app)
+    clean(app.selectbox(key="key").set_value("11 house").run())
     assert sent(app, "arithmetic")["masked"] is False
 
 
-def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Callable[[str], str]) -> None:
+def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Open) -> None:
     model, text = opened("modernbert"), "The dog did not cross the road as it was too tired ."
     blocks = attnviz.trace(text, model=model).of_kind("encoder")
     masks = [block.mask for block in blocks]
     assert not all(np.array_equal(mask, masks[0]) for mask in masks)
-    view = View(model, "encoder", ModelInput(text), None, "weights", "shared", False, False)
-    np.testing.assert_array_equal(caches.drawn(view).levels[:, 0] == 255, [~mask for mask in masks])
-    for layer, block in enumerate(blocks, 1):
-        [numbers] = caches.readable(view, layer, [1])
-        np.testing.assert_array_equal(np.isnan(numbers), ~block.mask)
+    shown = view(model, ModelInput(text), "encoder")
+    np.testing.assert_array_equal(caches.drawn(shown).levels[:, 0] == 255, [~mask for mask in masks])
+    for layer, mask in enumerate(masks, 1):
+        np.testing.assert_array_equal(np.isnan(caches.readable(shown, layer, [1])[0]), ~mask)
 
 
-@pytest.mark.parametrize(("family", "kind"), [("bloom", "decoder"), ("t5", "encoder")])
-def test_a_bias_is_a_picture_and_part_of_the_sum(
-    visit: Visit, opened: Callable[[str], str], family: str, kind: str
+@pytest.mark.parametrize(("family", "kind"), [("bloom", "decoder"), ("t5", "encoder"), ("gpt2", "decoder")])
+def test_a_bias_is_a_picture_and_part_of_the_sum_where_there_is_one(
+    opened: Open, family: str, kind: Any
 ) -> None:
     model = opened(family)
-    app = visit(model=model, text=ENGLISH, stage="bias", kind=kind, layer="1", head="2")
-    clean(app)
-    assert app.segmented_control(key="stage").value == "bias"
-    assert "what is added to each score" in words(app)
-    message = sent(app, "arithmetic")
-    block = next(b for b in attnviz.trace(ENGLISH, model=model).blocks if b.kind == kind and b.layer == 0)
-    assert block.bias is not None
-    query = sent(app, "head_view")["query"]
-    assert message["bias"] == pytest.approx(float(block.bias[1, query, message["position"]]))
-    assert message["score"] == pytest.approx(
-        message["dot_product"] * message["scale"] + message["bias"], abs=1e-4
-    )
-
-
-def test_a_model_without_a_bias_has_no_such_stage(visit: Visit, opened: Callable[[str], str]) -> None:
-    app = visit(model=opened("gpt2"), text=PROMPT, stage="bias")
-    clean(app)
-    assert "bias" not in app.segmented_control(key="stage").options
-    assert any("`stage`" in warning.value for warning in app.warning)
+    app = visit("explore", model=model, text=ENGLISH, stage="bias", kind=kind, layer="1", head="2")
+    bias = attnviz.trace(ENGLISH, model=model).block(kind, 0).bias
+    assert ("bias" in app.segmented_control(key="stage").options) == (bias is not None)
+    assert ("`stage`" in warnings(app)) == (bias is None)
+    if bias is not None:
+        assert app.segmented_control(key="stage").value == "bias"
+        assert "what is added to each score" in words(app)
+        message, query = sent(app, "arithmetic"), sent(app, "head_view")["query"]
+        assert message["bias"] == pytest.approx(float(bias[1, query, message["position"]]))
+        score = message["dot_product"] * message["scale"] + message["bias"]
+        assert message["score"] == pytest.approx(score, abs=1e-4)
 
 
 # Encoder–decoders
 
 
-@pytest.fixture(scope="module")
-def typed(opened: Callable[[str], str]) -> Trace:
-    return loading.trace(opened("bart"), ModelInput(ENGLISH, target="a man went home"))
+def test_both_texts_of_an_encoder_decoder_are_linked(opened: Open) -> None:
+    model = opened("bart")
+    typed = loading.trace(model, ModelInput(ENGLISH, target="a man went home"))
+    app = visit("explore", model=model, text=ENGLISH, target="a man went home", second="The decoder reads")
+    for kind in ("encoder", "decoder", "cross"):
+        clean(app.segmented_control(key="kind").set_value(kind).run())
+        assert not app.warning
+        block, head, passage = typed.of_kind(kind)[0], sent(app, "head_view"), sent(app, "passage")
+        sizes = len(block.query_tokens), len(block.key_tokens)
+        assert (len(head["query_tokens"]), len(head["key_tokens"])) == sizes
+        assert passage["written"] is False
+        assert passage["tokens"] == [" <s> ", "a", " man", " went", " home"]
+        marks = {row["mark"] for row in sent(app, "candidates")["rows"]} if kind != "encoder" else set()
+        assert marks <= {"", "in the text"}
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_both_texts_of_an_encoder_decoder_are_linked(
-    visit: Visit, opened: Callable[[str], str], typed: Trace, kind: Any
-) -> None:
-    app = visit(
-        model=opened("bart"), text=ENGLISH, target="a man went home", second="The decoder reads", kind=kind
-    )
-    clean(app)
-    assert not app.warning
-    block = typed.block(kind, 0)
-    head = sent(app, "head_view")
-    assert len(head["query_tokens"]) == len(block.query_tokens)
-    assert len(head["key_tokens"]) == len(block.key_tokens)
-    passage = sent(app, "passage")
-    assert passage["written"] is False
-    assert passage["tokens"] == [" <s> ", "a", " man", " went", " home"]
-    marks = {row["mark"] for row in sent(app, "candidates")["rows"]} if kind != "encoder" else set()
-    assert marks <= {"", "in the text"}
-
-
-def test_an_encoder_decoder_writes_where_nothing_was_typed(
-    visit: Visit, opened: Callable[[str], str]
-) -> None:
-    app = visit(model=opened("bart"), text=ENGLISH, second="The decoder reads", kind="cross")
-    clean(app)
+def test_an_encoder_decoder_writes_where_nothing_was_typed(opened: Open) -> None:
+    app = visit("explore", model=opened("bart"), text=ENGLISH, second="The decoder reads", kind="cross")
     trace = loading.trace(opened("bart"), ModelInput(ENGLISH))
     assert "".join(sent(app, "passage")["tokens"]).startswith(str(trace.target)[:8])
     assert [row["mark"] for row in sent(app, "candidates")["rows"]].count("taken") == 1
 
 
-def test_the_names_of_special_tokens_stay_letters(visit: Visit, opened: Callable[[str], str]) -> None:
-    app = visit(model=opened("t5"), text=ENGLISH, find="separator", hide="true")
-    clean(app)
+def test_the_names_of_special_tokens_stay_letters(opened: Open) -> None:
+    app = visit("explore", model=opened("t5"), text=ENGLISH, find="separator", hide="true")
     rule = next(markdown.value for markdown in app.markdown if "heads.**" in markdown.value)
     assert "\\</s\\>" in rule
     assert "</s>" not in rule
     assert "</s>" not in app.toggle(key="hide").help
 
 
-def test_a_decoder_that_ends_at_once_is_shown_all_the_same(
-    visit: Visit, opened: Callable[[str], str]
-) -> None:
+def test_a_decoder_that_ends_at_once_is_shown_all_the_same(opened: Open) -> None:
     model, text = opened("t5"), "The dog did not cross the road as it was too tired ."
     assert not loading.trace(model, ModelInput(text)).target
+    app = visit("explore", model=model, text=text)
     for kind in ("encoder", "decoder", "cross"):
-        app = visit(model=model, text=text, kind=kind)
-        clean(app)
+        clean(app.segmented_control(key="kind").set_value(kind).run())
         assert "ended it at once" in words(app)
     # Compared with one that did write, with nothing left of it when special tokens are hidden.
-    app = visit(model=model, text=ENGLISH, other=text, kind="decoder", hide="true")
-    clean(app)
+    app = visit("explore", model=model, text=ENGLISH, other=text, kind="decoder", hide="true")
     assert "moves most" not in words(app)
+
+
+def test_the_text_to_compare_with_and_the_decoders_text_are_two(opened: Open) -> None:
+    app = visit("explore", model=opened("bart"), text=ENGLISH, other="The cat did not cross the road .")
+    app.radio(key="second").set_value("The decoder reads").run()
+    app.text_input(key="target").set_value("a man went home").run()
+    app.radio(key="second").set_value("Compare with").run()
+    assert app.text_input(key="other").value == "The cat did not cross the road ."
+    clean(app.radio(key="second").set_value("The decoder reads").run())
+    assert app.text_input(key="target").value == "a man went home"
 
 
 # Pairs and masks
 
 
-def test_two_sentences_are_read_together_and_told_apart(visit: Visit) -> None:
+def test_two_sentences_are_read_together_and_told_apart() -> None:
     one, other = "The dog did not cross the road.", "It was too tired."
-    app = visit(text=one, other=other, second="Read together with")
-    clean(app)
-    trace = loading.trace("minilm", ModelInput(one, second=other))
-    head = sent(app, "head_view")
-    assert labels(head["query_tokens"]) == [
-        f"{token.text} {'ᴬᴮ'[token.sentence]}" for token in trace.blocks[0].query_tokens
-    ]
+    app = visit("explore", text=one, other=other, second=TOGETHER)
+    trace, head = loading.trace("minilm", ModelInput(one, second=other)), sent(app, "head_view")
+    tokens = trace.blocks[0].query_tokens
+    assert labels(head["query_tokens"]) == [f"{token.text} {'ᴬᴮ'[token.sentence]}" for token in tokens]
     assert labels(head["query_tokens"])[head["query"]] == "it ᴮ"
     row = trace.block("encoder", 3).weights[1, head["query"]]
     in_b = np.array([token.sentence == 1 for token in trace.blocks[0].key_tokens])
     assert f"**{row[~in_b].sum():.0%}".replace("%", "") in words(app)
-    app.segmented_control(key="between").set_value("B→A").run()
-    clean(app)
+    clean(app.segmented_control(key="between").set_value("B→A").run())
     head = sent(app, "head_view")
     assert all(label.endswith("ᴮ") for label in labels(head["query_tokens"]))
     assert all(label.endswith("ᴬ") for label in labels(head["key_tokens"]))
     assert len(head["query_tokens"]) == in_b.sum() != len(head["key_tokens"])
     message = sent(app, "arithmetic")
-    position = message["position"]
-    assert message["weight"] == pytest.approx(float(row[position]), abs=1e-6)
-    assert message["result"] == pytest.approx(float(row[position] / row[~in_b].sum()), abs=1e-6)
+    weight = float(row[message["position"]])
+    assert message["weight"] == pytest.approx(weight, abs=1e-6)
+    assert message["result"] == pytest.approx(weight / row[~in_b].sum(), abs=1e-6)
 
 
-def test_the_second_box_changes_its_meaning_and_keeps_what_was_typed(visit: Visit) -> None:
-    app = visit(text="Birds sing.", other="Cats sleep.")
-    app.radio(key="second").set_value("Read together with").run()
-    clean(app)
-    assert (app.text_input(key="text").value, app.text_input(key="other").value) == (
-        "Birds sing.",
-        "Cats sleep.",
-    )
-    assert "between" in {control.key for control in app.segmented_control}
-    assert "show" not in {control.key for control in app.segmented_control}
-    app.radio(key="second").set_value("Compare with").run()
-    clean(app)
-    assert "between" not in {control.key for control in app.segmented_control}
-    assert "show" in {control.key for control in app.segmented_control}
-
-
-def test_a_model_that_reads_one_text_has_its_own_examples(visit: Visit) -> None:
-    app = visit(text="Birds sing.", other="Cats sleep.", second="Read together with")
+def test_the_second_box_changes_its_meaning_and_keeps_what_was_typed() -> None:
+    app = visit("explore", text="Birds sing.", other="Cats sleep.")
+    for second, there, gone in ((TOGETHER, "between", "show"), ("Compare with", "show", "between")):
+        clean(app.radio(key="second").set_value(second).run())
+        assert [app.text_input(key=key).value for key in ("text", "other")] == ["Birds sing.", "Cats sleep."]
+        assert there in keys(app.segmented_control)
+        assert gone not in keys(app.segmented_control)
     app.selectbox(key="model").set_value("translator").run()
-    assert "second" not in {radio.key for radio in app.radio}
+    assert "second" not in keys(app.radio)
     assert app.pills(key="example").options[0] == "dog / road"
 
 
-def test_an_example_gives_way_to_one_of_the_new_meaning(visit: Visit) -> None:
-    app = visit()
-    app.radio(key="second").set_value("Read together with").run()
-    clean(app)
+def test_an_example_gives_way_to_one_of_the_new_meaning() -> None:
+    app = visit("explore")
+    clean(app.radio(key="second").set_value(TOGETHER).run())
     assert app.text_input(key="other").value == "It was too tired."
     for name in app.pills(key="example").options:
-        app.pills(key="example").set_value(name).run()
-        clean(app)
+        clean(app.pills(key="example").set_value(name).run())
         assert not app.warning
 
 
-def test_a_table_of_a_pair_names_both_sentences() -> None:
-    view = View(
-        "minilm",
-        "encoder",
-        ModelInput("Birds sing.", "Cats sleep."),
-        None,
-        "weights",
-        "shared",
-        False,
-        False,
-        "A→B",
-    )
-    rows = list(csv.reader(io.StringIO(csv_of(view, Heads(1, 1, ())).lstrip("\ufeff"))))
-    facts = {row[0]: row[1] for row in rows if row[0].startswith("#")}
-    assert facts["# text"] == "“Birds sing.”"
-    assert facts["# read together with"] == "“Cats sleep.”"
-    assert [len(row) for row in rows if row and not row[0].startswith("#")] == [5] * 6
+def test_equal_words_of_a_pair_are_told_apart_where_a_weight_is_worked_out() -> None:
+    link = {"text": "The dog sees it.", "other": "The dog ran.", "second": TOGETHER}
+    worked = sent(visit("explore", link, query="3 dog ᴬ", key="9 dog ᴮ"), "arithmetic")
+    assert (worked["query_word"], worked["key_word"]) == ("dog ᴬ", "dog ᴮ")
+    assert [label for label in labels(worked["row"]) if label.startswith("dog")] == ["dog ᴬ", "dog ᴮ"]
 
 
-def test_a_masked_word_is_filled_in(visit: Visit, opened: Callable[[str], str]) -> None:
+def test_a_word_is_masked_and_filled_in(opened: Open) -> None:
     model = opened("bert")
-    app = visit(model=model, text="the dog did cross the road", query="6 the")
-    clean(app)
-    app.selectbox(key="query").set_value("5 cross").run()
-    press(app, "Mask `cross`")
-    clean(app)
+    app = visit("explore", model=model, text="the dog did cross the road", query="6 the")
+    clean(app.selectbox(key="query").set_value("5 cross").run())
+    clean(press(app, "Mask `cross`"))
     text = app.text_input(key="text").value
     assert text == "the dog did [MASK] the road"
-    app = visit(model=model, text=text)
-    clean(app)
+    app = visit("explore", model=model, text=text)
     assert str(app.selectbox(key="query").value) == "5 [MASK]"
-    network = AutoModelForMaskedLM.from_pretrained(model, attn_implementation="eager")
-    ids = [token.id for token in attnviz.trace(text, model=model).blocks[0].query_tokens]
-    with torch.inference_mode():
-        expected = network(torch.tensor([ids])).logits[0, 4].softmax(-1)
-    shown = [row["numbers"][0] for row in sent(app, "candidates")["rows"]]
-    np.testing.assert_allclose(shown, np.sort(expected.numpy())[::-1][:10], rtol=1e-4)
+    [expected] = attnviz.predictions(text, model)
+    shown = [row[0] for row in numbers(app)]
+    assert shown == pytest.approx([each.probability for each in expected.candidates[: len(shown)]], rel=1e-4)
 
 
-def test_of_two_masked_words_the_query_chooses(visit: Visit, opened: Callable[[str], str]) -> None:
+def test_of_two_masked_words_the_query_chooses(opened: Open) -> None:
     text = "the [MASK] did [MASK] the road"
-    app = visit(model=opened("bert"), text=text, other="he was sad", second="Read together with")
-    clean(app)
+    app = visit("explore", model=opened("bert"), text=text, other="he was sad", second=TOGETHER)
     predictions = loading.load(opened("bert")).predictions(ModelInput(text, second="he was sad"))
     assert [prediction.position for prediction in predictions] == [2, 4]
     for between in ("All", "A→B"):
         app.segmented_control(key="between").set_value(between).run()
         for prediction in predictions:
-            app.selectbox(key="query").set_value(f"{prediction.position + 1} [MASK] ᴬ").run()
-            clean(app)
-            shown = [row["label"] for row in sent(app, "candidates")["rows"]]
-            assert shown == [candidate.text.strip() for candidate in prediction.candidates]
+            clean(app.selectbox(key="query").set_value(f"{prediction.position + 1} [MASK] ᴬ").run())
+            expected = [candidate.text.strip() for candidate in prediction.candidates]
+            assert labels(sent(app, "candidates")["rows"]) == expected
 
 
 # Limits, and what is taken along
 
 
 def test_more_weights_than_the_page_can_hold_are_refused_with_a_remedy(
-    visit: Visit, opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caches, "MOST_WEIGHTS", 6 * 10**2)
     caches.clear()
-    text = "red dog " * 6
-    app = visit(model=opened("gpt2"), text=text)
-    assert not app.exception
+    app = try_page("explore", model=opened("gpt2"), text="red dog " * 6)
     assert "may have 10 tokens" in app.error[0].value
-    assert app.text_input(key="text").value == text
-    app.text_input(key="text").set_value("red dog").run()
-    clean(app)
+    assert app.text_input(key="text").value == "red dog " * 6
+    clean(app.text_input(key="text").set_value("red dog").run())
 
 
-def test_what_is_too_long_to_read_and_write_is_refused_and_kept(
-    visit: Visit, opened: Callable[[str], str]
-) -> None:
-    text = "dog " * 62
-    app = visit(model=opened("gpt2"), text=text, write="5")
-    assert not app.exception
+def test_what_is_too_long_to_read_and_write_is_refused_and_kept(opened: Open) -> None:
+    app = try_page("explore", model=opened("gpt2"), text="dog " * 62, write="5")
     assert "61" in app.error[0].value
-    assert app.text_input(key="text").value == text
+    assert app.text_input(key="text").value == "dog " * 62
     assert app.number_input(key="write").value == 5
 
 
-def test_all_that_was_given_is_in_the_files(opened: Callable[[str], str], tmp_path: Path) -> None:
-    given = ModelInput(PROMPT, writing=Writing(5))
-    view = View(opened("gpt2"), "decoder", given, None, "weights", "shared", False, False)
-    (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(view.model, view.given)))
-    taken = Trace.load(tmp_path / "taken.npz")
-    assert taken.text == loading.trace(opened("gpt2"), given).text
-    assert taken.written == 5
-
-
-def test_the_report_opens_where_the_visitor_is(opened: Callable[[str], str]) -> None:
-    given = ModelInput(PROMPT, writing=Writing(5))
-    view = View(opened("gpt2"), "decoder", given, None, "weights", "shared", False, False)
-    page = report_of(view, Heads(2, 3, ()), 4)
-    trace = loading.trace(opened("gpt2"), given)
+def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:
+    given, model = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7)), opened("gpt2")
+    (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(model, given)))
+    trace, taken = caches.trace(model, given), Trace.load(tmp_path / "taken.npz")
+    assert (taken.text, taken.written) == (trace.text, 4)
+    told, _ = facts(csv_of(view(model, given), Heads(1, 1, ())))
+    assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
+    [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
+    assert trace.text.removeprefix(PROMPT).strip() in end
+    page = report_of(view(model, given), Heads(2, 3, ()), 4)
     assert page == report([trace], Opening(kind="decoder", layer=1, head=2, query=4))
 
 
-def test_a_report_that_would_be_too_large_is_not_offered(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_a_pair_names_both_sentences() -> None:
+    pair = view("minilm", ModelInput("Birds sing.", "Cats sleep."), "encoder", between="A→B")
+    told, rows = facts(csv_of(pair, Heads(1, 1, ())))
+    assert (told["text"], told["read together with"]) == ("“Birds sing.”", "“Cats sleep.”")
+    assert [len(row) for row in rows] == [5] * 6
+
+
+def test_a_report_that_would_be_too_large_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MOST_WEIGHTS", 1000)
-    app = visit(text=ENGLISH)
-    clean(app)
-    assert "No report" in words(app)
+    assert "No report" in words(visit("explore", text=ENGLISH))
 
 
 @pytest.mark.parametrize(
@@ -476,64 +381,14 @@ def test_a_files_name_is_never_a_path(model: str, name: str) -> None:
     assert file_name_of(model) == name
 
 
-def test_a_model_whose_folder_has_changed_is_read_anew(visit: Visit, tmp_path: Path) -> None:
+def test_a_model_whose_folder_has_changed_is_read_anew(opened: Open, tmp_path: Path) -> None:
+    assert opened("gpt2")
     model = str(tiny("gpt2", tmp_path / "mine"))
     loading.open_model(model)
-    before = sent(visit(model=model, text=PROMPT), "candidates")
+    before = numbers(visit("explore", model=model, text=PROMPT))
     network = AutoModelForCausalLM.from_pretrained(model)
     with torch.no_grad():
         network.lm_head.weight.mul_(-1)
     network.save_pretrained(model)
     caches.look_again()  # as half a minute does
-    after = sent(visit(model=model, text=PROMPT), "candidates")
-    assert before != after
-
-
-# What a link says and the page says back
-
-
-def test_a_number_is_the_same_however_it_is_written(visit: Visit, opened: Callable[[str], str]) -> None:
-    app = visit(model=opened("gpt2"), text=PROMPT, write="3", temperature="1", top_p="0.70")
-    clean(app)
-    assert not app.warning
-    plain = visit(model=opened("gpt2"), text=PROMPT, write="3", temperature="1")
-    assert all(len(row["numbers"]) == 1 for row in sent(plain, "candidates")["rows"]), "nothing is altered"
-
-
-def test_a_file_says_what_the_model_wrote_and_how(opened: Callable[[str], str]) -> None:
-    given = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7))
-    model = opened("gpt2")
-    view = View(model, "decoder", given, None, "weights", "shared", hide=False, merge=False)
-    lines = csv_of(view, Heads(1, 1, ())).splitlines()
-    written = caches.trace(model, given).text.removeprefix(PROMPT)
-    assert any(
-        line.startswith("# its end as the model wrote it,") and written.strip() in line for line in lines
-    )
-    assert "# written with,temperature 0.8; top k 5; top p 0.9; seed 7" in lines
-
-
-def test_equal_words_of_a_pair_are_told_apart_where_a_weight_is_worked_out(visit: Visit) -> None:
-    app = visit(
-        text="The dog sees it.",
-        other="The dog ran.",
-        second="Read together with",
-        query="3 dog ᴬ",
-        key="9 dog ᴮ",
-    )
-    clean(app)
-    worked = sent(app, "arithmetic")
-    assert (worked["query_word"], worked["key_word"]) == ("dog ᴬ", "dog ᴮ")
-    assert [row["label"] for row in worked["row"] if row["label"].startswith("dog")] == ["dog ᴬ", "dog ᴮ"]
-
-
-def test_the_text_to_compare_with_and_the_decoders_text_are_two(
-    visit: Visit, opened: Callable[[str], str]
-) -> None:
-    app = visit(model=opened("bart"), text=ENGLISH, other="The cat did not cross the road .")
-    app.radio(key="second").set_value("The decoder reads").run()
-    app.text_input(key="target").set_value("a man went home").run()
-    app.radio(key="second").set_value("Compare with").run()
-    assert app.text_input(key="other").value == "The cat did not cross the road ."
-    app.radio(key="second").set_value("The decoder reads").run()
-    assert app.text_input(key="target").value == "a man went home"
-    clean(app)
+    assert numbers(visit("explore", model=model, text=PROMPT)) != before

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import inf
 
 import pytest
@@ -12,8 +12,8 @@ import pytest
 from attnviz.app.jobs import Job, Jobs, Lane
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
+from tests.app.shown import SECONDS, until
 
-SECONDS = 30
 STEPS = 7
 ALL = Progress(STEPS, STEPS, STEPS * (STEPS + 1) // 2)
 
@@ -48,13 +48,6 @@ def counting() -> Iterator[Counting]:
     counting = Counting()
     yield counting
     counting.let_go(STEPS)
-
-
-def until(happened: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)
 
 
 def until_done(job: Job[int], number: int) -> Progress[int]:
@@ -153,10 +146,13 @@ def test_why_it_was_refused_is_passed_on_and_another_fault_is_not_shown(
         yield Progress(1, 2, 1)
         raise ZeroDivisionError("secret")
 
-    job = Job(too_long)
-    job.start()
-    assert job.wait(SECONDS) == "refused"
-    assert (job.problem, job.latest) == ("Shorten it.", Progress(1, 2, 1))
+    jobs = Jobs()
+    job = jobs.find("one", too_long)
+    for _ in range(2):  # for everybody, and when it is started again
+        job.start()
+        assert job.wait(SECONDS) == "refused"
+        assert jobs.find("one", too_long) is job
+        assert (job.problem, job.latest) == ("Shorten it.", Progress(1, 2, 1))
     assert not caplog.records
     job = Job(broken)
     job.start()
@@ -264,24 +260,6 @@ def test_one_that_runs_is_not_pushed_out(counting: Counting) -> None:
     assert running.wait(SECONDS) == "finished"
     jobs.find("next", Counting())
     assert jobs.find("running", counting) is not running
-
-
-def test_what_was_refused_stays_so_for_everybody_until_it_is_started_again() -> None:
-    begun = 0
-
-    def refused() -> Iterator[Progress[int]]:
-        nonlocal begun
-        begun += 1
-        yield Progress(1, 2, begun)
-        raise AttnvizError("Shorten it.")
-
-    jobs = Jobs()
-    job = jobs.find("one", refused)
-    for attempt in (1, 2):
-        job.start()
-        assert job.wait(SECONDS) == "refused"
-        assert jobs.find("one", refused) is job
-        assert (job.problem, job.latest) == ("Shorten it.", Progress(1, 2, attempt))
 
 
 def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:

@@ -8,8 +8,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.controls import ONE_CHANGED
 from attnviz.app.examples import OPENING
 from attnviz.experiments import pairs
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean
+from tests.app.shown import clean, visit, warnings
 
 BIRDS = "Birds sing in the morning."
 GOAT, OTHER = (reading.text for reading in pairs.bundled()[5].readings)
@@ -31,40 +30,29 @@ def boxes(app: AppTest) -> list[str]:
 
 
 @pytest.mark.parametrize("before", ["compare", "plane"])
-def test_a_pair_that_a_link_names_is_on_explore(visit_page: VisitPage, before: str) -> None:
-    app = follow(visit_page(before), "explore", text=GOAT, other=OTHER, layer="5", head="7")
+def test_a_pair_that_a_link_names_is_on_explore(before: str) -> None:
+    app = follow(visit(before), "explore", text=GOAT, other=OTHER, layer="5", head="7")
     assert boxes(app) == [GOAT, OTHER]
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [5, 7]
 
 
-def test_what_came_by_link_goes_on_by_link(visit_page: VisitPage) -> None:
-    app = follow(visit_page("plane", text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
+def test_what_came_by_link_goes_on_by_link() -> None:
+    app = follow(visit("plane", text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
     assert app.text_input(key="text").value == BIRDS
     assert app.session_state["edits"] == ["encoder 3-1"]
     assert boxes(follow(app, "explore", text=BIRDS)) == [BIRDS, ""]
 
 
 @pytest.mark.parametrize("number", ["x", "inf"])
-def test_a_number_that_is_none_leaves_the_number_that_was(visit_page: VisitPage, number: str) -> None:
-    app = follow(visit_page("plane", layer="3"), "explore", layer=number)
+def test_a_number_that_is_none_leaves_the_number_that_was(number: str) -> None:
+    app = follow(visit("plane", layer="3"), "explore", layer=number)
     assert app.number_input(key="layer").value == 3
-
-
-@pytest.mark.parametrize("page", ["explore", "masks", "plane"])
-def test_a_number_without_end_is_told_and_left_out(visit_page: VisitPage, page: str) -> None:
-    app = visit_page(page, layer="inf", head="-1e999")
-    clean(app)
-    told = "\n".join(warning.value for warning in app.warning)
-    assert "`layer` cannot be `inf` here" in told
-    assert "`head` cannot be `-1e999` here" in told
 
 
 @pytest.mark.parametrize(("text", "other"), [(BIRDS, ""), (OPENING.other, OPENING.text)])
 @pytest.mark.parametrize("page", ["compare", "explore"])
-def test_one_sentence_is_not_compared_with_itself(
-    visit_page: VisitPage, page: str, text: str, other: str
-) -> None:
-    app = follow(visit_page("plane", text=text), page, text=text)
+def test_one_sentence_is_not_compared_with_itself(page: str, text: str, other: str) -> None:
+    app = follow(visit("plane", text=text), page, text=text)
     if page == "compare":
         assert boxes(app) == [text, other]
         assert app.text_input(key="other").placeholder == ONE_CHANGED
@@ -72,8 +60,60 @@ def test_one_sentence_is_not_compared_with_itself(
         assert boxes(app) == [text, ""]
 
 
-def test_the_address_forgets_what_the_page_left_out(visit_page: VisitPage) -> None:
-    app = visit_page("plane", text=BIRDS, rubbish="1")
-    assert "`rubbish` is not something a link can choose here" in app.warning[0].value
+# What a link may ask of a page and not get.
+IN_VAIN = {
+    "explore": {
+        "layer": "99",
+        "head": "abc",
+        "view": "Nope",
+        "model": "gpt9",
+        "show": "zzz",
+        "query": "77 xyz",
+        "stage": "<b>",
+        "find": "![x](http://example.invalid)",
+        "hide": "maybe",
+    },
+    "plane": {"keeps": "everything", "hide": "maybe", "layer": "inf", "head": "-1e999", "query": "77 xyz"},
+    "pronouns": {"layer": "99", "cases": "nothing", "part": "Poems", "head": "x"},
+    "weighted_average": {
+        "scoring": "Fuzzy",
+        "softmax_temperature": "hot",
+        "split": "Syllables",
+        "query": "99 cat",
+    },
+    "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
+    "query_key_value": {"six_steps_of": "GPT", "step_of_six": "7", "convention": "x", "head": "0"},
+    "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
+    "masks": {"mask": "99", "layer": "inf", "head": "x", "query": "99"},
+    "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
+    "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},
+    "block": {"layer": "99", "stage_in_block": "8", "query": "77 cat"},
+    "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
+    "cause": {"cause_head": "encoder 9-9", "translator": "nobody"},
+    "watch_it_learn": {
+        "training_step": "33",
+        "learner": "nobody",
+        "probe": "<b>",
+        "live_seed": "-1",
+        "watched": "9",
+    },
+    "long_distances": {"clauses": "many", "clauses_seed": "-1"},
+}
+
+
+@pytest.mark.parametrize("page", IN_VAIN)
+def test_a_page_says_what_its_link_asked_for_in_vain_and_the_address_forgets_it(page: str) -> None:
+    """A number without end among it: `inf`."""
+    app = visit(page, {"rubbish": "1", **IN_VAIN[page]})
+    told = warnings(app)
+    assert "`rubbish` is not something a link can choose here" in told
     assert "rubbish" not in app.query_params
+    assert all(f"`{name}`" in told for name in IN_VAIN[page])
+
+
+def test_the_notice_goes_when_the_visitor_goes_on() -> None:
+    app = visit("explore", layer="99", text=BIRDS)
+    assert app.warning
     assert "text" in app.query_params
+    clean(app.number_input(key="layer").set_value(2).run())
+    assert not app.warning

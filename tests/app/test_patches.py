@@ -20,14 +20,14 @@ def page() -> None:
 
 
 @pytest.mark.parametrize("number", ["inf", "-inf", "Infinity", "1e999", "nan", "9" * 400])
-@pytest.mark.parametrize("name", ["whole", "real", "slider"])
-def test_a_number_that_is_not_finite_gives_the_default(name: str, number: str) -> None:
+def test_a_number_that_is_not_finite_gives_the_default(number: str) -> None:
     app = AppTest.from_function(page)
-    app.query_params[name] = number
+    for name in ("whole", "real", "slider"):
+        app.query_params[name] = number
     app.run()
     assert not app.exception
     assert [text.value for text in app.text] == ["4", "1.0", "3"]
-    assert name not in app.query_params
+    assert not {"whole", "real", "slider"} & set(app.query_params)
 
 
 def test_the_values_of_a_visit_are_what_streamlit_says(monkeypatch: pytest.MonkeyPatch) -> None:

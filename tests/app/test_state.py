@@ -5,11 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.app.state.choices import TABLE, of_page
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean
+from tests.app.shown import visit
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}
@@ -43,17 +41,16 @@ def test_the_old_names_here_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize(("page", "former", "asked", "name", "value"), FORMER)
 def test_a_link_made_earlier_opens_the_same_view(
-    visit_page: VisitPage, page: str, former: str, asked: str, name: str, value: object
+    page: str, former: str, asked: str, name: str, value: object
 ) -> None:
-    app = visit_page(page, {former: asked})
-    clean(app)
+    app = visit(page, {former: asked})
     assert app.session_state[name] == value
     assert former not in app.query_params
     assert not app.warning
 
 
-def test_a_wrong_value_under_an_old_name_is_told(visit_page: VisitPage) -> None:
-    app = visit_page("positions", pair="many")
+def test_a_wrong_value_under_an_old_name_is_told() -> None:
+    app = visit("positions", pair="many")
     assert app.warning[0].value == "`dimension_pair` cannot be `many` here, so it is `5` now."
 
 
@@ -76,9 +73,3 @@ def test_no_page_writes_the_name_of_a_choice_into_a_link() -> None:
     """Elsewhere "layer" is a word for a browser widget, or on an axis; no parameter of a link."""
     linking = [path for path in SOURCES if "query_params" in path.read_text("utf-8") and path.parent != STATE]
     assert [path for path in linking if '"layer"' in path.read_text("utf-8")] == []
-
-
-def test_a_page_says_what_it_is_asked_and_does_not_have(visit_page: VisitPage) -> None:
-    app: AppTest = visit_page("weighted_average", layer="3")
-    assert "`layer` is not something a link can choose here" in app.warning[0].value
-    assert "layer" not in app.query_params

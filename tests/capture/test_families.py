@@ -38,7 +38,6 @@ from tests.capture.by_transformers import (
 )
 from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families
 from tests.formula import attention
-from tests.models import models_page
 
 
 @pytest.mark.parametrize("family", families("weights"))
@@ -257,13 +256,6 @@ REASONS = {
     "mamba": "state-space",
     "qwen3_next": "linear-attention",
 }
-
-
-@pytest.mark.everything
-def test_the_page_about_models_says_what_they_do(folder_of: FolderOf) -> None:
-    assert models_page.FILE.read_text("utf-8") == models_page.page(folder_of), (
-        "python -m tests.models.models_page"
-    )
 
 
 def test_the_refused_families_are_families_of_transformers() -> None:

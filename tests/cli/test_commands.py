@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -25,8 +25,8 @@ from attnviz.models import allowed, catalogue
 from attnviz.trained.translator import contest, distance, measures, training
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
-from attnviz.trained.translator.variants import VARIANTS
 from tests.capture.tiny import SENTENCE, tiny
+from tests.cli.conftest import Run, Say
 
 ROOT = Path(__file__).parents[2]
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
@@ -56,52 +56,19 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "figures.json"
 
 
-Say = Callable[..., str]
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run a command that works, and return what it says."""
-
-    def run(*arguments: object) -> str:
-        assert command_line.main([str(argument) for argument in arguments]) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture
-def refuse(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run a command that cannot do what is asked, and return what it says of that."""
-
-    def run(*arguments: object) -> str:
-        assert command_line.main([str(argument) for argument in arguments]) == 2
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.endswith(".\n")
-        assert said.err.count("\n") == 1
-        return said.err
-
-    return run
-
-
 def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
-    text = "The dog did not cross the road as it was too tired."
-    said = say("trace", text, "--out", tmp_path / "tired.npz")
-    kept, fresh = attnviz.Trace.load(tmp_path / "tired.npz"), attnviz.trace(text)
-    assert np.array_equal(kept.stack("encoder"), fresh.stack("encoder"))
+    out = tmp_path / "tired.npz"
+    said = say("trace", "The dog did not cross the road as it was too tired.", "--out", out)
+    trace = attnviz.trace("The dog did not cross the road as it was too tired.")
+    assert np.array_equal(attnviz.Trace.load(out).stack("encoder"), trace.stack("encoder"))
     first, last = said.splitlines()
     assert first.startswith("encoder: 15 tokens, 6 layers × 12 heads; strongest links: ")
-    size = (tmp_path / "tired.npz").stat().st_size
-    assert last == f"Written: {tmp_path}/tired.npz ({size / 1e6:.1f} MB)"
-    links = attnviz.links_table(fresh)
-    words = "query not in ['1:[CLS]', '15:[SEP]'] and key not in ['1:[CLS]', '15:[SEP]'] and query != key"
-    strongest = links.astype({"query": str, "key": str}).query(words).nlargest(1, "weight").iloc[0]
-    head = f"(head {strongest['layer']}-{strongest['head']})"
-    names = [strongest[name].partition(":")[2] for name in ("query", "key")]
-    assert (
-        f"strongest links: {names[0]} looks at {names[1]} {100 * strongest['weight']:.0f} % {head}" in first
-    )
+    assert last == f"Written: {out} ({out.stat().st_size / 1e6:.1f} MB)"
+    weights = trace.stack("encoder")[:, :, 1:-1, 1:-1] * (1 - np.eye(13))
+    layer, head, *pair = (int(place) for place in np.unravel_index(weights.argmax(), weights.shape))
+    query, key = (trace.blocks[0].query_tokens[place + 1].text for place in pair)
+    strongest = f"{query} looks at {key} {100 * weights.max():.0f} % (head {layer + 1}-{head + 1})"
+    assert f"strongest links: {strongest}" in first
 
 
 def test_a_trace_is_written_even_if_nobody_reads_what_is_said(
@@ -127,16 +94,11 @@ def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
     )
 
 
-def test_a_text_may_begin_with_a_dash(say: Say, tmp_path: Path) -> None:
+def test_a_text_may_begin_with_a_dash_or_be_longer_than_any_files_name(say: Say, tmp_path: Path) -> None:
     say("trace", "- No, it slept.", "--second", "- No.", "--out", tmp_path / "no")
     kept = attnviz.Trace.load(tmp_path / "no")
     assert (kept.text, kept.second) == ("- No, it slept.", "- No.")
-
-
-def test_a_pair_is_read_together(say: Say, tmp_path: Path) -> None:
-    say("trace", "A dog.", "--second", "A cat.", "--out", tmp_path / "pair")
-    kept = attnviz.Trace.load(tmp_path / "pair")
-    assert (kept.text, kept.second) == ("A dog.", "A cat.")
+    assert "encoder: 92 tokens" in say("trace", "dog " * 90)
 
 
 def test_a_folders_model_writes_on(say: Say, tmp_path: Path) -> None:
@@ -150,13 +112,18 @@ def test_a_folders_model_writes_on(say: Say, tmp_path: Path) -> None:
     assert (again.text, again.written) == (kept.text, 7)
 
 
-def test_what_a_folders_encoder_decoder_wrote_is_told(say: Say, tmp_path: Path) -> None:
-    folder = tiny("bart", tmp_path / "bart")
-    said = say("trace", "The dog was tired .", "--model", folder)
-    trace = attnviz.trace("The dog was tired .", folder)
+def test_what_a_decoder_wrote_is_told_and_that_it_wrote_nothing_to_be_seen(tmp_path: Path) -> None:
+    trace = attnviz.trace("The dog was tired .", tiny("bart", tmp_path / "bart"))
     assert trace.written > 0
-    assert said.startswith(f"{folder} wrote: {trace.target}\n")
+    said = summary(trace)
+    assert said.startswith(f"{trace.model} wrote: {trace.target}\n")
     assert f"cross: {len(trace.block('cross', 0).query_tokens)} × " in said
+    trace = attnviz.trace("The dog was tired.", "translator")
+    silent = replace(trace, target="", blocks=trace.of_kind("encoder"))
+    assert summary(silent).startswith("translator's decoder wrote nothing, and read its first token only\n")
+    trace = attnviz.trace(SENTENCE, tiny("gpt2", tmp_path / "gpt2"))
+    spaces = replace(trace, text=f"{SENTENCE[: trace.blocks[0].query_tokens[-2].end]} \n", written=1)
+    assert "wrote: white space only\n" in summary(spaces)
 
 
 def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> None:
@@ -164,18 +131,6 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     Image.linear_gradient("L").save(tmp_path / "ramp.png")
     assert "encoder: 16 tokens" in say("trace", tmp_path / "ramp.png", "--model", folder)
     assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
-
-
-def test_a_decoder_that_wrote_nothing_is_told() -> None:
-    trace = attnviz.trace("The dog was tired.", "translator")
-    silent = replace(trace, target="", blocks=trace.of_kind("encoder"))
-    assert summary(silent).startswith("translator's decoder wrote nothing, and read its first token only\n")
-
-
-def test_white_space_that_was_written_is_told(tmp_path: Path) -> None:
-    trace = attnviz.trace(SENTENCE, tiny("gpt2", tmp_path / "gpt2"))
-    spaces = replace(trace, text=f"{SENTENCE[: trace.blocks[0].query_tokens[-2].end]} \n", written=1)
-    assert "wrote: white space only\n" in summary(spaces)
 
 
 def test_a_file_is_no_text_but_comes_through_the_pipe(
@@ -210,8 +165,10 @@ def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
     out.write_text("my thesis", "utf-8")
     assert "is no trace of this attnviz" in refuse("trace", "A dog.", "--out", out)
     assert out.read_text("utf-8") == "my thesis"
-    say("trace", "A dog.", "--out", out, "--force")
-    assert attnviz.Trace.load(out).text == "A dog."
+    other = tmp_path / "dog.txt"  # another ending
+    for forced in (out, other):
+        say("trace", "A dog.", "--out", forced, "--force")
+        assert attnviz.Trace.load(forced).text == "A dog."
 
 
 @pytest.mark.parametrize("command", ["trace", "report"])
@@ -221,11 +178,6 @@ def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command
     same = tmp_path / ".." / tmp_path.name / "cat.png"
     assert "it would be lost" in refuse(command, picture, "--out", same, "--force")
     assert picture.read_bytes() == b"my only picture"
-
-
-def test_a_text_that_no_file_can_be_called_is_a_text(say: Say, tmp_path: Path) -> None:
-    say("trace", "dog " * 90, "--out", tmp_path / "dogs.npz")
-    assert attnviz.Trace.load(tmp_path / "dogs.npz").text == "dog " * 90
 
 
 @pytest.mark.parametrize(
@@ -246,24 +198,22 @@ def test_a_text_that_no_file_can_be_called_is_a_text(say: Say, tmp_path: Path) -
         (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_sentence(refuse: Say, arguments: list[str], said: str) -> None:
-    assert said in refuse(*arguments)
-
-
-def test_a_place_that_cannot_be_written_is_found_before_the_model_loads(
-    refuse: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    refuse: Say, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
-    monkeypatch.setattr("attnviz.capture.loading.open_model", pytest.fail)
-    refuse("trace", "A dog.", "--out", tmp_path / "nowhere" / "x.npz")
+    if "--out" in arguments:  # a place that cannot be written is found before the model loads
+        monkeypatch.setattr("attnviz.capture.loading.open_model", pytest.fail)
+    answer = refuse(*arguments)
+    assert said in answer
+    assert answer.endswith(".\n")
+    assert answer.count("\n") == 1
 
 
-def test_how_far_a_model_is_shows_where_somebody_watches(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_far_a_model_is_shows_where_somebody_watches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    assert command_line.main(["trace", "A dog."]) == 0
-    said = capsys.readouterr()
+    said = run("trace", "A dog.")
+    assert said.status == 0
     assert "━" in said.err
     assert said.err.endswith("\x1b[2K")  # wiped away
     assert "\x1b" not in said.out
@@ -299,14 +249,8 @@ def test_a_model_is_described_before_it_is_loaded(
         assert f" {fact}" in said
 
 
-def test_another_ending_can_be_forced(say: Say, tmp_path: Path) -> None:
-    say("trace", "A dog.", "--out", tmp_path / "dog.txt", "--force")
-    assert attnviz.Trace.load(tmp_path / "dog.txt").text == "A dog."
-
-
 def test_a_model_that_is_refused_is_told_why(refuse: Say, tmp_path: Path) -> None:
-    said = refuse("models", tiny("mamba", tmp_path / "mamba"))
-    assert "state-space" in said
+    assert "state-space" in refuse("models", tiny("mamba", tmp_path / "mamba"))
 
 
 def test_the_list_of_a_servers_operator_does_not_bind_its_owner(
@@ -325,35 +269,35 @@ def test_who_has_read_enough_is_no_error() -> None:
         assert (running.stderr.read(), running.wait()) == (b"", 0)
 
 
-def test_a_full_disk_behind_the_output_is_told_without_a_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+            2,
+            "What is printed here: No space left on device.",
+        ),
+        (KeyboardInterrupt(), command_line.BROKEN_OFF, "\nBroken off.\n"),
+    ],
+)
+def test_a_full_disk_and_ctrl_c_end_without_a_traceback(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, said: str
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def fail(*_: object) -> None:
+        raise error
 
-    monkeypatch.setattr("attnviz.cli.models.table", full)
-    assert command_line.main(["models"]) == 2
-    assert "What is printed here: No space left on device." in capsys.readouterr().err
-
-
-def test_ctrl_c_ends_without_a_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def broken_off(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("attnviz.cli.models.table", broken_off)
-    assert command_line.main(["models"]) == command_line.BROKEN_OFF
-    assert capsys.readouterr().err == "\nBroken off.\n"
+    monkeypatch.setattr("attnviz.cli.models.table", fail)
+    answer = run("models")
+    assert answer.status == status
+    assert said in answer.err
+    assert "Traceback" not in answer.err
 
 
-def test_training_writes_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_writes_a_translator(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "mine.safetensors"
-    arguments = ["train", "--variant", "candidates", "--seed", "3", "--out", str(out)]
-    assert command_line.main(arguments) == 0
-    said = capsys.readouterr()
-    assert said.out == f"Written: {out}\n"
-    assert "6 of 6 steps" in said.err
+    answer = run("train", "--variant", "candidates", "--seed", 3, "--out", out)
+    assert (answer.status, answer.out) == (0, f"Written: {out}\n")
+    assert "6 of 6 steps" in answer.err
     translator = Translator.load(out)
     assert translator.sizes == SIZES
     assert translator.about["command"] == "python -m attnviz train --variant candidates --seed 3"
@@ -361,7 +305,7 @@ def test_training_writes_a_translator(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(
-    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "mine.safetensors"
     step = training.Training.step
@@ -376,8 +320,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(
         said = say("train", "--out", out)
     assert "goes on from" in said
     assert not out.exists()
-    assert command_line.main(["train", "--out", str(out)]) == 0
-    assert re.findall(r"(\d) of 6", capsys.readouterr().err) == ["5", "6"]
+    assert re.findall(r"(\d) of 6", run("train", "--out", out).err) == ["5", "6"]
     in_one_go = tmp_path / "other.safetensors"
     say("train", "--out", in_one_go)
     broken_off, whole = Translator.load(out).model, Translator.load(in_one_go).model
@@ -427,11 +370,10 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
         (["pronouns", "--looks", "away"], "'away' is not one of 'pronoun', 'nouns'"),
     ],
 )
-def test_what_does_not_exist_is_named(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_line.main(arguments) == 2
-    assert message in capsys.readouterr().err
+def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: str) -> None:
+    answer = run(*arguments)
+    assert answer.status == 2
+    assert message in answer.err
 
 
 def test_distances_are_measured_without_training_again(
@@ -444,14 +386,10 @@ def test_distances_are_measured_without_training_again(
     assert distance.read(tmp_path) == found
 
 
-def test_missing_weights_are_named_with_the_command_that_makes_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command_line.main(["measure", str(tmp_path / "taught.safetensors")]) == 2
-    said = capsys.readouterr().err
+def test_missing_weights_are_named_with_the_command_that_makes_them(refuse: Say, tmp_path: Path) -> None:
+    said = refuse("measure", tmp_path / "taught.safetensors")
     assert "taught.safetensors is missing" in said
     assert "python -m attnviz train --variant taught" in said
-    assert "Traceback" not in said
 
 
 def test_asking_for_help_waits_for_no_model() -> None:
@@ -460,7 +398,3 @@ def test_asking_for_help_waits_for_no_model() -> None:
     for name in ("trace", "models", "train", "measure", "corpus"):
         assert re.search(rf"^ +{name} ", answer.stdout, re.MULTILINE)
     assert " torch\n" not in answer.stderr
-
-
-def test_every_variant_can_be_trained() -> None:
-    assert [*VARIANTS] == ["taught", "training-wheels", "candidates", "untold", "decorative"]

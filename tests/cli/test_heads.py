@@ -3,16 +3,15 @@
 import csv
 import errno
 import io
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attnviz.__main__ import main
 from attnviz.analysis.tally import NAMES
 from attnviz.cli import resuming
 from attnviz.experiments import behaviour, findings_file, on_ray
@@ -20,6 +19,7 @@ from attnviz.experiments.behaviour import Found, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
+from tests.cli.conftest import Run, Say, Unread
 
 LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It rains.", "Oh, oh!", "Hello."]
 
@@ -31,8 +31,10 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
 
 
-def run(*arguments: object) -> int:
-    return main(["heads", *map(str, arguments)])
+@pytest.fixture
+def heads(run: Run) -> Run:
+    """Run the command."""
+    return partial(run, "heads")
 
 
 def expected() -> Found:
@@ -57,9 +59,8 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return lines
 
 
-def test_the_foremost_heads_are_told_with_spread_and_baseline(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("corpus.txt", "--top", 2) == 0
-    said = capsys.readouterr()
+def test_the_foremost_heads_are_told_with_spread_and_baseline(heads: Run) -> None:
+    said = heads("corpus.txt", "--top", 2)
     found = expected()
     lines = said.out.splitlines()
     assert lines[0] == (
@@ -82,63 +83,62 @@ def test_the_foremost_heads_are_told_with_spread_and_baseline(capsys: pytest.Cap
     assert files() == {"corpus.txt"}
 
 
-def test_every_figure_of_every_head_lies_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("corpus.txt", "--out", "heads.csv") == 0
-    assert "Written: heads.csv" in capsys.readouterr().out
+def test_every_figure_of_every_head_lies_in_the_table(heads: Run) -> None:
+    assert "Written: heads.csv" in heads("corpus.txt", "--out", "heads.csv").out
     rows = list(csv.DictReader(io.StringIO(Path("heads.csv").read_text("utf-8"))))
     assert len(rows) == len(NAMES) * 6 * 12
     found = expected().tally
     for row in rows:
         figures, layer, head = found.of(row["rule"]), int(row["layer"]) - 1, int(row["head"]) - 1
         assert int(row["sentences"]) == figures.count[layer]
-        for column, number in (
-            ("mean", figures.mean[layer, head]),
-            ("deviation", figures.deviation[layer, head]),
-            ("even attention", figures.baseline[layer]),
-        ):
-            assert float(row[column]) == pytest.approx(float(number), abs=1e-12)
-    assert run("corpus.txt", "--out", "heads.csv") == 0  # a table may be written over
+        told = [float(row[column]) for column in ("mean", "deviation", "even attention")]
+        numbers = (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
+        assert told == pytest.approx([float(number) for number in numbers], abs=1e-12)
+    assert heads("corpus.txt", "--out", "heads.csv").status == 0  # a table may be written over
 
 
-def test_all_sums_lie_in_the_archive() -> None:
-    assert run("corpus.txt", "--out", "heads.npz") == 0
+def assert_all_sums_are_there() -> None:
     job, found = findings_file.read(Path("heads.npz"))
     assert (job.model, job.lines, found.skipped, found.empty) == ("minilm", 7, 1, 1)
     for name, array in expected().tally.arrays().items():
         np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
-    assert run("corpus.txt", "--out", "heads.npz") == 0
 
 
 @pytest.mark.parametrize("done", [3, 4])  # in the midst of the second part, and at its end
 def test_what_is_broken_off_goes_on_by_the_same_command(
-    done: int, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    done: int, heads: Run, begun: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
-        for step in measure_corpus(*asked, **more):  # type: ignore[arg-type]  # whatever it is given
-            if step.done > done:
-                raise KeyboardInterrupt
-            yield step
-
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(resuming, "measure_corpus", broken_off)
-        assert run("corpus.txt", "--out", "heads.npz") == 130
-    said = capsys.readouterr().err
-    assert f"{done} of 7 lines are done and kept in attnviz-heads-" in said
+        interrupted.setattr(resuming, "measure_corpus", broken_off(after=done))
+        answer = heads("corpus.txt", "--out", "heads.npz")
+    assert answer.status == 130
+    assert f"{done} of 7 lines are done and kept in attnviz-heads-" in answer.err
     (kept,) = files() - {"corpus.txt"}
-    assert run("corpus.txt", "--out", "heads.npz") == 0
-    assert f"Going on from {kept}: {done} of 7 lines are done." in capsys.readouterr().err
+    said = heads("corpus.txt", "--out", "heads.npz").err
+    assert f"Going on from {kept}: {done} of 7 lines are done." in said
     assert begun == [done]
     assert files() == {"corpus.txt", "heads.npz"}
-    _, found = findings_file.read(Path("heads.npz"))
-    for name, array in expected().tally.arrays().items():
-        np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
+    assert_all_sums_are_there()
+
+
+def broken_off(after: int) -> Callable[..., Iterator[Progress[Found]]]:
+    """What measures the corpus, until so many lines are done."""
+
+    def measure(*asked: Any, **more: Any) -> Iterator[Progress[Found]]:
+        for step in measure_corpus(*asked, **more):
+            if step.done > after:
+                break
+            yield step
+        raise KeyboardInterrupt
+
+    return measure
 
 
 @pytest.mark.parametrize("out", ["heads.csv", "heads.npz"])
 def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
-    out: str, begun: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    out: str, heads: Run, begun: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run("corpus.txt", "--out", out) == 0
+    assert heads("corpus.txt", "--out", out).status == 0
     before = Path(out).read_bytes()
     replace = Path.replace
 
@@ -149,73 +149,64 @@ def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
 
     with monkeypatch.context() as disk:
         disk.setattr(Path, "replace", full)
-        assert run("corpus.txt", "--out", out) == 2
-    said = capsys.readouterr()
+        said = heads("corpus.txt", "--out", out)
+    assert said.status == 2
     assert f"{out}: No space left on device." in said.err
     assert "7 of 7 lines are done and kept in attnviz-heads-" in said.err
     assert len(files()) == 3
     assert Path(out).read_bytes() == before
-    assert run("corpus.txt", "--out", out) == 0
+    assert heads("corpus.txt", "--out", out).status == 0
     assert begun == [0, 0, 7]
     assert files() == {"corpus.txt", out}
 
 
 @pytest.mark.parametrize("out", [None, "heads.csv", "heads.npz"])
 def test_whoever_stops_reading_loses_nothing(
-    out: str | None, begun: list[int], monkeypatch: pytest.MonkeyPatch
+    out: str | None, heads: Run, unread: Unread, begun: list[int]
 ) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "w") as closed, monkeypatch.context() as piped:
-        piped.setattr("sys.stdout", closed)
-        assert run("corpus.txt", "--top", 1, *([] if out is None else ["--out", out])) == 0
+    with unread():
+        assert heads("corpus.txt", "--top", 1, *([] if out is None else ["--out", out])).status == 0
     if out is None:
         assert len(files()) == 2
-        assert run("corpus.txt") == 0
+        assert heads("corpus.txt").status == 0
         assert begun == [0, 7]
         assert files() == {"corpus.txt"}
     else:
         assert files() == {"corpus.txt", out}
 
 
-def test_the_result_never_lies_where_unfinished_work_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("corpus.txt", "--out", "heads.npz") == 0
+def test_the_result_never_lies_where_unfinished_work_is_kept(heads: Run, refuse: Say) -> None:
+    assert heads("corpus.txt", "--out", "heads.npz").status == 0
+    assert_all_sums_are_there()
     before = Path("heads.npz").read_bytes()
-    assert run("corpus.txt", "--out", "heads.npz", "--keep", "../" + Path.cwd().name + "/heads.npz") == 2
-    assert "heads.npz is where unfinished work is kept" in capsys.readouterr().err
+    asked = ("--out", "heads.npz", "--keep", f"../{Path.cwd().name}/heads.npz")
+    assert "heads.npz is where unfinished work is kept" in refuse("heads", "corpus.txt", *asked)
     assert Path("heads.npz").read_bytes() == before
 
 
 def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    heads: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken_off(*asked: object, **more: object) -> Iterator[Progress[Found]]:
-        yield next(measure_corpus(*asked, **more))  # type: ignore[arg-type]  # whatever it is given
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(resuming, "measure_corpus", broken_off)
-    assert run("corpus.txt") == 130
-    assert "Nothing was kept: no line was done yet." in capsys.readouterr().err
+    monkeypatch.setattr(resuming, "measure_corpus", broken_off(after=0))
+    answer = heads("corpus.txt")
+    assert answer.status == 130
+    assert "Nothing was kept: no line was done yet." in answer.err
     assert files() == {"corpus.txt"}
 
 
-def test_a_text_that_cannot_be_read_at_all_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_that_cannot_be_read_at_all_is_refused(heads: Run) -> None:
     Path("corpus.txt").write_text(f"{'word ' * 600}\n\n" * 4, "utf-8")
-    assert run("corpus.txt", "--out", "heads.csv") == 2
-    said = capsys.readouterr()
-    assert said.out == ""
+    said = heads("corpus.txt", "--out", "heads.csv")
+    assert (said.status, said.out) == (2, "")
     assert "“minilm” can read no sentence of “corpus.txt”. Line 1: This text has 602 tokens" in said.err
     assert "Line 5: " in said.err
     assert "Line 7: " not in said.err
     assert files() == {"corpus.txt"}
 
 
-def test_one_sentence_may_come_through_the_pipe(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_sentence_may_come_through_the_pipe(heads: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A dog sat.\n")))
-    assert run("-") == 0
-    said = capsys.readouterr()
+    said = heads("-")
     assert "over 1 sentence of standard input (6 tokens)" in said.out
     assert "% ± – " in said.out
     assert "± 0.0" not in said.out
@@ -223,27 +214,26 @@ def test_one_sentence_may_come_through_the_pipe(
 
 
 @pytest.mark.parametrize("out", ["corpus.txt", "./corpus.txt", "link.csv", "link.npz"])
-def test_the_text_itself_is_never_written_over(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_itself_is_never_written_over(out: str, refuse: Say) -> None:
     for name in ("link.csv", "link.npz"):
         Path(name).symlink_to("corpus.txt")
     for force in ([], ["--force"]):
-        assert run("corpus.txt", "--out", out, *force) == 2
-        said = capsys.readouterr().err
+        said = refuse("heads", "corpus.txt", "--out", out, *force)
         assert "is what is read here, and it would be lost" in said
         assert "--force" not in said
     assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
 
 
-def test_work_is_kept_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_kept_from_time_to_time(heads: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
     monkeypatch.setattr(resuming, "KEEP_SECONDS", 0.0)
     monkeypatch.setattr(findings_file, "write", lambda _file, _job, found: written.append(found.lines))
-    assert run("corpus.txt") == 0
+    assert heads("corpus.txt").status == 0
     assert written == sorted(written)
     assert set(written) == set(range(8))  # every sentence here is a batch of its own
 
 
-def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str]] = []
 
     def here(workers: int, address: str) -> behaviour.Engine:
@@ -251,8 +241,8 @@ def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -
         return behaviour.locally
 
     monkeypatch.setattr(on_ray, "on_ray", here)
-    assert run("corpus.txt", "--engine", "ray", "--workers", 3) == 0
-    assert run("corpus.txt", "--engine", "ray", "--workers", 2, "--address", "there:6379") == 0
+    say("heads", "corpus.txt", "--engine", "ray", "--workers", 3)
+    say("heads", "corpus.txt", "--engine", "ray", "--workers", 2, "--address", "there:6379")
     assert asked == [(3, "local"), (2, "there:6379")]
 
 
@@ -275,23 +265,17 @@ def test_ray_gets_its_workers_and_its_address(monkeypatch: pytest.MonkeyPatch) -
         (["corpus.txt", "--keep", "letter.npz"], "does not hold what heads do"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(
-    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why: str, refuse: Say) -> None:
     Path("latin.txt").write_bytes("Où ?\nLà.".encode("latin-1"))
     Path("empty.txt").write_text("\n \n")
     for name in ("letter.csv", "letter.npz"):
         Path(name).write_text("Dear Ada")
-    assert run(*arguments) == 2
-    said = capsys.readouterr()
-    assert why in said.err
-    assert said.out == ""
+    assert why in refuse("heads", *arguments)
     assert Path("letter.csv").read_text() == Path("letter.npz").read_text() == "Dear Ada"
 
 
-def test_the_work_on_another_text_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_work_on_another_text_is_not_gone_on_with(refuse: Say) -> None:
     key = resuming.run_key(Corpus.from_text("Another text."), resolve.entry("minilm"))
     findings_file.write(Path("kept.npz"), key, expected())
-    assert run("corpus.txt", "--keep", "kept.npz") == 2
-    assert "holds the work on another text" in capsys.readouterr().err
+    assert "holds the work on another text" in refuse("heads", "corpus.txt", "--keep", "kept.npz")
     assert Path("kept.npz").exists()

@@ -1,34 +1,18 @@
 """The commands `pronouns` and `relations`: the same digits as the pairs and sentences counted apart."""
 
 import csv
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from attnviz import __main__ as command_line
 from attnviz.analysis.intervals import wilson
 from attnviz.capture import loading
 from attnviz.experiments import pairs, relations
 from attnviz.experiments.pronouns import Scores, resolve
+from tests.cli.conftest import Run, Say, Unread
 
 LINES = [line for line in pairs.FILE.read_text("utf-8").splitlines() if line.strip() and line[0] != "#"]
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command; returns its exit status, what it says, and what it complains of."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = command_line.main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
 
 
 @pytest.fixture
@@ -45,9 +29,8 @@ def scores(file: Path) -> Scores:
     return end.found.scores()
 
 
-def test_the_table_has_all_heads_with_intervals_and_baselines(run: Run, file: Path, tmp_path: Path) -> None:
-    status, said, _ = run("pronouns", "--pairs", file, "--out", tmp_path / "heads.csv")
-    assert status == 0
+def test_the_table_has_all_heads_with_intervals_and_baselines(say: Say, file: Path, tmp_path: Path) -> None:
+    said = say("pronouns", "--pairs", file, "--out", tmp_path / "heads.csv")
     expected = scores(file)
     total = expected.total
     lines = said.splitlines()
@@ -75,18 +58,16 @@ def test_the_table_has_all_heads_with_intervals_and_baselines(run: Run, file: Pa
     assert len(rows) == 72
 
 
-def test_the_nouns_may_look_instead(run: Run, file: Path) -> None:
+def test_the_nouns_may_look_instead(say: Say, file: Path) -> None:
     *_, end = resolve(pairs.read(file), loading.load("minilm").trace, "encoder")
     best = end.found.scores("nouns").pairs.max()
-    _, said, _ = run("pronouns", "--pairs", file, "--looks", "nouns")
+    said = say("pronouns", "--pairs", file, "--looks", "nouns")
     assert said.splitlines()[3].split()[1] == str(best)
     assert "the two nouns look at the pronoun" in said
 
 
-def test_what_the_model_cannot_read_is_counted_and_named(run: Run, file: Path) -> None:
-    status, said, _ = run("pronouns", "--model", "translator", "--pairs", file)
-    assert status == 0
-    lines = said.splitlines()
+def test_what_the_model_cannot_read_is_counted_and_named(say: Say, file: Path) -> None:
+    lines = say("pronouns", "--model", "translator", "--pairs", file).splitlines()
     assert lines[0].startswith("translator: 1 pair, 2 sentences")
     assert lines[1] == f"{2 * (len(pairs.read(file)) - 1)} more sentences were left out:"
     assert "This model has never seen" in lines[2]
@@ -95,54 +76,45 @@ def test_what_the_model_cannot_read_is_counted_and_named(run: Run, file: Path) -
 
 @pytest.mark.parametrize("command", ["pronouns", "relations"])
 def test_whoever_stops_reading_loses_no_table(
-    command: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, run: Run, unread: Unread, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = relations.bundled()[:3]
     monkeypatch.setattr(relations, "bundled", lambda: few)
     out = tmp_path / "heads.csv"
-    asked = ["--pairs", str(file)] if command == "pronouns" else ["--all"]
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "w", 1) as closed, monkeypatch.context() as piped:
-        piped.setattr("sys.stdout", closed)
-        assert command_line.main([command, *asked, "--out", str(out)]) == 0
+    with unread():
+        assert (
+            run(command, *(["--pairs", file] if command == "pronouns" else ["--all"]), "--out", out).status
+            == 0
+        )
     assert len(out.read_text("utf-8").splitlines()) > 72
     assert not list(tmp_path.glob(".*"))
 
 
-def test_wrong_files_and_models_are_told(run: Run, tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.txt"
+def test_wrong_files_and_models_are_told(refuse: Say, tmp_path: Path) -> None:
+    wrong, unknown, other = (tmp_path / name for name in ("wrong.txt", "unknown.txt", "other.csv"))
     wrong.write_text("The dog slept.\n", "utf-8")
-    status, said, complaint = run("pronouns", "--pairs", wrong)
-    assert (status, said) == (2, "")
-    assert complaint.startswith("Line 1: it needs two words in [ ]")
-    unread = tmp_path / "unread.txt"
-    unread.write_text("The [sphinx] saw the [hydra] as *it* {sat > sphinx | ran > hydra}.", "utf-8")
-    status, _, complaint = run("pronouns", "--model", "translator", "--pairs", unread)
-    assert status == 2
-    assert complaint.startswith("Of 1 pair the model can read none.")
-    assert run("pronouns", "--pairs", tmp_path / "nowhere.txt")[0] == 2
-    for arguments in ([], ["--force"]):
-        status, _, complaint = run("pronouns", "--pairs", wrong, "--out", wrong, *arguments)
-        assert status == 2
-        assert "is what is read here, and it would be lost" in complaint
-    assert wrong.read_text("utf-8") == "The dog slept.\n"
-    other = tmp_path / "other.csv"
+    unknown.write_text("The [sphinx] saw the [hydra] as *it* {sat > sphinx | ran > hydra}.", "utf-8")
     other.write_text("name,place\n", "utf-8")
-    for command in ("pronouns", "relations"):
-        status, _, complaint = run(command, "--out", other)
-        assert status == 2
-        assert "is there already and is no table of" in complaint
+    for arguments, why in (
+        (("pronouns", "--pairs", wrong), "Line 1: it needs two words in [ ]"),
+        (("pronouns", "--pairs", unknown, "--model", "translator"), "Of 1 pair the model can read none."),
+        (("pronouns", "--pairs", tmp_path / "nowhere.txt"), "No such file"),
+        (("pronouns", "--pairs", wrong, "--out", wrong), "is what is read here, and it would be lost"),
+        (("pronouns", "--pairs", wrong, "--out", wrong, "--force"), "is what is read here"),
+        (("pronouns", "--out", other), "is there already and is no table of"),
+        (("relations", "--out", other), "is there already and is no table of"),
+    ):
+        assert why in refuse(*arguments)
+    assert wrong.read_text("utf-8") == "The dog slept.\n"
 
 
 def test_the_relations_are_told_with_the_best_offset(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sentences = relations.bundled()[::4]
     monkeypatch.setattr(relations, "bundled", lambda: sentences)
     out = tmp_path / "grammar.csv"
-    status, said, _ = run("relations", "--out", out)
-    assert status == 0
+    said = say("relations", "--out", out)
     *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
     found = end.found
     lines = said.splitlines()

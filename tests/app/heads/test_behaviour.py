@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import add
@@ -16,10 +15,9 @@ import attnviz
 from attnviz.analysis.clusters import scaled
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
-from attnviz.app.heads.behaviour import sections
+from attnviz.app.heads.behaviour import sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
-from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
@@ -29,8 +27,7 @@ from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats
-from tests.app.conftest import VisitPage
-from tests.app.shown import charts, clean, sent, words
+from tests.app.shown import charts, clean, finished, press, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LINES = [TIRED, "The ferry was late again.", "Who left the gate open?", "Bees dance, and bears dance, too."]
@@ -50,25 +47,14 @@ def shapes_of(text: str) -> ShapeSums:
     return shapes([layer[None] for layer in weights], [np.ones((size, size), dtype=np.bool_)] * 6, [0] * size)
 
 
-def finished(app: AppTest) -> AppTest:
-    """The page when its text has been read."""
-    for _ in range(200):
-        if not app.get("progress") and not any(button.label == "Stop" for button in app.button):
-            return app
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("still reading")
-
-
-def pasted(visit_page: VisitPage, text: str, **more: str) -> AppTest:
-    app = visit_page("behaviour", on="Many sentences", source="Paste", **more)
+def pasted(text: str, **more: str) -> AppTest:
+    app = visit("behaviour", on="Many sentences", source="Paste", **more)
     app.text_area(key="pasted").set_value(text)
     return finished(app.run())
 
 
-def test_one_sentence(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text=TIRED, layer="4", head="2")
-    clean(app)
+def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
+    app = visit("behaviour", text=TIRED, layer="4", head="2")
     expected = to_the_previous(TIRED)
     shown = sent(app, "head_map")
     np.testing.assert_allclose(shown["values"], expected.ravel(), atol=1e-5)
@@ -100,10 +86,14 @@ def test_one_sentence(visit_page: VisitPage) -> None:
     links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
     assert links["Open 4-2 in Explore"].endswith("&layer=4&head=2")
     assert links["Silence it"].endswith("&layer=4&head=2&edits=encoder+4-2")
+    which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
+    name = which.options[-1]
+    clean(which.set_value(name).run())
+    assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
 
 
-def test_a_pasted_text(visit_page: VisitPage) -> None:
-    app = pasted(visit_page, "\n".join([*LINES[:2], "", *LINES[2:], "a " * 9_000]), rule="previous")
+def test_a_pasted_text() -> None:
+    app = pasted("\n".join([*LINES[:2], "", *LINES[2:], "a " * 9_000]), rule="previous")
     clean(app)
     each = np.array([to_the_previous(line) for line in LINES])
     np.testing.assert_allclose(sent(app, "head_map")["values"], each.mean(axis=0).ravel(), atol=1e-5)
@@ -132,11 +122,17 @@ def test_a_pasted_text(visit_page: VisitPage) -> None:
         assert f"- **{shape.name}:** {shape.rule}." in told
     assert "a token looks much at its own; needs a pair of sentences." in told
     assert f"Head **4-2** is **{SHAPES[found[3, 1]].name}**" in told
+    # A group of one head is told as one, which a click opens.
+    group = re.search(r"\*\*[A-E]\*\*: head (\d-\d+) looks .*", told)
+    assert group
+    assert "on average" not in group[0]
+    clean(press(app, f"Open {group[1]}"))
+    opened = [app.number_input(key=key).value for key in ("layer", "head")]
+    assert opened == [int(part) for part in group[1].split("-")]
 
 
-def test_a_pair_shows_blocks(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text="The dog sleeps.", pair="**It** is tired.", layer="2", head="5")
-    clean(app)
+def test_a_pair_shows_blocks() -> None:
+    app = visit("behaviour", text="The dog sleeps.", pair="**It** is tired.", layer="2", head="5")
     trace = attnviz.trace("The dog sleeps.", second="**It** is tired.")
     tokens = trace.blocks[0].query_tokens
     own = np.array([[one.sentence == other.sentence for one in tokens] for other in tokens])
@@ -157,9 +153,8 @@ def test_a_pair_shows_blocks(visit_page: VisitPage) -> None:
     assert "reads at most 512" in app.error[0].value
 
 
-def test_a_rule_that_means_nothing_here(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text="No two words alike", rule="same word")
-    clean(app)
+def test_a_rule_that_means_nothing_here() -> None:
+    app = visit("behaviour", text="No two words alike", rule="same word")
     assert "It means something only in sentences with a word that occurs twice, and there is none" in words(
         app
     )
@@ -167,18 +162,21 @@ def test_a_rule_that_means_nothing_here(visit_page: VisitPage) -> None:
     assert "same word" not in [row["name"] for row in sent(app, "distributions")["rows"]]
 
 
-def test_one_readable_line_of_many_is_told_as_one(visit_page: VisitPage) -> None:
-    app = pasted(visit_page, f"{TIRED}\nQuixotic zebras", model="translator", rule="separator")
-    assert not app.exception
+def test_of_many_lines_one_or_none_can_be_read() -> None:
+    app = pasted(f"{TIRED}\nQuixotic zebras", model="translator", rule="separator")
     told = words(app)
     assert told.count("In 1 sentence, ") == 2
     assert "One sentence is an anecdote: give more lines." in told
     assert "choose *Many" not in told
     assert "mean over 1 sentence," in told
     assert app.expander[0].label == "1 line could not be read"
+    app = finished(app.text_area(key="pasted").set_value("Quixotic zebras vex\nJovial gnomes").run())
+    assert not app.exception
+    assert "The model could read none of these lines." in app.info[0].value
+    assert app.expander[0].label.startswith("2 lines could not be read")
 
 
-def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_line_is_counted_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     units = []
 
     def listen(doing: str, unit: str) -> Callable[..., str]:
@@ -187,7 +185,7 @@ def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pyt
 
     monkeypatch.setattr(sections, "counted", listen)
     for text in ("One line.", "Two lines.\nOf which this is one."):
-        app = visit_page("behaviour", on="Many sentences", source="Upload")
+        app = visit("behaviour", on="Many sentences", source="Upload")
         app.session_state["the text that the visitor uploaded"] = Corpus.from_text(text, "my.txt")
         app.run()
         clean(app)
@@ -196,11 +194,18 @@ def test_one_line_is_counted_as_one_line(visit_page: VisitPage, monkeypatch: pyt
     assert units == ["line", "lines"]
 
 
-def test_one_head_reaches_and_several_reach(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text="The dog did not cross the road.", model="translator", rule="itself")
+def test_one_head_reaches_and_several_reach() -> None:
+    app = visit("behaviour", text="The dog did not cross the road.", model="translator", rule="itself")
     assert "; even attention: 14 %. 1 of 8 heads reaches twice the even share." in words(app)
     app.pills(key="rule").set_value("first").run()
-    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", words(app))
+    told = words(app)
+    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", told)
+    # A model's own special tokens are told, and no others.
+    assert "**first:** on average a token gives the first token this share of its attention." in told
+    assert "Not counted: what is looked at by \\[END\\]." in told
+    assert "CLS" not in told
+    rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
+    assert (rows["first"], rows["separator"]) == ("the first token", "[END]")
 
 
 def test_names_of_special_tokens_are_no_markdown() -> None:
@@ -215,20 +220,8 @@ def test_names_of_special_tokens_are_no_markdown() -> None:
     assert in_full(RULES[0], Special("", ())) == ""
 
 
-def test_a_model_s_own_special_tokens_are_told_and_no_others(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text=TIRED, model="translator", rule="first")
-    clean(app)
-    told = words(app)
-    assert "**first:** on average a token gives the first token this share of its attention." in told
-    assert "Not counted: what is looked at by \\[END\\]." in told
-    assert "CLS" not in told
-    rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
-    assert (rows["first"], rows["separator"]) == ("the first token", "[END]")
-
-
-def test_of_few_heads_there_are_few_groups(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text=TIRED, model="translator")
-    clean(app)
+def test_of_few_heads_there_are_few_groups() -> None:
+    app = visit("behaviour", text=TIRED, model="translator")
     findings = of_sentence("translator", TIRED)
     previous = findings.tally.of("previous").mean.ravel()
     told = words(app)
@@ -244,21 +237,7 @@ def test_of_few_heads_there_are_few_groups(visit_page: VisitPage) -> None:
     assert "That there are 2 groups is our choice" in told
 
 
-def test_a_group_of_one_head_is_told_as_one_which_a_click_opens(visit_page: VisitPage) -> None:
-    app = pasted(visit_page, "\n".join(LINES))
-    group = re.search(r"\*\*[A-E]\*\*: head (\d-\d+) looks .*", words(app))
-    assert group
-    assert "on average" not in group[0]
-    layer, head = group[1].split("-")
-    next(button for button in app.button if button.label == f"Open {group[1]}").click().run()
-    clean(app)
-    assert (app.number_input(key="layer").value, app.number_input(key="head").value) == (
-        int(layer),
-        int(head),
-    )
-
-
-def test_a_single_head_is_like_no_other(visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_head_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     block = attnviz.trace(TIRED).blocks[0]
     weights, masks, tokens = [block.weights[None, :1]], [block.mask], block.query_tokens
     alone = Findings(
@@ -271,45 +250,23 @@ def test_a_single_head_is_like_no_other(visit_page: VisitPage, monkeypatch: pyte
         TIRED,
     )
     monkeypatch.setattr(sections, "of_sentence", lambda *_: alone)
-    app = visit_page("behaviour", text=TIRED, layer="1", head="1")
-    clean(app)
+    app = visit("behaviour", text=TIRED, layer="1", head="1")
     assert "(1 of 1 head): " in words(app)
     assert "Which heads look at the same words?" not in [header.value for header in app.header]
 
 
-def test_a_head_of_a_group_is_opened_from_its_list(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", text=TIRED, layer="4", head="2")
-    clean(app)
-    which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
-    name = which.options[-1]
-    which.set_value(name).run()
-    clean(app)
-    assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
-
-
-def test_the_bundled_sentences_can_be_read_by_people(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", on="Many sentences")
-    assert not app.exception
+def test_the_bundled_sentences_can_be_read_by_people() -> None:
+    app = visit("behaviour", on="Many sentences")
     assert app.code[0].value == behaviour.bundled().strip()
-    for button in app.button:
-        if button.label == "Stop":
-            button.click().run()
+    press(app, "Stop")
 
 
-def test_where_many_are_read_the_one_sentence_waits(visit_page: VisitPage) -> None:
+def test_where_many_are_read_the_one_sentence_waits() -> None:
     mine = "A zebra that the translator does not know."
-    app = visit_page("behaviour", on="Many sentences", source="Paste", model="translator", text=mine)
-    clean(app)
+    app = visit("behaviour", on="Many sentences", source="Paste", model="translator", text=mine)
     app.selectbox(key="model").set_value("minilm").run()
-    app.segmented_control(key="on").set_value("Your sentence").run()
-    clean(app)
+    clean(app.segmented_control(key="on").set_value("Your sentence").run())
     assert app.text_input(key="text").value == mine
-
-
-def test_a_text_that_nobody_gave_is_asked_for(visit_page: VisitPage) -> None:
-    app = visit_page("behaviour", on="Many sentences", source="Paste")
-    clean(app)
-    assert "Paste some sentences, one a line: up to 10,000." in app.info[0].value
 
 
 def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Iterator[Batch]:
@@ -321,40 +278,31 @@ def all_alike(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> I
     yield Batch(numbers, texts, one.tokens * len(texts), weights, one.masks)
 
 
-def test_ten_thousand_uploaded_lines_are_all_read_and_counted(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_as_many_uploaded_lines_as_may_be_are_all_read_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(behaviour, "batches", all_alike)
-    lines = [b"a b"] * MOST_LINES
-    lines[3::10] = [b""] * len(lines[3::10])
-    lines[7::50] = [b"caf\xe9"] * len(lines[7::50])
-    read, broken = lines.count(b"a b"), len(lines[7::50])
-    app = visit_page("behaviour", on="Many sentences", source="Upload")
-    app.file_uploader[0].upload("ten thousand.txt", b"\n".join(lines), "text/plain")
-    finished(app.run())
-    clean(app)
-    assert f"In {read:,} sentences, head **" in words(app)
+    monkeypatch.setattr(texts, "MOST_LINES", 2_000)
+    lines = [b"a b"] * 2_000
+    lines[3::10] = [b""] * 200
+    lines[7::10] = [b"caf\xe9"] * 200
+    app = visit("behaviour", on="Many sentences", source="Upload")
+    app.file_uploader[0].upload("many.txt", b"\n".join(lines), "text/plain")
+    clean(finished(app.run()))
+    assert "In 1,600 sentences, head **" in words(app)
     [bad] = [each for each in app.expander if "could not be read" in each.label]
-    assert bad.label == f"{broken:,} lines could not be read"
+    assert bad.label == "200 lines could not be read"
     told = "\n".join(each.value for each in bad.markdown)
     assert told.startswith("- line 8: ")
-    assert f"… and {broken - MOST_NAMED:,} more." in told
+    assert f"… and {200 - MOST_NAMED} more." in told
 
 
-def test_too_many_lines_are_refused_and_stay_in_the_box(visit_page: VisitPage) -> None:
+def test_too_many_lines_are_refused_and_stay_in_the_box() -> None:
     text = "a b\n" * 10_001
-    app = visit_page("behaviour", on="Many sentences", source="Paste", rule="next")
+    app = visit("behaviour", on="Many sentences", source="Paste", rule="next")
+    assert "Paste some sentences, one a line: up to 10,000." in app.info[0].value
     app.text_area(key="pasted").set_value(text).run()
     assert "10,001 lines; this page reads at most 10,000" in app.error[0].value
     assert app.text_area(key="pasted").value == text
     assert app.session_state["rule"] == "next"
-
-
-def test_a_model_that_knows_none_of_the_words(visit_page: VisitPage) -> None:
-    app = pasted(visit_page, "Quixotic zebras vex\nJovial gnomes", model="translator")
-    assert not app.exception
-    assert "The model could read none of these lines." in app.info[0].value
-    assert app.expander[0].label.startswith("2 lines could not be read")
 
 
 def test_the_file_has_every_number() -> None:

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,29 +18,17 @@ from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, rows
+from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, Found, rows
+from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
-from tests.app.conftest import VisitPage
-from tests.app.shown import charts, clean, sent, words
+from tests.app.shown import SECONDS, charts, clean, finished, sent, try_page, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
 
 
-def finished(app: AppTest) -> AppTest:
-    """The page when everything is measured."""
-    for _ in range(400):
-        if not any(button.label == "Stop" for button in app.button) and not app.get("progress"):
-            return app
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("still measuring")
-
-
-def opened(visit_page: VisitPage, **more: str) -> AppTest:
-    app = finished(visit_page("beyond_weights", **{"model": "translator", "text": TIRED, **more}))
-    clean(app)
-    return app
+def opened(**more: str) -> AppTest:
+    return clean(finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **more})))
 
 
 def chosen() -> TokenSelection:
@@ -50,8 +37,18 @@ def chosen() -> TokenSelection:
     return TokenSelection(entry, given, "encoder", 0, 1, groups, groups, IT, special=False, itself=False)
 
 
-def test_the_picture_says_what_the_sentence_says(visit_page: VisitPage) -> None:
-    app = opened(visit_page)
+@pytest.fixture(scope="module")
+def latest() -> Progress[Found]:
+    """All that is measured of the chosen token."""
+    job = job_of(chosen())
+    job.start()
+    assert job.wait(SECONDS) == "finished"
+    assert job.latest is not None
+    return job.latest
+
+
+def test_the_picture_says_what_the_sentence_says() -> None:
+    app = opened()
     shown = sent(app, "measures")
     assert {line["key"] for line in shown["lines"]} == set(MEASURES)
     assert [column["label"] for column in shown["columns"]] == TIRED.lower().rstrip(".").split()
@@ -75,78 +72,56 @@ def test_the_picture_says_what_the_sentence_says(visit_page: VisitPage) -> None:
     assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
 
 
-@pytest.mark.parametrize("query", ["9 it", "2 dog", "3 did", "12 tired"])
-def test_which_measures_beat_chance_is_said_in_plain_words(visit_page: VisitPage, query: str) -> None:
-    app = opened(visit_page, query=query, layer="1", head="1")
-    shown, told = sent(app, "measures"), words(app)
-    counted = np.array([column["standing"] == "counted" for column in shown["columns"]])
-    yardstick, *others = (np.array(line["values"])[counted] for line in shown["lines"])
-    rhos = [rank_correlation(values, yardstick) for values in others]
-    chance = by_chance(11)
-    assert chance is not None
-    listed = [f"{line['label']} (ρ = {line['agreement']})" for line in shown["lines"][1:]]
-    beating = [name for name, rho in zip(listed, rhos, strict=True) if rho > chance.bound - 1e-6]
-    at_what = "chance at ordering the 11 tokens as leaving them out does"
-    if beating:
-        verb = "beats" if len(beating) == 1 else "beat"
-        assert f"**{len(beating)} of 10 measures {verb} {at_what}:** {', '.join(beating)}." in told
-    else:
-        assert f"**No measure beats {at_what}.** Nearest comes {listed[0]}." in told
-    reverse = [name for name, rho in zip(listed, rhos, strict=True) if rho < 1e-6 - chance.bound]
-    assert ("Beyond chance too, but towards the reverse order" in told) == bool(reverse)
-    for name, line in zip(listed, shown["lines"][1:], strict=True):
-        if line["key"] == HEAD_WEIGHTS and name not in [*beating, *reverse, listed[0]]:
-            assert f"The weights of head 1-1 have ρ = {line['agreement']}." in told
-
-
-def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(visit_page: VisitPage) -> None:
-    opened(visit_page)
-    latest = job_of(chosen()).latest
-    assert latest is not None
+def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Progress[Found]) -> None:
     counted = chosen().counted(latest.found)
     ranked = rows(latest.found, 0, 1, counted)
-    partly = replace(latest, done=latest.total - 1)
-    said = _finding(chosen(), partly, ranked, counted)
+    said = _finding(chosen(), replace(latest, done=latest.total - 1), ranked, counted)
     assert "Of 10 measures so far, " in said
-    assert re.search(
-        r"\*\*\d+ of 10 measures so far beats? chance at|\*\*No measure so far beats chance at", said
-    )
+    assert re.search(r"\*\*(\d+ of 10 measures so far beats?|No measure so far beats) chance at", said)
     assert "so far" not in _finding(chosen(), latest, ranked, counted)
 
 
-def test_that_no_measure_beats_chance_and_that_one_goes_the_other_way_is_said(
-    visit_page: VisitPage,
-) -> None:
-    opened(visit_page)
-    latest = job_of(chosen()).latest
-    assert latest is not None
+def test_which_measures_beat_chance_and_which_go_the_other_way_is_said(latest: Progress[Found]) -> None:
+    chance = by_chance(11)
+    assert chance is not None
+    assert 0.6 < chance.bound - 1e-6 < 0.64
     counted = chosen().counted(latest.found)
-    yardstick, best, *others, last = rows(latest.found, 0, 1, counted)
+    yardstick, best, second, *others, last = rows(latest.found, 0, 1, counted)
 
     def said(*agreements: float) -> str:
-        changed = [replace(row, agreement=rho) for row, rho in zip((best, last), agreements, strict=True)]
+        three = zip((best, second, last), agreements, strict=True)
+        first, next_, final = (replace(row, agreement=rho) for row, rho in three)
         middle = [replace(row, agreement=0.1) for row in others]
-        return _finding(chosen(), latest, [yardstick, changed[0], *middle, changed[1]], counted)
+        return _finding(chosen(), latest, [yardstick, first, next_, *middle, final], counted)
 
-    names = [name_here(row.measure, "1-2") for row in (best, last)]
+    names = [name_here(row.measure, "1-2") for row in (best, second, last)]
     at_what = "chance at ordering the 11 tokens as leaving them out does"
-    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.60)." in said(0.6, 0.0)
-    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.64)." in said(0.64, -0.6)
-    assert "reverse order" not in said(0.64, -0.6)
-    reverse = f"Beyond chance too, but towards the reverse order: {names[1]} (ρ = −0.64)."
-    assert reverse in said(0.6, -0.64)
-    assert f"**No measure beats {at_what}.**" in said(0.6, -0.64)
+    reverse = f"Beyond chance too, but towards the reverse order: {names[2]} (ρ = −0.64)."
+    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.60)." in said(0.6, 0.5, 0.0)
+    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.64)." in said(0.64, 0.6, -0.6)
+    both = f"{names[0]} (ρ = 0.70), {names[1]} (ρ = 0.64)."
+    assert f"**2 of 10 measures beat {at_what}:** {both}" in said(0.7, 0.64, -0.6)
+    assert "reverse order" not in said(0.64, 0.6, -0.6)
+    assert f"**No measure beats {at_what}.**" in said(0.6, 0.5, -0.64)
+    assert reverse in said(0.6, 0.5, -0.64)
+    ranked = [
+        replace(row, agreement=0.5 if row.measure == HEAD_WEIGHTS else 0.6)
+        for row in rows(latest.found, 0, 1, counted)
+    ]
+    assert "The weights of head 1-2 have ρ = 0.50." in _finding(
+        chosen(), latest, [yardstick, *ranked[1:]], counted
+    )
 
 
-def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for(visit_page: VisitPage) -> None:
-    shown = sent(opened(visit_page, special="true", itself="true"), "measures")
+def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None:
+    shown = sent(opened(special="true", itself="true"), "measures")
     assert [column["label"] for column in shown["columns"]][-1] == "[END]"
     assert {column["standing"] for column in shown["columns"]} == {"counted"}
     assert all(max(line["ranks"]) > 12 for line in shown["lines"])
 
 
-def test_a_measure_is_explained(visit_page: VisitPage) -> None:
-    app = opened(visit_page, measure=ROLLOUT)
+def test_a_measure_is_explained() -> None:
+    app = opened(measure=ROLLOUT)
     assert app.selectbox(key="measure").value == ROLLOUT
     assert EXPLAINED[ROLLOUT].what in words(app)
     assert f"**Where it can mislead.** {EXPLAINED[ROLLOUT].misleads}" in words(app)
@@ -155,12 +130,10 @@ def test_a_measure_is_explained(visit_page: VisitPage) -> None:
     assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
 
 
-def test_all_heads_and_layers(visit_page: VisitPage) -> None:
-    app = opened(visit_page, layer="1", head="2")
+def test_all_heads_and_layers(latest: Progress[Found]) -> None:
+    app = opened(layer="1", head="2")
     counted = np.arange(13) < 12
     counted[IT] = False
-    latest = job_of(chosen()).latest
-    assert latest is not None
     weights, yardstick = latest.found.values["Weights of the head"], latest.found.values[OCCLUSION]
     expected = [rank_correlation(row[counted], yardstick[counted]) for row in weights.reshape(-1, 13)]
     np.testing.assert_allclose(sent(app, "head_map")["values"], expected, atol=1e-5)
@@ -178,10 +151,7 @@ def test_all_heads_and_layers(visit_page: VisitPage) -> None:
     assert [line["x"] for line in chart["lines"]] == [[1, 2]] * 3
 
 
-def test_the_numbers_as_a_file(visit_page: VisitPage) -> None:
-    opened(visit_page)
-    latest = job_of(chosen()).latest
-    assert latest is not None
+def test_the_numbers_as_a_file(latest: Progress[Found]) -> None:
     text = csv_of(chosen(), latest.found)
     facts = dict(csv.reader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] == "#"))
     assert facts["# text"] == f"“{TIRED}”"
@@ -194,8 +164,8 @@ def test_the_numbers_as_a_file(visit_page: VisitPage) -> None:
     )
 
 
-def test_the_table_has_few_columns_and_says_what_next_to_nothing_is(visit_page: VisitPage) -> None:
-    app = opened(visit_page, layer="2", head="1")
+def test_the_table_has_few_columns_and_says_what_next_to_nothing_is() -> None:
+    app = opened(layer="2", head="1")
     table: Any = app.dataframe[0]
     assert list(table.value.columns) == ["token", OCCLUSION, "Weights of head 2-1"]
     least = table.value["Weights of head 2-1"].min()
@@ -205,7 +175,7 @@ def test_the_table_has_few_columns_and_says_what_next_to_nothing_is(visit_page: 
     assert f"{least:.3g} is {digits} × 10⁻{raised}: next to nothing." in app.caption[-1].value
     written = [each.get("type_config", {}).get("format") for each in json.loads(table.proto.columns).values()]
     assert written.count("%.3g") == 2
-    app = opened(visit_page, measure=ROLLOUT)
+    app = opened(measure=ROLLOUT)
     assert list(app.dataframe[0].value.columns) == ["token", OCCLUSION, ROLLOUT]
     assert not any("next to nothing" in caption.value for caption in app.caption)
 
@@ -220,34 +190,27 @@ def test_a_share_that_is_not_0_never_reads_as_0() -> None:
     assert _number(OCCLUSION, 3.5e-19) == "3.5e-19"
 
 
-def test_what_chance_reaches_is_told_of_few_tokens_too(visit_page: VisitPage) -> None:
-    told = words(opened(visit_page, text="the dog was too tired", itself="true", query="2 dog"))
+def test_what_chance_reaches_is_told_of_few_tokens_too() -> None:
+    told = words(opened(text="the dog was too tired", itself="true", query="2 dog"))
     assert "Two orders of 5 tokens that know nothing of each other reach ρ = 1.00, or its negative" in told
     assert "in about 1 of 60 cases" in told
     assert "But 8 heads have 8 chances: ±1.00 is reached by " in told
     assert f" of them, and by {8 / 60:.1f} on average" in told
 
 
-def test_of_four_tokens_chance_alone_makes_even_the_same_order_too_often(visit_page: VisitPage) -> None:
-    told = words(opened(visit_page, text="the dog was too tired", query="2 dog"))
+def test_of_four_tokens_chance_alone_makes_even_the_same_order_too_often() -> None:
+    told = words(opened(text="the dog was too tired", query="2 dog"))
     assert "With 4 tokens to rank, agreement would say nothing." in told
     assert "Too few tokens are ranked: chance alone gives even their very order too often." in told
     assert "is reached by" not in told
 
 
-@pytest.mark.parametrize("text", ["tired", "the dog the dog", "Dog. **bold**"])
-def test_odd_texts(visit_page: VisitPage, text: str) -> None:
-    app = visit_page("beyond_weights", model="translator", text=text)
-    if app.error:
-        assert app.text_input(key="text").value == text
-        return
-    finished(app)
-    clean(app)
-    assert "would say nothing" in words(app)
-
-
-def test_nothing_is_read_of_nothing(visit_page: VisitPage) -> None:
-    app = opened(visit_page)
+def test_odd_texts() -> None:
+    for text in ("tired", "the dog the dog"):
+        assert "would say nothing" in words(opened(text=text))
+    app = try_page("beyond_weights", model="translator", text="Dog. **bold**")
+    assert app.error
+    assert app.text_input(key="text").value == "Dog. **bold**"
     app.text_input(key="text").set_value("").run()
     assert app.error[0].value
     assert not app.exception

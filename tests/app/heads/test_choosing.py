@@ -13,11 +13,10 @@ from attnviz.app.state import memory
 from attnviz.capture import loading
 from attnviz.experiments import pairs
 from attnviz.trace import Token
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean
+from tests.app.shown import clean, visit
 
 DOG = "The dog did not cross the road as it was too tired."
-PAGES = ("pronouns", "plane", "intervene", "beyond_weights")
+PAGES = ("pronouns", "plane")
 
 
 def spelled(text: str, *pieces: tuple[str, int, int]) -> tuple[Group, ...]:
@@ -63,18 +62,15 @@ def test_what_stands_elsewhere_is_found_by_its_name_and_the_nearest_number() -> 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_choice_follows_the_word_to_another_model_and_back(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch, page: str
+    monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
     few = pairs.bundled()[:1]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
     monkeypatch.setattr(computing, "JOBS", Jobs())
-    app = visit_page(
-        page, text=DOG, **({"other": DOG.replace("tired", "narrow")} if page == "pronouns" else {})
-    )
+    app = visit(page, text=DOG, **({"other": DOG.replace("tired", "narrow")} if page == "pronouns" else {}))
     keys = ("query", "first_meant", "second_meant") if page == "pronouns" else ("query",)
     for model in ("minilm", "translator", "minilm"):
-        app.selectbox(key="model").set_value(model).run()
-        clean(app)
+        clean(app.selectbox(key="model").set_value(model).run())
         special = next(token.special for token in loading.tokens(model, DOG))
         numbers = {"query": 9 + special, "first_meant": 2 + special, "second_meant": 7 + special}
         words = {"query": "it", "first_meant": "dog", "second_meant": "road"}
@@ -83,8 +79,8 @@ def test_the_choice_follows_the_word_to_another_model_and_back(
         }
 
 
-def test_another_text_begins_anew_with_its_pronoun(visit_page: VisitPage) -> None:
-    app = visit_page("plane", text=DOG, query="3 dog")
+def test_another_text_begins_anew_with_its_pronoun() -> None:
+    app = visit("plane", text=DOG, query="3 dog")
     assert app.session_state["query"] == "3 dog"
     app.text_input(key="text").set_value("The teacher thanked the student because She helped.").run()
     assert app.session_state["query"] == "8 she"

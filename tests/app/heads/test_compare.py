@@ -7,12 +7,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz.analysis.distance import jensen_shannon
 from attnviz.app import caches
-from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED, Example
+from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.choices import remark_on
-from tests.app.conftest import Visit, VisitPage
-from tests.app.shown import clean, sent, words
+from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
 
 LONGER = "The old dog did not cross the road as it was too tired."
 
@@ -27,9 +27,14 @@ def matrices(app: AppTest) -> tuple[list[str], list[str]]:
     return [row["label"] for row in rows], [row["label"] for row in rows if row["only"]]
 
 
-def test_the_page_opens_with_the_pronoun_that_changes_sides(visit_page: VisitPage) -> None:
-    app = visit_page("compare")
-    clean(app)
+def assert_moved(app: AppTest, changes: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
+    """The map shows the mean total variation of all rows."""
+    moved = changes.sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+
+
+def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
+    app = visit("compare")
     first, second = stack(OPENING.text), stack(OPENING.other)
     moved = np.abs(second - first).sum(axis=-1).mean(axis=-1) / 2
     np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
@@ -50,111 +55,84 @@ def test_the_page_opens_with_the_pronoun_that_changes_sides(visit_page: VisitPag
     assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(largest)
 
 
-@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.other], ids=lambda e: e.name)
-def test_every_minimal_pair_can_be_compared(visit_page: VisitPage, example: Example) -> None:
-    app = visit_page("compare", text=example.text, other=example.other)
-    clean(app)
-    assert app.session_state["example"] == example.name
-    query = sent(app, "aligned_matrices")["rows"][sent(app, "aligned_matrices")["row"]]
-    assert query["label"].split(" → ")[0] == example.query
+def test_every_minimal_pair_can_be_compared() -> None:
+    app = visit("compare")
+    for example in EXAMPLES:
+        if example.other:
+            app.text_input(key="text").set_value(example.text)
+            clean(app.text_input(key="other").set_value(example.other).run())
+            assert app.session_state["example"] == example.name
+            message = sent(app, "aligned_matrices")
+            assert message["rows"][message["row"]]["label"].split(" → ")[0] == example.query
 
 
-def test_a_word_more_is_a_gap_and_takes_weight(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text=OPENING.text, other=LONGER)
-    clean(app)
+def test_a_word_more_is_a_gap_and_takes_weight() -> None:
+    app = visit("compare", text=OPENING.text, other=LONGER)
     assert matrices(app)[1] == ["+ old"]
-    first, second = stack(OPENING.text), stack(LONGER)
-    old = 2
+    first, second, old = stack(OPENING.text), stack(LONGER), 2
     there = [at for at in range(16) if at != old]
     union = np.insert(first, old, 0, axis=-1)
-    moved = np.abs(second[:, :, there] - union).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert_moved(app, np.abs(second[:, :, there] - union))
     assert f"It gives **{100 * second[3, 1, 10, old]:.0f} %** to `old`, which only the second has." in words(
         app
     )
 
-    app.toggle(key="rescale").set_value(True).run()
-    clean(app)
+    clean(app.toggle(key="rescale").set_value(True).run())
     left = second[:, :, there][..., there]
     left = left / left.sum(axis=-1, keepdims=True)
-    moved = np.abs(left - first).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+    assert_moved(app, np.abs(left - first))
     assert "which only the second has" not in words(app)
 
 
-def test_one_word_alone_by_another_measure(visit_page: VisitPage) -> None:
-    app = visit_page(
-        "compare", distance="Jensen–Shannon", rows="the chosen word alone", query="10 it", hide="true"
-    )
-    clean(app)
-    rows = []
-    for text in (OPENING.text, OPENING.other):
-        kept = stack(text)[:, :, 9, 1:-1].astype(float)
-        rows.append(kept / kept.sum(axis=-1, keepdims=True))
-    middle = (rows[0] + rows[1]) / 2
-    divergence = sum((row * np.log2(row / middle)).sum(axis=-1) / 2 for row in rows)
-    assert isinstance(divergence, np.ndarray)
+def test_one_word_alone_by_another_measure() -> None:
+    choices = {"distance": "Jensen–Shannon", "rows": "the chosen word alone", "hide": "true"}
+    app = visit("compare", choices, query="10 it")
+    kept = [stack(text)[:, :, 9, 1:-1] for text in (OPENING.text, OPENING.other)]
+    divergence = jensen_shannon(*(row / row.sum(axis=-1, keepdims=True) for row in kept))
     np.testing.assert_allclose(sent(app, "head_map")["values"], divergence.ravel(), atol=1e-5)
     assert (divergence > divergence[3, 1]).sum() == 2
     assert f"**third most** for the chosen word: {divergence[3, 1]:.3f} bits apart" in words(app)
 
 
-def test_of_a_word_that_stands_twice_the_visitor_chooses_one(visit_page: VisitPage) -> None:
+def test_of_a_word_that_stands_twice_the_visitor_chooses_one() -> None:
     text = "The dog saw the cat as the dog slept."
-    app = visit_page("compare", text=text, other="The dog saw the old cat as the dog slept.", query="9 dog")
-    clean(app)
+    app = visit("compare", text=text, other="The dog saw the old cat as the dog slept.", query="9 dog")
     assert [o for o in app.selectbox(key="query").options if o.endswith(" dog")] == ["3 dog", "9 dog"]
     assert sent(app, "aligned_matrices")["row"] == 9
     assert "`dog (token 9)`" in words(app)
 
 
-def test_examples_and_swapping_change_both_texts(visit_page: VisitPage) -> None:
-    app = visit_page("compare")
-    app.pills(key="example").set_value(EXAMPLES[3].name).run()
-    clean(app)
+def test_examples_and_swapping_change_both_texts() -> None:
+    app = visit("compare")
+    clean(app.pills(key="example").set_value(EXAMPLES[3].name).run())
     assert app.text_input(key="text").value == EXAMPLES[3].text
-    next(button for button in app.button if button.label == "Swap the two").click().run()
-    clean(app)
+    clean(press(app, "Swap the two"))
     assert app.text_input(key="text").value == EXAMPLES[3].other
     assert app.text_input(key="other").value == EXAMPLES[3].text
     assert app.session_state["example"] == EXAMPLES[3].name
 
 
-@pytest.mark.parametrize(
-    ("other", "told"),
-    [
+def test_what_cannot_be_compared_gets_a_kind_word() -> None:
+    app = visit("compare")
+    for other, told in (
         ("", "Type a second sentence"),
         (OPENING.text, "Nothing changes: the two are the same."),
         ("Cats sleep", "no word in common"),
-        ("Cats sleep.", "no word in common"),
+        ("Rockets fly to moons fast.", "no word in common"),  # a full stop joins no two sentences
         ("dog dog dog dog dog dog", "Of the 6 words of the shorter text, only 1 stands in the other"),
         ("so " * 1000, "The second sentence\\: This text has"),
-    ],
-)
-def test_what_cannot_be_compared_gets_a_kind_word(visit_page: VisitPage, other: str, told: str) -> None:
-    app = visit_page("compare")
-    app.text_input(key="other").set_value(other).run()
-    assert not app.exception
-    assert told in " ".join(element.value for element in [*app.info, *app.error])
-    assert app.text_input(key="text").value == OPENING.text
-    assert app.text_input(key="other").value == other
+    ):
+        app.text_input(key="other").set_value(other).run()
+        assert not app.exception
+        assert told in " ".join(element.value for element in [*app.info, *app.error])
+        assert [app.text_input(key=key).value for key in ("text", "other")] == [OPENING.text, other]
+        assert not all_sent(app, "head_map") + all_sent(app, "aligned_matrices")
 
 
-def test_sentences_that_only_a_full_stop_joins_are_not_compared(visit_page: VisitPage) -> None:
-    app = visit_page(
-        "compare", text="My grandmother bakes bread on Sunday.", other="Rockets fly to the moon fast."
-    )
-    assert "no word in common" in app.error[0].value
-    drawn = {element.proto.component_name for element in app.get("bidi_component")}
-    assert not drawn & {"attnviz.head_map", "attnviz.aligned_matrices"}
-
-
-def test_few_words_in_common_are_said_before_anything_else(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text="It was tired.", other=OPENING.text)
-    clean(app)
+def test_few_words_in_common_are_said_before_anything_else() -> None:
+    app = visit("compare", text="It was tired.", other=OPENING.text)
     assert app.warning[0].value.startswith("**3 of 12 words aligned.**")
-    app.text_input(key="text").set_value(LONGER).run()
-    clean(app)
+    clean(app.text_input(key="text").set_value(LONGER).run())
     assert not app.warning
 
 
@@ -165,8 +143,8 @@ def test_remarks_speak_of_what_this_page_has() -> None:
     assert not any(elsewhere.search(remark_on(example)) for example in pairs)
 
 
-def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text=EXAMPLES[3].text, other="")
+def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away() -> None:
+    app = visit("compare", text=EXAMPLES[3].text, other="")
     assert app.text_input(key="other").value == EXAMPLES[3].other
     app.session_state["other"] = ""  # as the way back in the browser leaves it
     app.run()
@@ -179,45 +157,39 @@ def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away(visit_pa
     assert app.text_input(key="other").value == EXAMPLES[1].other
 
 
-def test_a_link_waits_for_the_second_sentence(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text="The dog slept.", layer="3", head="1e9", distance="Jensen–Shannon")
+def test_a_link_waits_for_the_second_sentence() -> None:
+    app = visit("compare", text="The dog slept.", layer="3", head="1e9", distance="Jensen–Shannon")
     assert [warning.value for warning in app.warning] == [
         "The link asks for head `1e9`, but this model has heads 1 to 12."
     ]
     assert sorted(app.query_params) == ["distance", "layer", "text"]
-    app.text_input(key="other").set_value("The cat slept.").run()
-    clean(app)
+    clean(app.text_input(key="other").set_value("The cat slept.").run())
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [3, 2]
     assert app.session_state["distance"] == "Jensen–Shannon"
 
 
-def test_the_same_words_in_other_letters_change_nothing(visit_page: VisitPage) -> None:
-    app = visit_page("compare", text="The dog  slept.", other="the DOG slept.")
-    clean(app)
+def test_the_same_words_in_other_letters_change_nothing() -> None:
+    app = visit("compare", text="The dog  slept.", other="the DOG slept.")
     assert "None of the 72 heads changes. `slept` looks where it looked." in words(app)
 
 
-def test_french_rows_and_english_columns_are_aligned_each_for_itself(visit_page: VisitPage) -> None:
-    app = visit_page("compare", model="translator", kind="cross")
-    clean(app)
+def test_french_rows_and_english_columns_are_aligned_each_for_itself() -> None:
+    app = visit("compare", model="translator", kind="cross")
     message = sent(app, "aligned_matrices")
     assert "il → elle" in [row["label"] for row in message["rows"]]
     assert "tired → narrow" in [column["label"] for column in message["columns"]]
 
 
-def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", layer="4", head="2")
-    clean(app)
-    bert, translator = stack(OPENING.text)[..., 1:, 1:], stack(OPENING.text, "translator")
+def test_two_models_find_the_heads_that_are_most_alike() -> None:
+    app = visit("compare", compare="Two models", layer="4", head="2")
+    translator = stack(OPENING.text, "translator")
     full_stop = 12  # which the translator does not read
     shared = [at for at in range(14) if at != full_stop]
     rows = stack(OPENING.text)[3, 1][[at + 1 for at in shared]]
     there = np.zeros((2, 4, 13, 15), dtype=np.float32)
     there[..., [at + 1 for at in shared]] = translator
     apart = np.abs(there - rows).sum(axis=-1).mean(axis=-1) / 2
-    maps = [e for e in app.get("bidi_component") if e.proto.component_name == "attnviz.head_map"]
-    assert len(maps) == 2
-    assert bert.shape[-1] == 14
+    assert len(all_sent(app, "head_map")) == 2
     layer, head = np.unravel_index(apart.argmin(), apart.shape)
     assert app.number_input(key="against_layer").value == layer + 1
     assert app.number_input(key="against_head").value == head + 1
@@ -226,39 +198,31 @@ def test_two_models_find_the_heads_that_are_most_alike(visit_page: VisitPage) ->
     assert "Of `translator`, the *encoder* attention is compared" in words(app)
     assert "Of `minilm`" not in words(app)
 
-    app.number_input(key="against_head").set_value(1).run()
-    clean(app)
+    clean(app.number_input(key="against_head").set_value(1).run())
     assert app.toggle(key="alike").value is False
     place = int((apart < apart[layer, 0]).sum())
     assert place > 0
     assert f"The open head {layer + 1}-1 is the" in words(app)
 
 
-def test_a_model_finds_each_head_again_in_its_twin(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
-    clean(app)
+def test_a_model_finds_each_head_again_in_its_twin() -> None:
+    app = visit("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
     # Whether the difference is nothing or next to nothing depends on the processor.
-    assert re.search(
-        r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart", words(app)
-    )
+    alike = r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart"
+    assert re.search(alike, words(app))
     assert "`it` looks where it looked." in words(app)
 
 
-def test_what_is_too_long_side_by_side_is_told(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "MOST_WEIGHTS", 72 * 15 * 15)
     other = "The old dog did not cross the road as it was tired."
-    app = visit_page("compare", text=OPENING.text, other=other)
-    assert not app.exception
+    app = try_page("compare", text=OPENING.text, other=other)
     assert "16 × 16 words in 72 heads" in app.error[0].value
     assert app.text_input(key="other").value == other
 
 
-def test_twins_are_left_out_where_they_take_too_long(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = visit_page("compare", compare="Two models")
+def test_twins_are_left_out_where_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = visit("compare", compare="Two models")
     assert len(app.pills(key="pairs alike").options) == 6
     monkeypatch.setattr(compared, "MOST_STEPS", 72 * 8 * 13 * 15 - 1)
     app.run()
@@ -266,45 +230,31 @@ def test_twins_are_left_out_where_they_take_too_long(
     assert "pairs alike" not in [pills.key for pills in app.pills]
 
 
-def test_two_models_change_places(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", layer="4", head="11")
-    next(button for button in app.button if button.label == "Swap the two").click().run()
-    clean(app)
-    assert app.selectbox(key="model").value == "translator"
-    assert app.selectbox(key="against").value == "minilm"
+def test_two_models_change_places() -> None:
+    app = visit("compare", compare="Two models", layer="4", head="11")
+    clean(press(app, "Swap the two"))
+    assert [app.selectbox(key=key).value for key in ("model", "against")] == ["translator", "minilm"]
     layer, head = (int(app.number_input(key=key).value or 0) for key in ("layer", "head"))
-    assert layer <= 2
-    assert head <= 4
+    assert (layer <= 2, head <= 4) == (True, True)
 
 
-def test_a_sentence_that_one_model_cannot_read_says_which(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models", against="translator", text="Zebras quarrel.")
-    assert not app.exception
+def test_a_sentence_that_one_model_cannot_read_says_which() -> None:
+    app = try_page("compare", compare="Two models", against="translator", text="Zebras quarrel.")
     told = (
         "The second model, `translator`, cannot read this sentence: it has never seen `Zebras`, `quarrel`. "
     )
     assert app.error[0].value.startswith(told)
     assert app.text_input(key="text").value == "Zebras quarrel."
-    next(button for button in app.button if button.label == f"“{OPENING.name}”").click().run()
-    clean(app)
+    clean(press(app, f"“{OPENING.name}”"))
     assert app.text_input(key="text").value == OPENING.text
     assert app.selectbox(key="against").value == "translator"
 
 
-def test_the_second_model_is_one_that_can_read_the_sentence(visit_page: VisitPage) -> None:
-    app = visit_page("compare", compare="Two models")
+def test_the_second_model_is_one_that_can_read_the_sentence() -> None:
+    app = visit("compare", compare="Two models")
     assert app.selectbox(key="against").value == "translator"
-    app.text_input(key="text").set_value("Zebras quarrel.").run()
-    clean(app)
+    clean(app.text_input(key="text").set_value("Zebras quarrel.").run())
     assert app.selectbox(key="against").value == "minilm-scratch"
     assert "the same weights" in app.info[0].value
-    app.text_input(key="text").set_value(OPENING.text).run()
-    clean(app)
+    clean(app.text_input(key="text").set_value(OPENING.text).run())
     assert app.selectbox(key="against").value == "translator"
-
-
-def test_explore_leads_here_where_it_cannot_show_a_change(visit: Visit) -> None:
-    app = visit(text=OPENING.text, other=LONGER, show="change")
-    link = next(link.proto for link in app.get("page_link") if link.proto.page == "compare")
-    assert link.query_string.startswith("model=minilm&text=The+dog")
-    assert "other=The+old+dog" in link.query_string

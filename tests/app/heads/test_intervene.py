@@ -1,8 +1,7 @@
 """What if a head were silent: the page's numbers beside the model's own, and what it says of odd changes."""
 
 import re
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,52 +25,27 @@ from attnviz.app.heads.intervene.mending import (
     without_effect,
 )
 from attnviz.app.heads.intervene.together import harmless, in_words
-from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.experiments.ablation import Ablation
+from attnviz.experiments.ablation import Ablation, Numbers, ablate, angles, words_left_out
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import edit_weights
-from attnviz.models import catalogue, resolve
-from attnviz.trace import Floats, Kind
+from attnviz.models import resolve
+from attnviz.trace import Kind
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from tests import reference_bert
-from tests.app.conftest import VisitPage
-from tests.app.shown import charts, clean, sent, words
-from tests.capture.tiny import SENTENCE, tiny
+from tests.app.shown import all_sent, buttons, charts, clean, finished, sent, try_page, visit, words
+from tests.capture.tiny import SENTENCE
 
 TIRED = "The dog did not cross the road as it was too tired."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 
-def finished(app: AppTest) -> AppTest:
-    """The page when all heads were silenced."""
-    for _ in range(200):
-        if not app.get("progress") and not any(button.label == "Stop" for button in app.button):
-            return app.run()  # what stands above the ranking may have been drawn just before it ended
-        time.sleep(0.05)
-        app.run()
-    raise AssertionError("still silencing")
-
-
-def turns(edits: list[str]) -> Floats:
-    """[token], 1 − cosine of what the last layer of the bundled BERT puts out, from the blocks of its trace.
-
-    What the last layer's heads read is not its output; so our own BERT runs once more, with W_O cut by hand.
-    """
-    from attnviz.transformer.bert import Bert
-
-    bert = Bert.from_folder(catalogue.MINILM.folder)
-    ids = torch.tensor([token.id for token in attnviz.trace(TIRED).blocks[0].query_tokens])
-    with torch.inference_mode():
-        before = bert(ids).hidden_states[-1].double()
-        for edit in edits:
-            layer, head = (int(number) - 1 for number in edit.split(" ")[1].split("-"))
-            weight = bert.get_parameter(f"encoder.layers.{layer}.attention.to_output.weight")
-            weight[:, head * 32 : (head + 1) * 32] = 0
-        after = bert(ids).hidden_states[-1].double()
-    turned: Floats = (1 - torch.cosine_similarity(before, after, dim=-1)).numpy()
-    return turned
+@pytest.fixture(scope="module")
+def alone() -> Numbers:
+    """[head, token]: 1 − cosine of each output before and after, with each head of BERT silent alone."""
+    *_, end = ablate("minilm", ModelInput(TIRED))
+    return end.found.moved.turned
 
 
 def edits_of(app: AppTest) -> list[str]:
@@ -83,77 +57,72 @@ def bars(app: AppTest) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_first_visit_silences_the_head_that_follows_the_pronoun(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene"))
-    clean(app)
+def listed(app: AppTest) -> list[str]:
+    """The heads of the ranking, as they are listed."""
+    found: Any = next(element for element in app.button_group if element.key == "ranked").options
+    return list(found)
+
+
+def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_all_heads(
+    alone: Numbers,
+) -> None:
+    app = finished(visit("intervene"))
     assert edits_of(app) == ["encoder 4-2"]
-    expected = turns(["encoder 4-2"])
+    expected = alone[37]
     shown = bars(app)
     assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
-    degrees = np.degrees(np.arccos(1 - expected))
+    degrees = angles(expected)
     assert [bar["written"] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
     np.testing.assert_allclose([bar["size"] for bar in shown], degrees / degrees.max(), atol=1e-3)
     assert [bar["label"] for bar in shown if bar["marked"]] == ["it"]
+    drawn = sent(app, "head_map")
+    values = np.array(drawn["values"])
+    np.testing.assert_allclose(values, angles(alone[:, 9]), atol=0.02)
+    assert drawn["printed"] == [f"{value:.0f}" for value in values]
+    best = int(values.argmax())
+    assert listed(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
+    median = angles(float(np.median(alone[:, 9])))
+    without = angles(words_left_out("minilm", TIRED, 9).turned)
+    without[[0, 9, 14]] = 0  # special ones, and "it" itself
+    assert without.argmax() == 2
+    rank, mean = 1 + int((expected > expected[9]).sum()), degrees[1:-1].mean()
     told = words(app)
-    rank = 1 + int((expected > expected[9]).sum())
-    assert f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without" in told
-    assert "An angle of 0° means that it points where it did" in told
-    mean = degrees[1:-1].mean()
-    assert (
-        f"The output of `[SEP]` turns most of 15, by **{degrees[14]:.1f}°**. That of `it` is number {rank}. "
-        f"The average over all tokens but the special ones is {mean:.1f}°." in told
-    )
-    assert "Heads are named so: 4-2 is layer 4, head 2." in told
-    assert "saved without a part that expects words" in told
-    assert "`it` looks at `dog` **66 %**, `road` **12 %**" in told
-    assert "with the changes at **nothing**" in told
+    for sentence in (
+        (
+            f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without "
+            "`dog`, the word that matters most to that output (replaced by `[MASK]`), it turns by "
+            f"**{without[2]:.1f}°**; the median of 72 heads, each silenced alone, turns it by "
+            f"**{median:.1f}°**."
+        ),
+        "An angle of 0° means that it points where it did",
+        f"The output of `[SEP]` turns most of 15, by **{degrees[14]:.1f}°**. That of `it` is number {rank}.",
+        f"The average over all tokens but the special ones is {mean:.1f}°.",
+        f"The open head, 4-2, is **number {1 + (values > values[37]).sum()} of 72**",
+        "Heads are named so: 4-2 is layer 4, head 2.",
+        "saved without a part that expects words",
+        "`it` looks at `dog` **66 %**, `road` **12 %**",
+        "with the changes at **nothing**",
+    ):
+        assert sentence in told
 
 
-def test_all_heads_are_ranked_by_what_silencing_them_moves(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene"))
+def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Numbers) -> None:
+    app = finished(visit("intervene", by="All tokens"))
     shown = sent(app, "head_map")
-    for layer, head in ((4, 2), (6, 12), (2, 3)):
-        expected = np.degrees(np.arccos(1 - turns([f"encoder {layer}-{head}"])[9]))
-        assert shown["values"][(layer - 1) * 12 + head - 1] == pytest.approx(expected, abs=0.02)
-    rank = 1 + sum(value > shown["values"][37] for value in shown["values"])
-    assert f"The open head, 4-2, is **number {rank} of 72**" in words(app)
-    assert shown["printed"] == [f"{value:.0f}" for value in shown["values"]]
-    best = int(np.argmax(shown["values"]))
-    listed: Any = next(element for element in app.button_group if element.key == "ranked").options
-    assert listed[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
-
-
-def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene", by="All tokens"))
-    shown = sent(app, "head_map")
-    expected = np.degrees(np.arccos(1 - turns(["encoder 6-12"])))[1:-1].mean()
+    expected = angles(alone[71])[1:-1].mean()
     assert shown["values"][71] == pytest.approx(expected, abs=0.02)
     assert shown["texts"][71] == f"{expected:.1f}°"
 
 
-def test_heads_are_silenced_together(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene", model="translator", by="What is expected"))
+def test_heads_are_silenced_together_and_so_many_can_go_as_the_lines_say() -> None:
+    app = finished(visit("intervene", model="translator"))
     app.button(key="together start").click().run()
-    app = finished(app)
-    clean(app)
-    lines = charts(app)["Heads silenced together"]["lines"]
-    assert [len(line["y"]) for line in lines] == [16, 16]
-    assert lines[0]["y"][-1] == pytest.approx(lines[1]["y"][-1], abs=1e-3)  # all are silent in the end
-    assert lines[1]["y"][0] == pytest.approx(100 * max(sent(app, "head_map")["values"]), abs=1e-3)
-    assert max(lines[0]["y"]) <= lines[1]["y"][0]
-    listed: Any = next(element for element in app.button_group if element.key == "ranked").options
-    kind, head, _, share = listed[0].split(" ", 3)
-    together = f"Even all **16 heads** together move no more than {kind} head {head} does alone ({share})."
-    assert together in words(app)
-
-
-def test_so_many_heads_can_go_together_as_the_lines_say(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene", model="translator"))
-    app.button(key="together start").click().run()
-    app = finished(app)
-    rising, _ = (line["y"] for line in charts(app)["Heads silenced together"]["lines"])
+    app = clean(finished(app))
+    rising, falling = (line["y"] for line in charts(app)["Heads silenced together"]["lines"])
     alone = np.array(sent(app, "head_map")["values"])
-    assert len(rising) == len(alone)  # the decoder's heads come after what is measured
+    assert len(rising) == len(falling) == len(alone)  # the decoder's heads come after what is measured
+    assert rising[-1] == pytest.approx(falling[-1], abs=1e-3)  # all are silent in the end
+    assert falling[0] == pytest.approx(alone.max(), abs=1e-3)
     few = [moved > alone.max() for moved in rising].index(True)
     assert 1 < few < len(rising)
     assert f"The **{few} heads** that matter least alone can go together before" in words(app)
@@ -172,27 +141,44 @@ def test_how_many_heads_can_go_in_words() -> None:
     assert in_words(1, 16, "head 2-3").startswith("The **1 head** that matters least alone can go together")
 
 
-def test_a_button_makes_a_change_and_takes_it_back(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text=TIRED)
-    assert edits_of(app) == []
-    assert "Nothing is changed yet" in words(app)
-    app.button(key="make encoder 4-2").click().run()
+def below_the_buttons(app: AppTest) -> str:
+    """The sentence in the same box as the buttons."""
+    [told] = [each.value for each in app.columns[2].markdown if not each.value.startswith(":small[")]
+    return str(told)
+
+
+def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_did() -> None:
+    app = visit("intervene", text=TIRED, layer="4", head="2")
+    whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
+    assert (edits_of(app), below_the_buttons(app)) == ([], "Nothing is changed yet.")
+    assert app.button(key=whole).label == "Silence head 4-2"
+    app.button(key=whole).click().run()
+    assert app.button(key=whole).label == "Undo: silence head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
-    app.button(key="make encoder 4-2 10 >8").click().run()
-    clean(app)
+    turned = r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\*\."
+    assert re.fullmatch(turned, below_the_buttons(app))
+    # A silent head has one picture, which has all the room.
+    assert len(all_sent(app, "head_view")) == 1
+    assert "With the changes, the head is silent" in words(app)
+    clean(app.button(key=road).click().run())
     assert edits_of(app) == ["encoder 4-2", "encoder 4-2 10 >8"]
-    assert "With these 2 changes" in words(app)
-    assert "Head 4-2 is silent but for `it`; in head 4-2, `it` looks at `road` alone." in words(app)
-    assert "with the changes at `road` **100 %**" in words(app)
-    app.button(key="make encoder 4-2").click().run()  # a head that is silenced last is silent altogether
+    assert len(all_sent(app, "head_view")) == 2
+    told = words(app)
+    assert "the head is silent" not in told
+    assert "With these 2 changes" in told
+    assert "Head 4-2 is silent but for `it`; in head 4-2, `it` looks at `road` alone." in told
+    assert "with the changes at `road` **100 %**" in told
+    app.button(key=whole).click().run()  # a head that is silenced last is silent altogether
     assert edits_of(app) == ["encoder 4-2 10 >8"]
-    app.button(key="make encoder 4-2").click().run()
+    app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2"]
+    expected = r"What the model expects after `car`: `il` goes from .*; likeliest .* `elle`, .*\."
+    assert re.fullmatch(expected, below_the_buttons(visit("intervene", model="translator")))
 
 
-def test_a_change_takes_the_place_of_those_that_it_undoes(visit_page: VisitPage) -> None:
+def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
     others = ["encoder 4-3", "encoder 9-1"]
-    app = visit_page("intervene", text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
+    app = visit("intervene", text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
     app.button(key="make encoder 4-2 10").click().run()
     assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10"]
     app.button(key="make encoder 4-2 10 >8").click().run()
@@ -204,15 +190,14 @@ def test_a_change_takes_the_place_of_those_that_it_undoes(visit_page: VisitPage)
     assert edits_of(app) == [*others, "encoder 4-2"]
 
 
-def test_of_a_link_it_is_said_which_changes_do_nothing(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text=TIRED, edits=["encoder 4-2", "encoder 4-2 >8"])
-    clean(app)
+def test_of_a_link_it_is_said_which_changes_do_nothing() -> None:
+    app = visit("intervene", text=TIRED, edits=["encoder 4-2", "encoder 4-2 >8"])
     told = words(app)
     assert "In head 4-2, every token looks at `road` alone. " in told
     assert "`encoder 4-2` has no effect: a later change replaces it." in told
     assert "Head 4-2 is silent" not in told
     assert "With this change, the output of" in told
-    alone = visit_page("intervene", text=TIRED, edits="encoder 4-2 >8")
+    alone = visit("intervene", text=TIRED, edits="encoder 4-2 >8")
     assert bars(alone) == bars(app)
 
 
@@ -241,47 +226,32 @@ def test_which_changes_do_nothing_by_hand() -> None:
     assert exceptions(rows[0], [silent, *rows]) == ()
 
 
-def test_a_turn_is_compared_with_a_word_left_out_and_with_the_median_head(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene"))
-    bert, tokenizer = reference_bert.model(), reference_bert.tokenizer()
-    ids = tokenizer(TIRED, return_tensors="pt")["input_ids"].repeat(16, 1)
-    ids[range(15), range(15)] = tokenizer.mask_token_id
-    with torch.inference_mode():
-        *without, before = bert(ids).last_hidden_state[:, 9].double()
-    degrees = np.degrees([float(torch.cosine_similarity(one, before, dim=0).acos()) for one in without])
-    degrees[[0, 9, 14]] = 0  # special ones, and "it" itself
-    assert degrees.argmax() == 2
-    cosines = np.cos(np.radians(sent(app, "head_map")["values"]))
-    median = np.degrees(np.arccos(np.median(cosines)))
-    assert (
-        "To compare: without `dog`, the word that matters most to that output (replaced by `[MASK]`), it "
-        f"turns by **{degrees[2]:.1f}°**; the median of 72 heads, each silenced alone, turns it by "
-        f"**{median:.1f}°**."
-    ) in words(app)
-
-
-def test_before_the_ranking_it_is_said_what_waits_for_it(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_the_ranking_it_is_said_what_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any) -> Iterator[Progress[Ablation]]:
         raise AttnvizError("not today")
 
     monkeypatch.setattr(ranking, "ablate", refused)
-    app = finished(visit_page("intervene", text="A dog that nobody has ranked.", edits="encoder 4-2"))
+    app = finished(visit("intervene", text="A dog that nobody has ranked.", edits="encoder 4-2"))
     assert app.error[0].value == "not today"
     assert "it can begin when every head has been silenced alone" in words(app)
     assert "To compare: without `" in words(app)
     assert "the median of" not in words(app)
 
 
-def test_of_a_long_text_no_word_is_left_out(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene", text="one two three " * 21, edits="encoder 4-2"))
+def test_of_a_long_text_no_word_is_left_out_and_the_tokens_that_turn_most_are_shown() -> None:
+    app = finished(visit("intervene", text="one two three " * 21, edits="encoder 4-2", query="31 three"))
     assert "To compare: the median of 72 heads" in words(app)
+    message = sent(app, "token_bars")
+    numbers = [bar["number"] for bar in message["bars"]]
+    assert len(numbers) == 48
+    assert numbers == sorted(numbers)
+    assert message["title"].endswith("the 48 of 65 that turn most")
+    assert [bar["number"] for bar in message["bars"] if bar["marked"]] == [31]
 
 
-def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: VisitPage) -> None:
+def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word() -> None:
     asked = ["encoder 4-2 10 3>8", "encoder 9-1", "encoder 1-1 99", "encoder 1-1 2 >99"]
-    app = visit_page("intervene", text=TIRED, edits=[*asked[:2], "<script>", "**x**", *asked[2:]])
+    app = visit("intervene", text=TIRED, edits=[*asked[:2], "<script>", "**x**", *asked[2:]])
     assert not app.exception
     assert not app.error
     (warning,) = app.warning
@@ -289,18 +259,18 @@ def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word(visit_page: Visi
         assert said in warning.value
     assert "With this change" in words(app)
     assert edits_of(app) == asked
-    next(button for button in app.button if button.label == "Take away what does not fit").click().run()
-    clean(app)
+    clean(
+        next(button for button in app.button if button.label == "Take away what does not fit").click().run()
+    )
     assert edits_of(app) == asked[:1]
 
 
-def test_what_is_no_change_leaves_the_box_and_is_quoted_once(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", edits="foo")
-    clean(app)
+def test_what_is_no_change_leaves_the_box_and_is_quoted_once() -> None:
+    app = visit("intervene", edits="foo")
     assert edits_of(app) == []
     (warning,) = app.warning  # the link's own notice would say it again
     assert "“foo” is no edit." in warning.value
-    assert not any(button.label == "Take away what does not fit" for button in app.button)
+    assert "Take away what does not fit" not in buttons(app)
     app.multiselect(key="edits").set_value(["encoder 4-2", "bar"]).run()
     assert edits_of(app) == ["encoder 4-2"]
     (warning,) = app.warning
@@ -310,17 +280,17 @@ def test_what_is_no_change_leaves_the_box_and_is_quoted_once(visit_page: VisitPa
     assert not app.warning
 
 
-def test_of_much_rubbish_little_is_quoted(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text=TIRED, edits=[f"foo {number}" for number in range(50)])
+def test_of_much_rubbish_little_is_quoted() -> None:
+    app = visit("intervene", text=TIRED, edits=[f"foo {number}" for number in range(50)])
     (warning,) = app.warning
     assert warning.value.count("is no edit") == 8
     assert "And 42 more." in warning.value
 
 
-def test_a_change_follows_its_words_to_another_model_and_back(visit_page: VisitPage) -> None:
+def test_a_change_follows_its_words_to_another_model_and_back() -> None:
     here = ["encoder 2-1", "encoder 2-2 9", "encoder 2-2 10 3>8", "encoder 2-2 4 >8", "encoder 9-1 10"]
     there = ["encoder 2-1", "encoder 2-2 8", "encoder 2-2 9 2>7", "encoder 2-2 3 >7", "encoder 9-1 9"]
-    app = visit_page("intervene", text=TIRED, edits=here)
+    app = visit("intervene", text=TIRED, edits=here)
     for model, edits in (("translator", there), ("minilm", here)):
         app.selectbox(key="model").set_value(model).run()
         assert not app.exception
@@ -328,9 +298,9 @@ def test_a_change_follows_its_words_to_another_model_and_back(visit_page: VisitP
         assert "what `it` gives to `dog` goes to `road`" in words(app)
 
 
-def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said(visit_page: VisitPage) -> None:
+def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said() -> None:
     asked = ["encoder 2-1 1", "encoder 2-1 10 >15"]
-    app = visit_page("intervene", text=TIRED, edits=asked)
+    app = visit("intervene", text=TIRED, edits=asked)
     app.selectbox(key="model").set_value("translator").run()
     assert edits_of(app) == asked
     (warning,) = app.warning
@@ -356,26 +326,8 @@ def test_a_change_stays_where_its_words_would_make_a_decoder_look_ahead() -> Non
     assert "“decoder 1-1 2 >3” looks ahead" in problem
 
 
-def test_a_link_with_a_change_offers_to_undo_it(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text=TIRED, edits="encoder 4-2", layer="4", head="2")
-    assert app.button(key="make encoder 4-2").label == "Undo: silence head 4-2"
-    app.button(key="make encoder 4-2").click().run()
-    assert edits_of(app) == []
-    assert app.button(key="make encoder 4-2").label == "Silence head 4-2"
-
-
-def test_of_a_long_text_the_tokens_that_turn_most_are_shown(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text="one two three " * 20, edits="encoder 4-2", query="31 three")
-    message = sent(app, "token_bars")
-    numbers = [bar["number"] for bar in message["bars"]]
-    assert len(numbers) == 48
-    assert numbers == sorted(numbers)
-    assert message["title"].endswith("the 48 of 62 that turn most")
-    assert [bar["number"] for bar in message["bars"] if bar["marked"]] == [31]
-
-
-def test_changes_wait_while_another_model_has_no_place_for_them(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", edits=["encoder 4-2"], model="translator")
+def test_changes_wait_while_another_model_has_no_place_for_them() -> None:
+    app = visit("intervene", edits=["encoder 4-2"], model="translator")
     assert "encoder layer 4" in app.warning[0].value
     assert "Nothing is changed yet" in words(app)
     app.selectbox(key="model").set_value("minilm").run()
@@ -383,9 +335,8 @@ def test_changes_wait_while_another_model_has_no_place_for_them(visit_page: Visi
     assert "Without head 4-2" in words(app)
 
 
-def test_the_translator_writes_and_expects_otherwise(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene", model="translator"))
-    clean(app)
+def test_the_translator_writes_and_expects_otherwise() -> None:
+    app = finished(visit("intervene", model="translator"))
     assert edits_of(app) == ["encoder 2-1"]
     edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
     told = words(app)
@@ -400,13 +351,13 @@ def test_the_translator_writes_and_expects_otherwise(visit_page: VisitPage) -> N
     assert f"`il` goes from **{100 * rows[0]['numbers'][0]:.0f} %** to" in told
 
 
-def test_heads_of_all_kinds_are_ranked_by_what_is_expected(visit_page: VisitPage) -> None:
-    app = finished(visit_page("intervene", model="translator", by="What is expected"))
+def test_heads_of_all_kinds_are_ranked_by_what_is_expected() -> None:
+    app = finished(visit("intervene", model="translator", by="What is expected"))
     assert re.search(r"\*\*number \d+ of 16\*\* heads of encoder, decoder and cross, with", words(app))
 
 
-def test_where_no_word_changes_a_button_shows_one_that_does(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text="Birds sing.", edits="encoder 6-12")
+def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
+    app = visit("intervene", text="Birds sing.", edits="encoder 6-12")
     assert "No word changes here" in words(app)
     app.button(key="see words change").click().run()
     app = finished(app)
@@ -427,82 +378,34 @@ def test_where_no_word_changes_a_button_shows_one_that_does(visit_page: VisitPag
     assert "see words change" not in [button.key for button in app.button]
 
 
-def test_a_server_without_the_translator_does_not_offer_it(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_without_the_translator_does_not_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "usable", lambda: (resolve.entry("minilm"),))
-    app = visit_page("intervene", text=TIRED, edits="encoder 4-2")
+    app = visit("intervene", text=TIRED, edits="encoder 4-2")
     assert "No word changes here" in words(app)
     assert "see words change" not in [button.key for button in app.button]
 
 
-def test_a_sentence_below_the_buttons_says_what_they_did(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text=TIRED)
-
-    def alone() -> list[str]:
-        """What stands in the same box as the buttons, and below the first of them."""
-        told = [element.value for element in app.columns[2].markdown]
-        return [told for told in told if not told.startswith(":small[")]
-
-    assert alone() == ["Nothing is changed yet."]
-    app.button(key="make encoder 4-2").click().run()
-    (told,) = alone()
-    assert re.fullmatch(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\*\.", told)
-    app = visit_page("intervene", model="translator")
-    (told,) = alone()
-    assert re.fullmatch(
-        r"What the model expects after `car`: `il` goes from .*; likeliest .* `elle`, .*\.", told
-    )
-
-
-def test_a_silent_head_leaves_the_picture_all_the_room(visit_page: VisitPage) -> None:
-    app = visit_page("intervene", text=TIRED, edits="encoder 4-2", layer="4", head="2")
-
-    def pictures() -> int:
-        found = [element.proto.component_name for element in app.get("bidi_component")]
-        return found.count("attnviz.head_view")
-
-    assert pictures() == 1
-    assert "With the changes, the head is silent" in words(app)
-    app.button(key="make encoder 4-2 10 >8").click().run()
-    assert pictures() == 2
-    assert "the head is silent" not in words(app)
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("models")
-    names = {family: str(tiny(family, folder / family)) for family in ("bert", "gpt2", "bart", "mpnet")}
-    for name in names.values():
-        loading.open_model(name)
-    return names
-
-
-def test_a_decoder_expects_another_word(visit_page: VisitPage, folders: dict[str, str]) -> None:
-    app = finished(visit_page("intervene", model=folders["gpt2"], text=SENTENCE, edits="decoder 1-2"))
-    clean(app)
+def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
+    app = finished(visit("intervene", model=opened("gpt2"), text=SENTENCE, edits="decoder 1-2"))
     rows = sent(app, "candidates")["rows"]
     for column, edits in enumerate(([], ["decoder 1-2"])):
-        expected = attnviz.predictions(SENTENCE, folders["gpt2"], edits=edits)[-1].candidates[0]
+        expected = attnviz.predictions(SENTENCE, opened("gpt2"), edits=edits)[-1].candidates[0]
         found = max(rows, key=lambda row: row["numbers"][column])
         assert found["numbers"][column] == pytest.approx(expected.probability, abs=1e-5)
         assert found["label"] == expected.text
 
 
-def test_a_masked_word_is_expected_otherwise(visit_page: VisitPage, folders: dict[str, str]) -> None:
+def test_a_masked_word_is_expected_otherwise(opened: Callable[[str], str]) -> None:
     text = "The [MASK] did not cross the road ."
-    app = finished(visit_page("intervene", model=folders["bert"], text=text, edits="encoder 1-2"))
-    clean(app)
-    (before,) = attnviz.predictions(text, folders["bert"])
+    app = finished(visit("intervene", model=opened("bert"), text=text, edits="encoder 1-2"))
+    (before,) = attnviz.predictions(text, opened("bert"))
     assert sent(app, "candidates")["rows"][0]["numbers"][0] == pytest.approx(before.candidates[0].probability)
     app.text_input(key="text").set_value(SENTENCE).run()
     assert "type `[MASK]` in place of a word" in words(app)
 
 
-def test_an_encoder_decoder_shows_both_texts(visit_page: VisitPage, folders: dict[str, str]) -> None:
-    app = finished(
-        visit_page("intervene", model=folders["bart"], text=SENTENCE, kind="cross", edits="cross 1-2")
-    )
+def test_an_encoder_decoder_shows_both_texts(opened: Callable[[str], str]) -> None:
+    app = finished(visit("intervene", model=opened("bart"), text=SENTENCE, kind="cross", edits="cross 1-2"))
     clean(app)
     assert "In the encoder’s text, no output turns." in words(app)
     assert "In the decoder’s text, the output of" in words(app)
@@ -511,21 +414,19 @@ def test_an_encoder_decoder_shows_both_texts(visit_page: VisitPage, folders: dic
     assert re.search("Without cross head 1-2, the output of `.*` does not turn.", words(app))
 
 
-def test_what_cannot_be_pointed_is_said(visit_page: VisitPage, folders: dict[str, str]) -> None:
-    app = visit_page("intervene", model=folders["mpnet"], text=SENTENCE, edits="encoder 1-2 3 >5")
-    assert not app.exception
+def test_what_cannot_be_pointed_is_said(opened: Callable[[str], str]) -> None:
+    app = try_page("intervene", model=opened("mpnet"), text=SENTENCE, edits="encoder 1-2 3 >5")
     assert "can be silenced, but not pointed elsewhere" in app.error[0].value
     assert edits_of(app) == ["encoder 1-2 3 >5"]
     assert not any("look at" in button.label for button in app.button)
-    app.multiselect(key="edits").set_value(["encoder 1-2 3"]).run()
-    clean(app)
+    clean(app.multiselect(key="edits").set_value(["encoder 1-2 3"]).run())
     assert "In head 1-2, `dog` looks at nothing." in words(app)
 
 
-@pytest.mark.parametrize("text", ["", "a", "one " * 2_500, "😀 שלום <script> **x**", "the the the"])
-def test_any_sentence_is_answered(visit_page: VisitPage, text: str) -> None:
-    app = visit_page("intervene", text=TIRED, edits="encoder 4-2")
-    app.text_input(key="text").set_value(text).run()
-    assert not app.exception
-    assert app.text_input(key="text").value == text
-    assert app.title[0].value == "What if a head were silent?"
+def test_any_sentence_is_answered() -> None:
+    app = visit("intervene", text=TIRED, edits="encoder 4-2")
+    for text in ("", "a", "one " * 2_500, "😀 שלום <script> **x**", "the the the"):
+        app.text_input(key="text").set_value(text).run()
+        assert not app.exception
+        assert app.text_input(key="text").value == text
+        assert app.title[0].value == "What if a head were silent?"

@@ -1,6 +1,6 @@
 """The page of the plane without a browser: points and numbers against an independent computation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 
 import attnviz
+from attnviz.analysis.plane import Keeps, plane
 from attnviz.analysis.shown import Shown
-from attnviz.app import caches
 from attnviz.app.heads.plane.sections import HeadSelection, _finding, find
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.models import allowed, catalogue
+from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trace import Block
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean, sent, words
-from tests.capture.tiny import tiny
+from tests.app.shown import labels, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT, DOG = 9, 2
@@ -27,21 +25,6 @@ IT, DOG = 9, 2
 @pytest.fixture(scope="module")
 def block() -> Block:
     return attnviz.trace(TIRED).block("encoder", 3)
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
-    """Opens a small model of a family on this server, and gives its name."""
-    folder = tmp_path_factory.mktemp("models")
-
-    def open_family(family: str) -> str:
-        name = str(tiny(family, folder / family))
-        loading.open_model(name)
-        return name
-
-    yield open_family
-    allowed._opened.clear()
-    caches.clear()
 
 
 def points(message: dict[str, Any]) -> tuple[Any, Any]:
@@ -53,11 +36,8 @@ def lengths(first: Any, second: Any) -> Any:
     return np.sqrt(((first[:, None] - second[None]) ** 2).sum(-1))
 
 
-def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(
-    visit_page: VisitPage, block: Block
-) -> None:
-    app = visit_page("plane")
-    clean(app)
+def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(block: Block) -> None:
+    app = visit("plane")
     message = sent(app, "plane")
     assert message["tokens"]["query"][message["query"]]["label"] == "it"
     query, key = points(message)
@@ -78,28 +58,26 @@ def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(
     assert "principal components of queries and keys together: the two directions along which" in told
 
 
-@pytest.mark.parametrize("layer", ["1", "4"])
+def chosen(keeps: Keeps = "distances", layer: int = 3) -> HeadSelection:
+    groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
+    entry, given = catalogue.entry("minilm"), ModelInput(TIRED)
+    return HeadSelection(entry, given, "encoder", layer, 1, groups, groups, IT, keeps, False)
+
+
+@pytest.mark.parametrize("layer", [0, 3])
 @pytest.mark.parametrize("keeps", ["distances", "dot products"])
-def test_of_every_query_it_is_said_whether_the_plane_misleads(
-    visit_page: VisitPage, keeps: str, layer: str
-) -> None:
-    app = visit_page("plane", keeps=keeps, layer=layer)
-    head = attnviz.trace(TIRED).block("encoder", int(layer) - 1)
+def test_of_every_query_it_is_said_whether_the_plane_misleads(keeps: Keeps, layer: int) -> None:
+    head, found = attnviz.trace(TIRED).block("encoder", layer), find(chosen(keeps, layer))
+    query, key = found.points.queries, found.points.keys
     told = set()
-    for option in list(app.selectbox(key="query").options):
-        app.selectbox(key="query").set_value(option).run()
-        message = sent(app, "plane")
-        query, key = points(message)
-        at = message["query"]
+    for at in range(15):
         if keeps == "distances":
-            here, truly = (
-                lengths(*both)[at].argmin() for both in ((query, key), (head.query[1], head.key[1]))
-            )
+            both = ((query, key), (head.query[1], head.key[1]))
+            here, truly = (lengths(*each)[at].argmin() for each in both)
         else:
             here, truly = (one[at].argmax() for one in (query @ key.T, head.query[1] @ head.key[1].T))
-        most = head.weights[1, at].argmax()
-        says = words(app)
-        told.add(case := (here == truly, truly == most))
+        told.add(case := (here == truly, truly == head.weights[1, at].argmax()))
+        says = _finding(replace(chosen(keeps, layer), query=at), found)
         assert ("here and in all 32 dimensions, is" in says) == case[0]
         assert ("near is not the same as much." in says) == (keeps == "distances" and case == (True, False))
         assert ("here can mislead" in says) == (keeps == "distances" and not case[0])
@@ -108,75 +86,50 @@ def test_of_every_query_it_is_said_whether_the_plane_misleads(
 
 
 def test_a_query_that_looks_at_hidden_tokens_only_has_no_largest_weight() -> None:
-    groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
-    entry, given = catalogue.entry("minilm"), ModelInput(TIRED)
-    chosen = HeadSelection(entry, given, "encoder", 3, 1, groups, groups, IT, "distances", False)
-    found = find(chosen)
-    told = _finding(chosen, replace(found, allowed=np.zeros_like(found.allowed)))
+    found = find(chosen())
+    told = _finding(chosen(), replace(found, allowed=np.zeros_like(found.allowed)))
     assert told.startswith("`it` looks at hidden tokens only. The plane keeps **")
     assert "largest weight" not in told
 
 
-def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(visit_page: VisitPage, block: Block) -> None:
-    app = visit_page("plane", hide="true")
-    clean(app)
+def test_hidden_tokens_are_no_points_and_the_rest_is_rescaled(block: Block) -> None:
+    app = visit("plane", hide="true")
     message = sent(app, "plane")
-    labels = [token["label"] for token in message["tokens"]["key"]]
-    assert len(labels) == len(message["points"]["key"][0]) == 13
-    assert "[CLS]" not in labels
+    named = labels(message["tokens"]["key"])
+    assert len(named) == len(message["points"]["key"][0]) == 13
+    assert "[CLS]" not in named
     row = block.weights[1, IT, 1:-1]
     largest = percent(float(row[DOG - 1] / row.sum()))
     assert f"gives its largest weight, **{largest}**, to `dog`" in words(app)
 
 
-def test_the_other_plane_keeps_dot_products(visit_page: VisitPage, block: Block) -> None:
-    app = visit_page("plane", keeps="dot products")
-    clean(app)
+def test_the_other_plane_keeps_dot_products(block: Block) -> None:
+    app = visit("plane", keeps="dot products")
+    expected = plane(block.query[1], block.key[1], "dot products")
     query, key = points(sent(app, "plane"))
-    true = block.query[1].astype(np.float64) @ block.key[1].T.astype(np.float64)
-    # The strongest two of QKᵀ, one after the other, by power iteration.
-    rest = true.copy()
-    for _ in range(2):
-        vector = np.ones(15)
-        for _ in range(2000):
-            vector = rest.T @ (rest @ vector)
-            vector /= np.linalg.norm(vector)
-        rest -= np.outer(rest @ vector, vector)
-    np.testing.assert_allclose(query @ key.T, true - rest, atol=1e-3)
-    kept = percent(float(1 - (rest**2).sum() / (true**2).sum()))
+    np.testing.assert_allclose(query @ key.T, expected.queries @ expected.keys.T, atol=1e-3)
+    kept = percent(expected.kept)
     assert f"The plane keeps **{kept}** of the squares of all dot products." in words(app)
     # Without a bias or a mask, the largest dot product of all dimensions has the largest weight.
     assert "for **15 of 15** queries" in words(app)
 
 
-def test_the_identity_is_worked_out_with_the_heads_numbers(visit_page: VisitPage, block: Block) -> None:
+def test_the_identity_is_worked_out_and_the_query_is_chosen(block: Block) -> None:
     query, key = block.query[1, IT].astype(np.float64), block.key[1, DOG].astype(np.float64)
-    told = words(visit_page("plane"))
+    app = visit("plane")
     numbers = (query @ query, key @ key, ((query - key) ** 2).sum(), query @ key)
-    assert "({:.1f} + {:.1f} − {:.1f}) / 2 = **{:.1f}**".format(*numbers) in told
-
-
-def test_link_and_box_choose_the_query(visit_page: VisitPage) -> None:
-    app = visit_page("plane", query="8 road")
-    clean(app)
-    assert sent(app, "plane")["query"] == 7
+    assert "({:.1f} + {:.1f} − {:.1f}) / 2 = **{:.1f}**".format(*numbers) in words(app)
+    named = [label.replace("\u200e", "") for label in labels(sent(app, "plane")["tokens"]["query"])]
+    assert named[1:3] + named[6:8] == ["the₂", "dog", "the₇", "road"]  # equal tokens bear their places
+    assert sent(visit("plane", query="8 road"), "plane")["query"] == 7
     app.selectbox(key="query").set_value("3 dog").run()
     assert sent(app, "plane")["query"] == 2
 
 
-def test_equal_tokens_bear_their_places(visit_page: VisitPage) -> None:
-    message = sent(visit_page("plane"), "plane")
-    labels = [token["label"].replace("\u200e", "") for token in message["tokens"]["query"]]
-    assert labels[1:3] + labels[6:8] == ["the₂", "dog", "the₇", "road"]
-
-
-@pytest.mark.parametrize(
-    "text", ["x", "😀", "שלום עולם", "<script>alert(1)</script>", "**it** it $x$ :red[it]"]
-)
-def test_strange_texts_have_planes(visit_page: VisitPage, text: str) -> None:
+@pytest.mark.parametrize("text", ["x", "שלום 😀", "**it** it $x$ :red[it] <script>alert(1)</script>"])
+def test_strange_texts_have_planes(text: str) -> None:
     for hide in ("false", "true"):
-        app = visit_page("plane", text=text, hide=hide)
-        clean(app)
+        app = visit("plane", text=text, hide=hide)
         assert sent(app, "plane")["points"]["query"][0]
 
 
@@ -189,10 +142,9 @@ def test_strange_texts_have_planes(visit_page: VisitPage, text: str) -> None:
     ],
 )
 def test_what_a_model_does_besides_is_said(
-    visit_page: VisitPage, opened: Callable[[str], str], family: str, said: tuple[str, ...]
+    opened: Callable[[str], str], family: str, said: tuple[str, ...]
 ) -> None:
-    app = visit_page("plane", model=opened(family), text="A cat sat on the mat.")
-    clean(app)
+    app = visit("plane", model=opened(family), text="A cat sat on the mat.")
     told = words(app)
     notes = (
         "turns queries and keys by their place",
@@ -200,12 +152,3 @@ def test_what_a_model_does_besides_is_said(
         "adds a bias for where the two tokens stand",
     )
     assert tuple(note for note in notes if note in told) == said
-
-
-def test_a_link_with_rubbish_opens_and_says_what_it_could_not_have(visit_page: VisitPage) -> None:
-    rubbish = {"keeps": "everything", "hide": "maybe", "layer": "99", "query": "77 xyz", "model": "gpt9"}
-    app = visit_page("plane", rubbish)
-    clean(app)
-    told = "\n".join(warning.value for warning in app.warning)
-    assert all(f"`{name}`" in told for name in rubbish)
-    assert sent(app, "plane")["keeps"] == "distances"

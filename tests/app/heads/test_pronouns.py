@@ -15,27 +15,28 @@ from attnviz.app import markdown
 from attnviz.app.heads.pronouns import all_heads, computing, figures, headline
 from attnviz.app.jobs import RUNNING, Jobs
 from attnviz.capture import loading
-from attnviz.experiments import pairs, relations
+from attnviz.experiments import pairs, pronouns, relations
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
+from attnviz.experiments.pronouns import Verdicts
 from attnviz.experiments.relations import Grammar
-from attnviz.trace import Floats
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
 SERVED = Jobs()
 TIRED, NARROW = (reading.text for reading in FEW[0].readings)
 
 
-@pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _few() -> Iterator[None]:
     """Eleven pairs and six sentences, read once for all these tests."""
-    monkeypatch.setattr(pairs, "bundled", lambda: FEW)
-    sentences = relations.bundled()[:6]
-    monkeypatch.setattr(relations, "bundled", lambda: sentences)
-    monkeypatch.setattr(computing, "JOBS", SERVED)
-    monkeypatch.setattr(figures, "FEW", 10)  # so that eleven are not
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "bundled", lambda: FEW)
+        sentences = relations.bundled()[:6]
+        patch.setattr(relations, "bundled", lambda: sentences)
+        patch.setattr(computing, "JOBS", SERVED)
+        patch.setattr(figures, "FEW", 10)  # so that eleven are not
+        yield
 
 
 def read(app: AppTest) -> AppTest:
@@ -46,9 +47,7 @@ def read(app: AppTest) -> AppTest:
             if job.wait(1) not in RUNNING:
                 break
         assert job.state == "finished", job.problem
-    app.run()
-    clean(app)
-    return app
+    return clean(app.run())
 
 
 def spaced(app: AppTest) -> str:
@@ -66,39 +65,19 @@ def _fine(weight: float) -> str:
     return f"{100 * weight:.0f} %" if weight >= 0.0995 else f"{100 * weight:.1f} %"
 
 
-def looks(pair: Pair) -> list[list[Floats]]:
-    """Of each sentence, how much every head looks from the pronoun to either noun, [layer, head]."""
-    found = []
-    for reading in pair.readings:
-        trace = attnviz.trace(reading.text)
-        starts = [token.start if not token.special else -1 for token in trace.block("encoder", 0).key_tokens]
-        it, *nouns = (starts.index(span.start) for span in (reading.pronoun, *reading.candidates))
-        found.append([trace.stack("encoder")[:, :, it, noun] for noun in nouns])
-    return found
+def resolved(*which: Pair) -> Verdicts:
+    *_, end = pronouns.resolve(which, loading.load("minilm").trace, "encoder")
+    return end.found
 
 
 @pytest.fixture(scope="module")
-def resolved() -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """[pair, layer, head], by the traces of the public API."""
-    return np.array(
-        [
-            np.all(
-                [
-                    weights[reading.right] > weights[1 - reading.right]
-                    for reading, weights in zip(pair.readings, looks(pair), strict=True)
-                ],
-                axis=0,
-            )
-            for pair in FEW
-        ]
-    )
+def few() -> Verdicts:
+    return resolved(*FEW)
 
 
-def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
-    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-) -> None:
-    app = read(visit_page("pronouns"))
-    counted = resolved.sum(axis=0)
+def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(few: Verdicts) -> None:
+    app = read(visit("pronouns"))
+    counted = few.scores().pairs
     np.testing.assert_allclose(sent(app, "head_map")["values"], (counted / 11).ravel(), rtol=1e-5)
     ranking = sent(app, "curves")["lines"][0]
     np.testing.assert_allclose(ranking["y"], -np.sort(-100 * counted.ravel() / 11), rtol=1e-5)
@@ -108,33 +87,33 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(
     assert f"It resolves {share} (95 % interval {100 * low:.0f}–{100 * high:.0f} %)" in told
     assert "Always the nearest noun: 0 %; a coin for each sentence: 25 %." in told
     assert f"It resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
+    # No line break parts a share and its interval.
+    rows = [line for line in words(app).splitlines() if line.startswith("| ")]
+    cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
+    assert len(cells) > 8
+    assert not any(" " in cell or "–" in cell.replace("–\N{WORD JOINER}", "") for cell in cells)
 
 
 def test_headline_table_and_luck_agree_which_head_is_the_best(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+    few: Verdicts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hardly = 0.2  # so that the head with most pairs is not the best
     for module in (headline, all_heads):
         monkeypatch.setattr(module, "HARDLY", hardly)
-    app = read(visit_page("pronouns"))
-    weights = np.array([looks(pair) for pair in FEW]).reshape(11, 2, 2, 6, 12)
-    given = weights.sum(axis=2).mean(axis=(0, 1))
-    meant = np.array([[reading.right for reading in pair.readings] for pair in FEW])[:, :, None, None, None]
-    gaps = np.take_along_axis(weights, meant, 2) - np.take_along_axis(weights, 1 - meant, 2)
-    right = gaps[:, :, 0] > 0
-    pairs_right, sentences_right = right.all(axis=1).sum(axis=0), right.sum(axis=(0, 1))
+    app = read(visit("pronouns"))
+    scores = few.scores()
+    pairs_right, given = scores.pairs, scores.given
     most = pairs_right[given >= hardly].max()
     [leader] = map(tuple, np.argwhere((given >= hardly) & (pairs_right == most)).tolist())
     name = f"{leader[0] + 1}-{leader[1] + 1}"
-    merit = 100 * pairs_right + sentences_right
-    first = np.unravel_index(merit.argmax(), merit.shape)
-    assert tuple(first) != leader, "a head that hardly looks there resolves as many"
+    first = scores.ranking[0]
+    assert first != leader, "a head that hardly looks there resolves as many"
     told = spaced(app)
     assert f"\n**Head {name} is the best: it resolves {most} of 11 pairs, {100 * most / 11:.0f} %** (" in told
     assert f"the most of the {(given >= hardly).sum()} heads that give the two nouns 20 %" in told
     assert f"; it gives {100 * given[leader]:.{0 if given[leader] >= 0.0995 else 1}f} %." in told
     assert re.search(rf"\nHeads? {first[0] + 1}-{first[1] + 1}\b.* not the best: ", told)
-    turns = most + (~right).all(axis=1).sum(axis=0)[leader]
+    turns = scores.turns[leader]
     assert f"Head {name} changes sides in only {turns} of 11, **{most} times the right way**" in told
     # The same head is the best in the table, and in the box about luck.
     rows = [line for line in told.splitlines() if re.match(r"\| \W*\d-", line)]
@@ -144,23 +123,12 @@ def test_headline_table_and_luck_agree_which_head_is_the_best(
     assert f"on average. Head {name} resolves {most}, and turns the wrong way in {turns - most}: " in told
 
 
-def test_no_line_break_parts_a_share_and_its_interval(visit_page: VisitPage) -> None:
-    rows = [line for line in words(read(visit_page("pronouns"))).splitlines() if line.startswith("| ")]
-    cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
-    assert len(cells) > 8
-    for cell in cells:
-        assert " " not in cell
-        assert "–" not in cell.replace("–\N{WORD JOINER}", "")
-
-
-def test_failures_come_first_and_each_opens_on_explore(
-    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-) -> None:
-    app = read(visit_page("pronouns", cases="All"))
+def test_failures_come_first_and_each_opens_on_explore(few: Verdicts) -> None:
+    app = read(visit("pronouns", cases="All"))
     links = onward(app, "Open this pair on Explore")
-    fails = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if not right]
-    succeeds = [pair for pair, right in zip(FEW, resolved[:, 3, 1], strict=True) if right]
-    texts = [tuple(reading.text for reading in pair.readings) for pair in (*fails, *succeeds)]
+    right = few.right()[:, :, 3, 1].all(axis=1)
+    ordered = [FEW[place] for place in np.argsort(right, kind="stable")]
+    texts = [tuple(reading.text for reading in pair.readings) for pair in ordered]
     assert [(link["text"], link["other"]) for link in links] == texts
     dog = next(link for link in links if link["text"] == TIRED)
     assert dog == {
@@ -173,14 +141,10 @@ def test_failures_come_first_and_each_opens_on_explore(
     }
 
 
-def test_each_failure_can_be_read_without_the_head(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns", cases="Failures"))
-    wrong = []
-    for pair in FEW:
-        for reading, weights in zip(pair.readings, looks(pair), strict=True):
-            if weights[reading.right][3, 1] <= weights[1 - reading.right][3, 1]:
-                wrong.append(reading)
-                break
+def test_each_failure_can_be_read_without_the_head(few: Verdicts) -> None:
+    app = read(visit("pronouns", cases="Failures"))
+    right = few.right()[:, :, 3, 1]
+    wrong = [pair.readings[int(each[0])] for pair, each in zip(FEW, right, strict=True) if not each.all()]
     *listed, own = onward(app, "Silence head 4-2 here")
     assert [link["text"] for link in listed] == [reading.text for reading in wrong]
     for link, reading in zip(listed, wrong, strict=True):
@@ -198,18 +162,16 @@ def test_each_failure_can_be_read_without_the_head(visit_page: VisitPage) -> Non
     assert (own["text"], own["query"]) == (TIRED, "10 it")
 
 
-def test_a_filter_of_a_link_lists_only_those(
-    visit_page: VisitPage, resolved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-) -> None:
-    app = read(visit_page("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
+def test_a_filter_of_a_link_lists_only_those(few: Verdicts) -> None:
+    app = read(visit("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
     listed = [each for each in app.get("page_link") if each.proto.label == "Open this pair on Explore"]
-    assert len(listed) == resolved[:, 4, 5].sum()
+    assert len(listed) == few.scores().pairs[4, 5]
     assert "Head 5-6" in [heading.value for heading in app.header]
 
 
-def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
+def test_the_visitors_own_pair_is_judged() -> None:
     text, other = "The dog saw the other dog when it sat.", "The dog saw the other dog when it barked."
-    app = read(visit_page("pronouns", text=text, other=other, query="9 it", first="3 dog", second="7 dog"))
+    app = read(visit("pronouns", text=text, other=other, query="9 it", first="3 dog", second="7 dog"))
     weights = [attnviz.trace(each).block("encoder", 3).weights[1, 8] for each in (text, other)]
     told = spaced(app)
     for row, sentence in zip(weights, (text, other), strict=True):
@@ -221,58 +183,39 @@ def test_the_visitors_own_pair_is_judged(visit_page: VisitPage) -> None:
     assert f"Head 4-2 **{'resolves' if verdict else 'does not resolve'} this pair**" in told
 
 
-def test_a_first_sentence_that_was_emptied_stays_empty(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns"))
-    assert app.text_input(key="text").value == TIRED
-    app.text_input(key="text").set_value("").run()
-    assert "There is nothing here for the model to read" in app.info[0].value
-    assert app.text_input(key="text").value == ""
-    assert visit_page("pronouns", text="").text_input(key="text").value == TIRED
-
-
-@pytest.mark.parametrize(
-    ("text", "other", "said"),
-    [
-        (TIRED, TIRED, "The two sentences are the same"),
-        (TIRED, f"{TIRED} ", "The two sentences are the same"),
-        (TIRED, TIRED.replace(" ", "\N{NO-BREAK SPACE}"), "The two sentences are the same"),
+def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays() -> None:
+    app = read(visit("pronouns"))
+    same, differ = "The two sentences are the same", "The two sentences differ in"
+    for text, other, said in (
+        (TIRED, TIRED, same),
+        (TIRED, TIRED.replace(" ", "\N{NO-BREAK SPACE}") + " ", same),
         (TIRED, "", "Type a second sentence"),
-        (TIRED, "😀 **bold** <script>alert(1)</script>", "The two sentences differ in “it”"),
+        (TIRED, "😀 **bold** <script>alert(1)</script>", f"{differ} “it”"),
         ("it", "they", "must be three different tokens"),
         ("a " * 5000, NARROW, "the model reads at most 512"),
         (" ", NARROW, "nothing here for the model to read"),
-        ("שלום עולם, זה כלב", NARROW, "The two sentences differ in"),
-    ],
+        ("", NARROW, "There is nothing here for the model to read"),
+        ("שלום עולם, זה כלב", NARROW, differ),
+    ):
+        app.text_input(key="text").set_value(text)
+        clean(app.text_input(key="other").set_value(other).run())
+        assert said in app.info[0].value.replace("\\", "")
+        assert app.text_input(key="text").value == text
+        assert sent(app, "head_map")
+
+
+@pytest.mark.parametrize(
+    ("text", "other"), [("", NARROW), ("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)]
 )
-def test_what_is_no_pair_is_told_kindly_and_the_rest_of_the_page_stays(
-    visit_page: VisitPage, text: str, other: str, said: str
-) -> None:
-    app = read(visit_page("pronouns", text=text, other=other))
-    assert said in app.info[0].value.replace("\\", "")
-    assert app.session_state["text"] == text
-    assert sent(app, "head_map")
-
-
-@pytest.mark.parametrize(("text", "other"), [("Birds sing.", ""), (NARROW, TIRED), (TIRED, NARROW)])
-def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(
-    visit_page: VisitPage, text: str, other: str
-) -> None:
-    app = read(visit_page("pronouns", text=text))
-    assert [app.text_input(key=key).value for key in ("text", "other")] == [text, other]
+def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(text: str, other: str) -> None:
+    app = read(visit("pronouns", text=text))
+    assert [app.text_input(key=key).value for key in ("text", "other")] == [text or TIRED, other]
     assert ("Type a second sentence" in " ".join(info.value for info in app.info)) == (not other)
 
 
-def test_rubbish_in_the_link_is_told(visit_page: VisitPage) -> None:
-    app = visit_page("pronouns", layer="99", cases="nothing", part="Poems", head="x")
-    clean(app)
-    assert "cannot be" in app.warning[0].value
-
-
-def test_the_grammar_has_the_best_head_with_its_offset(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "FEW", 6)
-    app = read(visit_page("pronouns", part="Grammar", relation="Object"))
+    app = read(visit("pronouns", part="Grammar", relation="Object"))
     *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
     place = relations.SORTS.index("object")
     hits, total = end.found.hits[0, place], end.found.totals[place]
@@ -290,8 +233,8 @@ def test_the_grammar_has_the_best_head_with_its_offset(
 
 
 @pytest.mark.parametrize("direction", ["The dependent word looks", "Its head word looks"])
-def test_the_grammar_lists_what_the_open_head_fails_on_first(visit_page: VisitPage, direction: str) -> None:
-    app = read(visit_page("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
+def test_the_grammar_lists_what_the_open_head_fails_on_first(direction: str) -> None:
+    app = read(visit("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
     told: dict[bool, list[tuple[str, str, str, str]]] = {False: [], True: []}
     for sentence in relations.bundled():
         trace = attnviz.trace(sentence.text)
@@ -328,7 +271,7 @@ def test_the_grammar_lists_what_the_open_head_fails_on_first(visit_page: VisitPa
 
 
 def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
-    visit_page: VisitPage, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     go_on = threading.Event()
 
@@ -339,7 +282,7 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     jobs = Jobs()
     monkeypatch.setattr(computing, "JOBS", jobs)
     monkeypatch.setattr(relations, "measure", waits)
-    app = visit_page("pronouns", part="Grammar", cases="Successes")
+    app = visit("pronouns", part="Grammar", cases="Successes")
     go_on.set()
     jobs.close()
     clean(app)
@@ -347,14 +290,14 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     assert not app.warning
 
 
-def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns", part="Grammar", model="translator"))
+def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so() -> None:
+    app = read(visit("pronouns", part="Grammar", model="translator"))
     assert "**None of 6 sentences could be read.**" in spaced(app)
     assert "6 sentences left out" in [expander.label for expander in app.expander]
 
 
-def test_sentences_that_a_model_cannot_read_are_counted_and_named(visit_page: VisitPage) -> None:
-    app = read(visit_page("pronouns", model="translator"))
+def test_sentences_that_a_model_cannot_read_are_counted_and_named() -> None:
+    app = read(visit("pronouns", model="translator"))
     told = spaced(app)
     assert f"`{FEW[8].readings[0].text}` This model has never seen “into”" in told
     assert "3 pairs left out, 8 read" in [expander.label for expander in app.expander]
@@ -378,14 +321,13 @@ def test_sentences_that_a_model_cannot_read_are_counted_and_named(visit_page: Vi
     assert "probability of" not in told.partition("The best of 8")[0]
 
 
-def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named(visit_page: VisitPage) -> None:
-    app = visit_page("pronouns", pairs="Paste pairs")
+def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named() -> None:
+    app = visit("pronouns", pairs="Paste pairs")
     written = "The [dog] saw the [cat] when *it* {sat > dog | ran > cat}."
     app.text_area[0].set_value(f"{written}\nThe dog slept.").run()
     assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ]")
     assert app.text_area[0].value == f"{written}\nThe dog slept."
     app.text_area[0].set_value(written).run()
     app = read(app)
-    [pair] = pairs.parse(written)
-    right = np.array([w[r.right] > w[1 - r.right] for r, w in zip(pair.readings, looks(pair), strict=True)])
-    np.testing.assert_allclose(sent(app, "head_map")["values"], right.all(axis=0).ravel())
+    right = resolved(*pairs.parse(written)).scores().pairs
+    np.testing.assert_allclose(sent(app, "head_map")["values"], right.ravel())

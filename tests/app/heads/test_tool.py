@@ -5,68 +5,58 @@ from urllib.parse import parse_qs
 import pytest
 
 from attnviz.app.heads.contents import TOOLS
-from tests.app.conftest import VisitPage
-from tests.app.shown import clean, sent
+from tests.app.shown import page_links, sent, visit
 
 NAMES = [tool.name for tool in TOOLS]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_with_its_question(visit_page: VisitPage, name: str) -> None:
-    app = visit_page(name)
-    clean(app)
+def test_a_page_opens_with_its_question(name: str) -> None:
+    app = visit(name)
     assert app.title[0].value == next(tool.question for tool in TOOLS if tool.name == name)
 
 
-def test_the_menu_has_all_of_them(visit_page: VisitPage) -> None:
-    app = visit_page("heads")
-    clean(app)
+def test_the_menu_has_all_of_them() -> None:
+    app = visit("heads")
     assert [subheader.value for subheader in app.subheader] == [tool.question for tool in TOOLS]
 
 
-def test_the_sentence_and_the_head_go_along_to_the_other_tools(visit_page: VisitPage) -> None:
-    app = visit_page("plane", text="A cat sat.", layer="3", head="5")
-    clean(app)
-    links = {link.proto.page: link.proto.query_string for link in app.get("page_link")}
-    for name in NAMES:
-        if name != "plane":
-            assert links[name] == "model=minilm&text=A+cat+sat.&layer=3&head=5"
+def test_the_sentence_and_the_head_go_along_to_the_other_tools() -> None:
+    app = visit("plane", text="A cat sat.", layer="3", head="5")
+    links, asked = page_links(app), {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
+    assert all(links[name] == asked for name in NAMES if name != "plane")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "one " * 2_500, "\u0000"])
-def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box(visit_page: VisitPage, text: str) -> None:
-    app = visit_page("plane", text="A cat sat.")
-    app.text_input(key="text").set_value(text).run()
-    assert not app.exception
-    assert app.error[0].value
-    assert app.text_input(key="text").value == text
-    assert app.title[0].value
+def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
+    app = visit("plane", text="A cat sat.")
+    for text in ("", "   ", "one " * 2_500, "\u0000"):
+        app.text_input(key="text").set_value(text).run()
+        assert not app.exception
+        assert app.error[0].value
+        assert app.text_input(key="text").value == text
 
 
 @pytest.mark.parametrize(
     ("page", "named"),
     [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("plane", ["text"])],
 )
-def test_the_address_names_what_the_page_filled_in(
-    visit_page: VisitPage, page: str, named: list[str]
-) -> None:
-    app = visit_page(page)
-    clean(app)
+def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) -> None:
+    app = visit(page)
     link = sent(app, "copy_link")
     assert link["always"] == named
     assert set(named) <= set(parse_qs(link["query"]))
 
 
-def test_what_is_emptied_is_not_named(visit_page: VisitPage) -> None:
-    app = visit_page("intervene")
+def test_what_is_emptied_is_not_named() -> None:
+    app = visit("intervene")
     app.multiselect(key="edits").set_value([]).run()
     assert sent(app, "copy_link")["always"] == ["text"]
-    again = visit_page("intervene", text=app.session_state["text"])
+    again = visit("intervene", text=app.session_state["text"])
     assert again.session_state["edits"] == []
 
 
-def test_an_own_sentence_does_not_meet_the_partner_of_another(visit_page: VisitPage) -> None:
-    app = visit_page("compare")
+def test_an_own_sentence_does_not_meet_the_partner_of_another() -> None:
+    app = visit("compare")
     assert app.session_state["other"]
     app.switch_page("pages/plane.py").run()
     app.text_input(key="text").set_value("The old sailor slept.").run()

@@ -6,8 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn.block.compute import Walk, journey, walk
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import charts, clean
+from tests.app.shown import charts, clean, visit
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -34,15 +33,15 @@ def expected(walked: Walk) -> list[list[float | None]]:
     ]
 
 
-def test_every_step_says_its_numbers(visit_lesson: VisitLesson) -> None:
+def test_every_step_says_its_numbers() -> None:
     for step, numbers in enumerate(expected(walk(TEXT, 4, IT)), start=1):
-        told = said(visit_lesson("block", layer="5", stage_in_block=str(step)), f"**Layer 5, step {step}.**")
+        told = said(visit("block", layer="5", stage_in_block=str(step)), f"**Layer 5, step {step}.**")
         found = [float(number.replace("−", "-")) for number in re.findall(r"[-−]?\d+\.\d+", told)]
         assert found == pytest.approx(numbers, abs=0.0051)
 
 
-def test_the_neurons_and_the_charts_show_what_was_computed(visit_lesson: VisitLesson) -> None:
-    app, walked, through = visit_lesson("block"), walk(TEXT, 3, IT), journey(TEXT)
+def test_the_neurons_and_the_charts_show_what_was_computed() -> None:
+    app, walked, through = visit("block"), walk(TEXT, 3, IT), journey(TEXT)
     told = said(app, "For `it`")
     assert f"**{walked.firing} of {len(walked.activated.values)}**" in told
     strongest = [neuron + 1 for neuron, _ in walked.strongest(5)]
@@ -56,8 +55,8 @@ def test_the_neurons_and_the_charts_show_what_was_computed(visit_lesson: VisitLe
     assert chosen["printed"] == [f"{value:.2f}" for value in chosen["y"]]
 
 
-def test_of_a_long_text_the_nearest_tokens_are_drawn(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("block", text="word " * 300)
+def test_of_a_long_text_the_nearest_tokens_are_drawn() -> None:
+    app = visit("block", text="word " * 300)
     assert "The faint lines are its 24 nearest of 301 other tokens." in said(app, "`word (token 152)` begins")
     lines = charts(app)["How much of the embedding is left?"]["lines"]
     assert [line["faint"] for line in lines] == [False, *24 * [True]]

@@ -2,24 +2,21 @@
 
 import re
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn.cause import compute
-from attnviz.app.learn.english import VARIANTS
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator.training import Settings
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, sent, words
+from tests.app.shown import buttons, clean, press, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
 DECORATIVE = "translator-decorative"
 
 
-def change(app: AppTest, edit: str) -> None:
-    app.text_input(key="edit").set_value(edit).run()
+def change(app: AppTest, edit: str) -> AppTest:
+    return clean(app.text_input(key="edit").set_value(edit).run())
 
 
 def strongest(app: AppTest) -> str:
@@ -28,9 +25,8 @@ def strongest(app: AppTest) -> str:
     return str(data["words"][max(range(len(data["now"])), key=data["now"].__getitem__)])
 
 
-def test_the_opening_picture(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause")
-    clean(app)
+def test_the_opening_picture_and_the_table_of_all_translators() -> None:
+    app = visit("cause")
     data, told = sent(app, "arrow"), words(app)
     assert data["reader"] == data["words"][data["query"]] == "it"
     assert data["interference"]["change"] == "none"
@@ -39,14 +35,31 @@ def test_the_opening_picture(visit_lesson: VisitLesson) -> None:
     assert "car il était trop fatigué" in told
     share = Settings(variant="taught").label_smoothing
     assert f"{100 * share:g} % of the certainty was spread over all words" in told
+    # Of each translator, the one that ships stands first.
+    (table,) = [html for each in app.get("html") if "held-out" in (html := each.proto.body)]
+    rows = re.findall(r'<th scope="row">([^<]*?)( <small>|</th>)', table)
+    assert [after != "</th>" for _, after in rows] == [
+        place > 0 and title == rows[place - 1][0] for place, (title, _) in enumerate(rows)
+    ]
+    assert len(rows) == len(compute.held_out())
+    # A good picture that nobody built.
+    (untold,) = [run for run in compute.held_out() if run.shipped and run.variant == "untold"]
+    assert f"nobody built this one:** *{untold.title}*" in told
+    told = told.split("nobody built this one:", 1)[1]
+    assert all(percent(share) in told for share in (untold.found, untold.silenced, untold.moved))
+    assert "**not needed**" in told
+    clean(press(app, "Drag the arrow of its head"))
+    assert app.selectbox(key="translator").value == catalogue.entry("translator-untold").title
+    assert app.selectbox(key="cause_head").value == f"encoder {untold.head}"
+    assert strongest(app) == "dog"
 
 
-def test_a_link_with_a_change(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
-    clean(app)
+def test_a_link_with_a_change_which_another_sentence_undoes() -> None:
+    app = visit("cause", edit=MOVED)
     data = sent(app, "arrow")
     assert data["interference"] == {"change": "move", "source": 1, "target": 6}
     found = compute.experiment("translator", SENTENCE, "encoder", 1, 0, 8, [MOVED])
+    assert data["before"] == found.row_before.tolist()
     assert found.gender
     told = words(app)
     assert "car elle était trop fatigué" in told
@@ -57,15 +70,21 @@ def test_a_link_with_a_change(visit_lesson: VisitLesson) -> None:
     assert differing[0] == "elle"
     assert "".join(piece["text"] for piece in data["translation"]).startswith("Le chien n'a pas traversé")
     assert "**It turned:** *il* became *elle*" in told
+    clean(app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run())
+    assert app.text_input(key="edit").value == ""
+    assert "car elle était trop étroite" in words(app)
+    for english in ("The dog crossed the road.", "it"):
+        clean(app.text_input(key="english").set_value(english).run())
+        assert sent(app, "arrow")["choices"] == []
+        assert "nothing to try" in words(app)
 
 
-def test_each_change_is_shown_at_its_own_arrow(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit="encoder 1-3 12 12>1")
+def test_each_change_is_shown_at_its_own_arrow() -> None:
+    app = visit("cause", edit="encoder 1-3 12 12>1")
     assert app.selectbox(key="cause_head").value == "encoder 1-3"
     assert app.selectbox(key="cause_word").value == "12 tired"
     for edit, kind in (("encoder 2-1 9", "row"), ("encoder 2-1", "head")):
         change(app, edit)
-        clean(app)
         assert app.selectbox(key="cause_head").value == "encoder 2-1"
         assert app.selectbox(key="cause_word").value == "9 it"
         data = sent(app, "arrow")
@@ -74,22 +93,16 @@ def test_each_change_is_shown_at_its_own_arrow(visit_lesson: VisitLesson) -> Non
         assert "`it` now reads nothing" in words(app)
 
 
-def test_a_link_may_show_another_arrow_than_it_changes(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
-    clean(app)
+def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_is_said() -> None:
+    app = visit("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
     data = sent(app, "arrow")
-    assert data["reader"] == "tired"
-    assert data["interference"]["change"] == "none"
-    assert data["others"] == 1
+    assert (data["reader"], data["interference"]["change"], data["others"]) == ("tired", "none", 1)
     told = words(app)
     assert "Changed elsewhere: the arrow of `it` in this head, from `dog` to `road`. " in told
     assert "Nothing else is touched: no other row of any head, " in told
-
-
-def test_what_is_changed_and_what_is_not(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="9 it")
-    assert "The row still sums to 100 %. Nothing else is touched: none of the other 12 rows" in words(app)
+    app.selectbox(key="cause_word").set_value("9 it").run()
     for edit, said in {
+        MOVED: "The row still sums to 100 %. Nothing else is touched: none of the other 12 rows",
         "encoder 2-1": "Nothing else is touched: none of the other 15 heads, and no number",
         f"encoder 2-1 12, cross 1-2, {MOVED}": (
             "the row of `tired` in this head, silenced; the whole cross-attention head 1-2, silenced."
@@ -98,72 +111,46 @@ def test_what_is_changed_and_what_is_not(visit_lesson: VisitLesson) -> None:
             "to any word. Also changed: the arrow of `car` in decoder head 1-2, from `car` to `le`. Nothing"
         ),
     }.items():
-        change(app, edit)
-        clean(app)
-        assert said in words(app)
+        assert said in words(change(app, edit))
 
 
-def test_the_adjective_has_an_arrow_of_its_own(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
-    (lead,) = [button for button in app.button if button.label == "The arrow of `tired`"]
-    lead.click().run()
+def test_the_adjective_has_an_arrow_of_its_own() -> None:
+    app = visit("cause", edit=MOVED)
+    press(app, "The arrow of `tired`")
     assert app.selectbox(key="cause_word").value == "12 tired"
     assert "**Drag this one, too.**" in words(app)
-    assert not [button for button in app.button if button.label == "The arrow of `tired`"]
+    assert "The arrow of `tired`" not in buttons(app)
     change(app, f"{MOVED}, encoder 2-1 12 1>3")
     assert "though a weight of its own row in this head was moved as well" in words(app)
     change(app, f"{MOVED}, encoder 2-1 12 2>7")
-    clean(app)
     assert "*il* became *elle*, *fatigué* became *fatiguée*. All other words stayed" in words(app)
     assert "nothing was touched but 2 arrows" in words(app)
 
 
-def test_in_another_sentence_the_change_is_undone(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
-    app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run()
-    clean(app)
-    assert app.text_input(key="edit").value == ""
-    assert "car elle était trop étroite" in words(app)
-
-
-def test_rubbish_in_the_link_is_named_and_the_page_works(visit_lesson: VisitLesson) -> None:
+def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
+    app = visit("cause", edit="rubbish <b>")
     for edit, said in (
         ("rubbish <b>", "is no edit"),
         ("encoder 9-1", "layer 9"),
         ("encoder 2-1 99", "row 99"),
     ):
-        app = visit_lesson("cause", edit=edit)
-        clean(app)
+        change(app, edit)
         assert said in app.warning[0].value
         assert "Nothing is changed" in app.warning[0].value
         assert "car il était trop fatigué" in words(app)
     change(app, MOVED)
     assert not app.warning
     assert "car elle était trop fatigué" in words(app)
+    for head in ("decoder 1-2", "cross 1-1"):  # any head of the model
+        clean(app.selectbox(key="cause_head").set_value(head).run())
+        data = sent(app, "arrow")
+        assert data["reader"] == "car"
+        assert (data["query"] is None) == head.startswith("cross")
 
 
-@pytest.mark.parametrize("head", ["decoder 1-2", "cross 1-1"])
-def test_any_head_of_the_model(visit_lesson: VisitLesson, head: str) -> None:
-    app = visit_lesson("cause", cause_head=head)
-    clean(app)
-    data = sent(app, "arrow")
-    assert data["reader"] == "car"
-    assert (data["query"] is None) == head.startswith("cross")
-
-
-@pytest.mark.parametrize("english", ["The dog crossed the road.", "it"])
-def test_nothing_to_decide(visit_lesson: VisitLesson, english: str) -> None:
-    app = visit_lesson("cause", english=english)
-    clean(app)
-    assert sent(app, "arrow")["choices"] == []
-    assert "nothing to try" in words(app)
-
-
-def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause", edit=MOVED)
-    (lead,) = [button for button in app.button if button.label.startswith("What decides here?")]
-    lead.click().run()
-    clean(app)
+def test_where_the_picture_is_as_good_and_not_the_cause() -> None:
+    app = visit("cause", edit=MOVED)
+    clean(press(app, "What decides here?"))
     assert app.selectbox(key="translator").value == catalogue.entry(DECORATIVE).title
     data = sent(app, "arrow")
     assert data["interference"]["change"] == "none"
@@ -174,36 +161,3 @@ def test_where_the_picture_is_as_good_and_not_the_cause(visit_lesson: VisitLesso
     assert "**No word changed**, though the arrow points elsewhere" in words(app)
     assert re.search(r"As strong, and without an effect on the pronoun: .*`it` in 2-1", words(app))
     assert "**not the cause**" in words(app)
-
-
-def test_of_each_translator_the_one_that_ships_stands_first(visit_lesson: VisitLesson) -> None:
-    (table,) = [html for each in visit_lesson("cause").get("html") if "held-out" in (html := each.proto.body)]
-    rows = re.findall(r'<th scope="row">([^<]*?)( <small>|</th>)', table)
-    assert [after != "</th>" for _, after in rows] == [
-        place > 0 and title == rows[place - 1][0] for place, (title, _) in enumerate(rows)
-    ]
-    assert len(rows) == len(compute.held_out())
-
-
-def test_a_good_picture_that_nobody_built(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cause")
-    (untold,) = [run for run in compute.held_out() if run.shipped and run.variant == "untold"]
-    assert f"nobody built this one:** *{untold.title}*" in words(app)
-    told = words(app).split("nobody built this one:", 1)[1]
-    for share in (untold.found, untold.silenced, untold.moved):
-        assert percent(share) in told
-    assert "**not needed**" in told
-    (lead,) = [button for button in app.button if button.label.startswith("Drag the arrow of its head")]
-    lead.click().run()
-    clean(app)
-    assert app.selectbox(key="translator").value == catalogue.entry("translator-untold").title
-    assert app.selectbox(key="cause_head").value == f"encoder {untold.head}"
-    assert strongest(app) == "dog"
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_every_translator_has_its_picture(visit_lesson: VisitLesson, name: str) -> None:
-    app = visit_lesson("cause", translator=catalogue.entry(name).title, edit=MOVED)
-    clean(app)
-    found = compute.experiment(name, SENTENCE, "encoder", 1, 0, 8, [MOVED])
-    assert sent(app, "arrow")["before"] == found.row_before.tolist()

@@ -4,15 +4,14 @@ import numpy as np
 
 from attnviz.app.learn.cross_attention.compute import cross
 from attnviz.app.learn.cross_attention.sections import ITSELF, OPENING_READER
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, words
+from tests.app.shown import clean, visit, words
 
 SOURCE = "The dog did not cross the road as it was too tired."
 HOUND = 2
 
 
-def test_the_picture_and_one_number_of_the_output_are_told(visit_lesson: VisitLesson) -> None:
-    app, found = visit_lesson("cross_attention"), cross(OPENING_READER, SOURCE, 6)
+def test_the_picture_and_one_number_of_the_output_are_told() -> None:
+    app, found = visit("cross_attention"), cross(OPENING_READER, SOURCE, 6)
     clean(app)
     told = words(app)
     assert "`hound` reads `dog` **79 %**. The other 14 tokens share 21 %." in told
@@ -27,17 +26,17 @@ def test_the_picture_and_one_number_of_the_output_are_told(visit_lesson: VisitLe
         assert f"{number:.3f}" in line
 
 
-def test_another_token_reads(visit_lesson: VisitLesson) -> None:
-    assert "`street` reads `road` **73 %**." in words(visit_lesson("cross_attention", reads="11 street"))
+def test_another_token_reads() -> None:
+    assert "`street` reads `road` **73 %**." in words(visit("cross_attention", reads="11 street"))
 
 
-def test_vectors_before_the_first_layer(visit_lesson: VisitLesson) -> None:
+def test_vectors_before_the_first_layer() -> None:
     share = 100 * cross(OPENING_READER, SOURCE, 0).weights[0, HOUND].max()
-    assert f"`hound` reads `dog` **{share:.0f} %**" in words(visit_lesson("cross_attention", vectors="0"))
+    assert f"`hound` reads `dog` **{share:.0f} %**" in words(visit("cross_attention", vectors="0"))
 
 
-def test_reading_itself_is_square(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("cross_attention", cross_reads=ITSELF)
+def test_reading_itself_is_square() -> None:
+    app = visit("cross_attention", cross_reads=ITSELF)
     assert "13 × 13, a row for each reader, a column for each source: square" in words(app)
     share = 100 * cross(OPENING_READER, OPENING_READER, 6).weights[0, HOUND].max()
     assert f"`hound` reads `hound` **{share:.0f} %**" in words(app)

@@ -1,9 +1,7 @@
 """The section "In your model": what it says of a model is what was read from that model's own parts."""
 
-import json
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,29 +12,9 @@ from attnviz.app.learn.positions import compute
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.capture.positions import Biases, Slopes, Table, Turns
-from attnviz.models import allowed
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import charts, clean, sent, words
-from tests.capture.tiny import tiny
+from tests.app.shown import all_sent, charts, clean, sent, visit, words
 
 Open = Callable[[str], str]
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
-    """Opens a tiny model of a family on this server; returns its name."""
-    folder = tmp_path_factory.mktemp("opened")
-
-    @cache
-    def open_family(family: str) -> str:
-        name = str(tiny(family, folder / family))
-        loading.open_model(name)
-        return name
-
-    before = dict(allowed._opened)
-    yield open_family
-    allowed._opened.clear()
-    allowed._opened.update(before)
 
 
 def said(app: AppTest) -> str:
@@ -49,19 +27,16 @@ def signed(number: float, digits: int) -> str:
 
 
 @pytest.mark.parametrize("page", ["positions", "masks"])
-def test_the_section_is_closed_at_first_and_loads_nothing(
-    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch, page: str
-) -> None:
+def test_the_section_is_closed_at_first_and_loads_nothing(monkeypatch: pytest.MonkeyPatch, page: str) -> None:
     monkeypatch.setattr(compute, "positions", None)
-    app = visit_lesson(page)
-    clean(app)
+    app = visit(page)
     assert [header.value for header in app.header].count("In your model") == 1
     assert "model" not in app.session_state
     assert not app.warning
 
 
-def test_the_bundled_berts_table(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", in_your_model="true")
+def test_the_bundled_berts_table() -> None:
+    app = visit("positions", in_your_model="true")
     [table] = compute.positions("minilm").ways
     assert isinstance(table, Table)
     found = compute.likeness(table.vectors, 64)
@@ -72,19 +47,15 @@ def test_the_bundled_berts_table(visit_lesson: VisitLesson) -> None:
         in told
     )
     assert f"has the length **{found.lengths[0]:.2f}**" in told
-    vectors = [
-        json.loads(element.proto.json)
-        for element in app.get("bidi_component")
-        if element.proto.component_name == "attnviz.encoding"
-    ][-1]
+    vectors = all_sent(app, "encoding")[-1]
     np.testing.assert_allclose(vectors["vectors"], table.vectors[:64, :64], atol=1e-6)
     assert vectors["limit"] == pytest.approx(np.abs(table.vectors[:64, :64]).max())
     assert vectors["labels"][9] == "it"
 
 
-def test_what_other_tables_have_is_told(visit_lesson: VisitLesson, opened: Open) -> None:
+def test_what_other_tables_have_is_told(opened: Open) -> None:
     def of(model: str, **more: str) -> str:
-        return said(visit_lesson("positions", in_your_model="true", model=model, **more))
+        return said(visit("positions", in_your_model="true", model=model, **more))
 
     told = of(opened("roberta"))
     assert "**61 places** with **15 numbers**" in told
@@ -98,7 +69,7 @@ def test_what_other_tables_have_is_told(visit_lesson: VisitLesson, opened: Open)
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt_neox", "modernbert"])
-def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
+def test_a_turning_models_rates_and_scores(opened: Open, family: str) -> None:
     name = opened(family)
     found, trace = compute.positions(name), loading.trace(name, ModelInput(OPENING.text))
     labels = [token.text for token in trace.blocks[1].query_tokens]
@@ -110,7 +81,7 @@ def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Op
         "own_query": f"{query + 1} not",
         "own_key": f"{key + 1} dog",
     }
-    app = visit_lesson("positions", link, in_your_model="true", model=name)
+    app = visit("positions", link, in_your_model="true", model=name)
     assert not app.warning
     told, shown = said(app), charts(app)
     rates = [way for way in found.ways if isinstance(way, Turns)]
@@ -132,8 +103,8 @@ def test_a_turning_models_rates_and_scores(visit_lesson: VisitLesson, opened: Op
 
 
 @pytest.mark.parametrize("family", ["bloom", "t5"])
-def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open, family: str) -> None:
-    app = visit_lesson("positions", in_your_model="true", model=opened(family), own_head="2")
+def test_slopes_and_biases(opened: Open, family: str) -> None:
+    app = visit("positions", in_your_model="true", model=opened(family), own_head="2")
     told, lines = said(app), charts(app)["What is added to the score"]["lines"]
     assert [line["label"] for line in lines] == ["head 2", "head 1", "head 3"]
     way = compute.positions(opened(family)).ways[0]
@@ -146,23 +117,21 @@ def test_slopes_and_biases(visit_lesson: VisitLesson, opened: Open, family: str)
         assert f"**{signed(way.biases[1].max(), 2)}**; least" in told
 
 
-def test_a_vector_for_each_distance(visit_lesson: VisitLesson, opened: Open) -> None:
-    app = visit_lesson("positions", in_your_model="true", model=opened("deberta"))
-    clean(app)
+def test_a_vector_for_each_distance(opened: Open) -> None:
+    app = visit("positions", in_your_model="true", model=opened("deberta"))
     [line] = charts(app)["How alike each distance's vector is to that of distance 0"]["lines"]
     assert line["y"][line["x"].index(0)] == pytest.approx(1)
     assert any(heading.value == "Added to the scores of head 1-1" for heading in app.subheader)
 
 
-def test_a_model_that_cannot_read_the_sentence_says_so_and_the_page_stays(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", text="Xylophones sing.", in_your_model="true", model="translator")
-    clean(app)
+def test_a_model_that_cannot_read_the_sentence_says_so_and_the_page_stays() -> None:
+    app = visit("positions", text="Xylophones sing.", in_your_model="true", model="translator")
     assert "has never seen" in app.warning[0].value
     assert any(header.value == "What this picture does not show" for header in app.header)
 
 
-def test_a_link_cannot_name_a_model_that_is_not_here(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("masks", in_your_model="true", model="owner/unknown")
+def test_a_link_cannot_name_a_model_that_is_not_here() -> None:
+    app = visit("masks", in_your_model="true", model="owner/unknown")
     assert app.selectbox(key="model").value == "minilm"
     assert "`model` cannot be `owner/unknown` here" in app.warning[0].value
 
@@ -184,10 +153,8 @@ def test_a_link_cannot_name_a_model_that_is_not_here(visit_lesson: VisitLesson) 
         ),
     ],
 )
-def test_every_mask_in_words(
-    visit_lesson: VisitLesson, opened: Open, family: str, expected: list[str]
-) -> None:
-    app = visit_lesson("masks", in_your_model="true", model=opened(family))
+def test_every_mask_in_words(opened: Open, family: str, expected: list[str]) -> None:
+    app = visit("masks", in_your_model="true", model=opened(family))
     told = said(app)
     for mask in expected:
         assert mask in told
@@ -196,20 +163,17 @@ def test_every_mask_in_words(
     assert ("There is nothing to draw: all" in told) == ("no mask" in expected[0])
 
 
-def test_a_model_chosen_on_another_page_is_in_no_link_before_the_section_is_opened(
-    visit_lesson: VisitLesson,
-) -> None:
-    app = visit_lesson("explore", model="translator")
-    app.switch_page("pages/positions.py").run()
-    clean(app)
+def test_a_model_chosen_on_another_page_is_in_no_link_before_the_section_is_opened() -> None:
+    app = visit("explore", model="translator")
+    clean(app.switch_page("pages/positions.py").run())
     assert "&model=" not in sent(app, "copy_link")["query"]
-    app = visit_lesson("masks", in_your_model="true", model="translator")
+    app = visit("masks", in_your_model="true", model="translator")
     assert "&model=translator" in sent(app, "copy_link")["query"]
 
 
 @pytest.mark.parametrize("kind", ["Decoder", "Cross"])
-def test_each_kinds_mask_and_weights_are_those_of_the_reading(visit_lesson: VisitLesson, kind: str) -> None:
-    app = visit_lesson("masks", in_your_model="true", model="translator", own_kind=kind, own_head="3")
+def test_each_kinds_mask_and_weights_are_those_of_the_reading(kind: str) -> None:
+    app = visit("masks", in_your_model="true", model="translator", own_kind=kind, own_head="3")
     told = said(app)
     trace = loading.trace("translator", ModelInput(OPENING.text))
     block = trace.of_kind("cross" if kind == "Cross" else "decoder")[0]

@@ -19,8 +19,7 @@ from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.state.choices import TEXT
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, words
+from tests.app.shown import clean, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
 READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
@@ -44,33 +43,6 @@ GUESSES = {
     "long_distances": ("other words of the sentence", "the LSTM goes from"),
 }
 
-# What a link may ask of a page and not get.
-IN_VAIN = {
-    "weighted_average": {
-        "scoring": "Fuzzy",
-        "softmax_temperature": "hot",
-        "split": "Syllables",
-        "query": "99 cat",
-    },
-    "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
-    "query_key_value": {"six_steps_of": "GPT", "step_of_six": "7", "convention": "x", "head": "0"},
-    "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
-    "masks": {"mask": "99", "layer": "99", "head": "x", "query": "99"},
-    "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
-    "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},
-    "block": {"layer": "99", "stage_in_block": "8", "query": "77 cat"},
-    "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
-    "cause": {"cause_head": "encoder 9-9", "translator": "nobody"},
-    "watch_it_learn": {
-        "training_step": "33",
-        "learner": "nobody",
-        "probe": "<b>",
-        "live_seed": "-1",
-        "watched": "9",
-    },
-    "long_distances": {"clauses": "many", "clauses_seed": "-1"},
-}
-
 HOSTILE = (
     "😀 👩‍👩‍👧 שלום مرحبا <script>alert(1)</script> **bold** `code` ``b $trap$ :red[x] :material/home: "
     "![i](http://example.com/i.png) | it |"
@@ -84,11 +56,8 @@ WITH_THE_TEXT_IN_THEM = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
-    visit_lesson: VisitLesson, name: str
-) -> None:
-    app = visit_lesson(name)
-    clean(app)
+def test_a_page_opens_on_the_opening_sentence_judges_a_guess_and_has_a_teachers_view(name: str) -> None:
+    app = visit(name)
     assert not app.warning
     number = NAMES.index(name)
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
@@ -104,45 +73,31 @@ def test_a_page_opens_on_the_opening_sentence_and_has_nothing_to_complain_of(
     app.button_group(key=f"guess_{name}").set_value(right).run()
     [judged] = [element.value for element in app.markdown if element.value.startswith("**Yes.**")]
     assert because in judged
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_says_what_its_link_asked_for_in_vain(visit_lesson: VisitLesson, name: str) -> None:
-    app = visit_lesson(name, {"rubbish": "1", **IN_VAIN[name]})
-    clean(app)
-    said = "\n".join(warning.value for warning in app.warning)
-    assert "rubbish" in said
-    for parameter in IN_VAIN[name]:
-        assert f"`{parameter}` cannot be" in said
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_teachers_view_draws_the_picture_outside_of_what_is_hidden(
-    visit_lesson: VisitLesson, name: str
-) -> None:
-    app = visit_lesson(name, teacher="true")
-    clean(app)
-    assert app.toggle(key="teacher").value
+    # The teacher's view draws the picture outside of what is hidden.
+    clean(app.toggle(key="teacher").set_value(True).run())
     assert not app.warning
 
 
 @pytest.mark.parametrize("name", READ_BY_BERT)
-def test_any_text_is_read_and_stays_text(visit_lesson: VisitLesson, name: str) -> None:
-    visits = [{"text": text} for text in TEXTS]
-    visits += [{"text": HOSTILE, **choice} for choice in WITH_THE_TEXT_IN_THEM.get(name, [])]
-    for link in visits:
-        app = visit_lesson(name, link)
-        clean(app)
-        assert app.header
-        outside_of_code = re.sub(r"(`+)(.*?)\1", "", words(app))
-        for raw in ("<script>", "$trap$", "example.com"):
-            assert raw not in outside_of_code, link
+def test_any_text_is_read_and_stays_text_and_what_is_too_long_is_refused_and_kept(name: str) -> None:
+    app = visit(name)
+    for text in TEXTS:
+        assert_only_text(clean(app.text_input(key="text").set_value(text).run()))
+    for choice in WITH_THE_TEXT_IN_THEM.get(name, []):
+        assert_only_text(visit(name, {"text": HOSTILE, **choice}))
+    app.text_input(key="text").set_value("x " * 5000).run()
+    assert_refused(app, "text", "x " * 5000, "tokens")
+
+
+def assert_only_text(app: AppTest) -> None:
+    assert app.header
+    outside_of_code = re.sub(r"(`+)(.*?)\1", "", words(app))
+    assert not any(raw in outside_of_code for raw in ("<script>", "$trap$", "example.com"))
 
 
 @pytest.mark.parametrize(
     ("name", "box", "typed", "said"),
     [
-        *((name, "text", "x " * 5000, "tokens") for name in READ_BY_BERT),
         ("cross_attention", "reader", " ", "nothing here"),
         ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
         *(
@@ -151,11 +106,12 @@ def test_any_text_is_read_and_stays_text(visit_lesson: VisitLesson, name: str) -
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_kindly_and_kept(
-    visit_lesson: VisitLesson, name: str, box: str, typed: str, said: str
-) -> None:
+def test_what_cannot_be_read_is_refused_kindly_and_kept(name: str, box: str, typed: str, said: str) -> None:
     across = {"six_steps_of": "Translator: French reads English"} if name == "query_key_value" else {}
-    app = visit_lesson(name, {box: typed, **(across if box == "english" else {})})
+    assert_refused(try_page(name, {box: typed, **across}), box, typed, said)
+
+
+def assert_refused(app: AppTest, box: str, typed: str, said: str) -> None:
     assert not app.exception
     [error] = app.error
     assert said in error.value
@@ -212,8 +168,8 @@ RAN_EARLIER = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, name: str) -> None:
-    visit_lesson(name)  # the model is loaded now, and what is lazily imported
+def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
+    visit(name)  # the model is loaded now, and what is lazily imported
     for choices in CHOICES.get(name, [{}]):
         shown: list[tuple[str, str]] = []
         caches.clear()
@@ -223,8 +179,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, 
             return source_of(module, function)
 
         with patch.object(lesson, "source_of", note), called() as seen:
-            app = visit_lesson(name, choices)
-        clean(app)
+            app = visit(name, choices)
         assert not app.warning
         assert shown
         ran = {(code.co_filename, code.co_firstlineno) for code in seen}
@@ -236,17 +191,11 @@ def test_the_code_that_is_shown_is_the_code_that_ran(visit_lesson: VisitLesson, 
             assert places & ran or function in RAN_EARLIER, f"{module_name}.{function} did not run"
 
 
-def test_a_function_that_does_not_exist_cannot_be_shown() -> None:
+def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_exist() -> None:
+    source = source_of("attnviz.transformer.bert", "Bert.from_folder")
+    assert source.startswith("@classmethod\ndef from_folder(")
     with pytest.raises(LookupError):
         source_of("attnviz.transformer.masks", "no_such_mask")
-
-
-def test_the_shown_source_of_a_method_is_dedented() -> None:
-    source = source_of("attnviz.app.components.component", "component")
-    assert source.startswith("def component(")
-    assert source_of("attnviz.transformer.bert", "Bert.from_folder").startswith(
-        "@classmethod\ndef from_folder("
-    )
 
 
 def test_a_guess_is_judged_by_what_is_right() -> None:

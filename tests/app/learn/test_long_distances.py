@@ -11,14 +11,12 @@ from attnviz.errors import ModelFilesDamaged
 from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.lengthening import MOST
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import charts, clean, sent, words
+from tests.app.shown import charts, clean, sent, try_page, visit, words
 
 
 @pytest.mark.parametrize(("english", "clauses"), [(OPENING, CLAUSES.default), (NARROW, 3)])
-def test_the_picture_is_told_in_words(visit_lesson: VisitLesson, english: str, clauses: int) -> None:
-    app = visit_lesson("long_distances", english=english, clauses=str(clauses))
-    clean(app)
+def test_the_picture_is_told_in_words(english: str, clauses: int) -> None:
+    app = visit("long_distances", english=english, clauses=str(clauses))
     shown, told = stretch(english, clauses, 0), words(app)
     assert any(header.value.startswith(f"{shown.words_apart} ") for header in app.header)
     weight, noun = (
@@ -39,8 +37,8 @@ def test_the_picture_is_told_in_words(visit_lesson: VisitLesson, english: str, c
         assert prefers in told
 
 
-def test_the_picture_gets_both_networks(visit_lesson: VisitLesson) -> None:
-    message = sent(visit_lesson("long_distances", clauses="2", english=NARROW), "stretched")
+def test_the_picture_gets_both_networks() -> None:
+    message = sent(visit("long_distances", clauses="2", english=NARROW), "stretched")
     shown = stretch(NARROW, 2, 0)
     english, french = message["sentences"]
     assert [word["text"] for word in english["words"]] == [*shown.source, "[END]"]
@@ -62,28 +60,22 @@ def test_the_picture_gets_both_networks(visit_lesson: VisitLesson) -> None:
         np.testing.assert_allclose(levels / 127, expected, atol=0.005)
 
 
-def test_the_memory_stays_and_the_vectors_grow(visit_lesson: VisitLesson) -> None:
-    keeps = [
-        [
-            network["keeps"]
-            for network in sent(visit_lesson("long_distances", clauses=clauses), "stretched")["networks"]
-        ]
-        for clauses in ("0", "3")
-    ]
-    assert keeps[0][0] == keeps[1][0] == "keeps 2 × 128 = 256 numbers, however long the sentence"
-    assert keeps[0][1] == "keeps 64 numbers a word: 13 × 64 = 832"
-    assert keeps[1][1] != keeps[0][1]
-
-
-def test_longer_than_learned_is_said(visit_lesson: VisitLesson) -> None:
-    learned = distance.read().longest_learned
+def test_the_memory_stays_the_vectors_grow_and_longer_than_learned_is_said() -> None:
+    app = visit("long_distances", clauses="0")
+    memory, vectors = (network["keeps"] for network in sent(app, "stretched")["networks"])
+    assert memory == "keeps 2 × 128 = 256 numbers, however long the sentence"
+    assert vectors == "keeps 64 numbers a word: 13 × 64 = 832"
     note = "are more than they have ever seen"
-    assert note not in words(visit_lesson("long_distances", clauses=str(learned)))
-    assert f"{MOST} {note}" in words(visit_lesson("long_distances", clauses=str(MOST)))
+    for clauses in (distance.read().longest_learned, MOST):
+        clean(app.slider(key="clauses").set_value(clauses).run())
+        keeps = [network["keeps"] for network in sent(app, "stretched")["networks"]]
+        assert keeps[0] == memory
+        assert keeps[1] != vectors
+        assert (f"{MOST} {note}" in words(app)) == (note in words(app)) == (clauses == MOST)
 
 
-def test_the_charts_show_what_was_measured(visit_lesson: VisitLesson) -> None:
-    found = charts(visit_lesson("long_distances"))
+def test_the_charts_show_what_was_measured() -> None:
+    found = charts(visit("long_distances"))
     measured = distance.read()
     for title, what in (("The whole translation is right", "exact"), ("The pronoun is right", "pronoun")):
         for line, name in zip(found[title]["lines"], distance.NAMES, strict=True):
@@ -105,8 +97,8 @@ def test_the_charts_show_what_was_measured(visit_lesson: VisitLesson) -> None:
         assert line["y"] == pytest.approx([100 * weight for weight in head.weights], rel=1e-4)
 
 
-def test_what_was_measured_is_told_in_words(visit_lesson: VisitLesson) -> None:
-    told, measured = words(visit_lesson("long_distances")), distance.read()
+def test_what_was_measured_is_told_in_words() -> None:
+    told, measured = words(visit("long_distances")), distance.read()
     at = measured.longest_learned
     for network in measured.networks.values():
         counts = (network.points[at].exact, network.points[-1].exact)
@@ -120,24 +112,20 @@ def test_what_was_measured_is_told_in_words(visit_lesson: VisitLesson) -> None:
     assert f"{lstm / transformer:.1f} times as many because it learns more slowly" in told
 
 
-def test_what_cannot_be_stretched_leaves_what_was_measured(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("long_distances", english="The road was narrow.")
-    assert not app.exception
+def test_what_cannot_be_stretched_leaves_what_was_measured() -> None:
+    app = try_page("long_distances", english="The road was narrow.")
     assert "cannot be stretched here" in app.error[0].value
     assert "The whole translation is right" in charts(app)
 
 
-def test_missing_measures_are_named_with_the_command(
-    visit_lesson: VisitLesson, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_measures_are_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> distance.Distances:
         raise ModelFilesDamaged(
             f"distances.json is missing or damaged. Make it again with: {distance.COMMAND}"
         )
 
     monkeypatch.setattr(distance, "read", missing)
-    app = visit_lesson("long_distances")
-    assert not app.exception
+    app = try_page("long_distances")
     assert "python -m attnviz distances" in app.error[0].value
 
 

@@ -5,15 +5,14 @@ import re
 import numpy as np
 
 from attnviz.app.learn.many_heads import compute
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import words
+from tests.app.shown import visit, words
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 
 
-def test_the_picture_and_the_tables_are_told(visit_lesson: VisitLesson) -> None:
-    app, found = visit_lesson("many_heads", tokens_counted="1000"), compute.at_token(TEXT, 3, IT, 12)
+def test_the_picture_and_the_tables_are_told() -> None:
+    app, found = visit("many_heads", tokens_counted="1000"), compute.at_token(TEXT, 3, IT, 12)
     told = words(app)
     assert not app.info
     assert "In **head 2** of 12, `it` looks at `dog` :violet[**66 %**], `road` :violet[**12 %**]" in told
@@ -33,25 +32,25 @@ def test_the_picture_and_the_tables_are_told(visit_lesson: VisitLesson) -> None:
     base = compute.multiply_adds(1000, 768, 12, 3072)
     assert f"| BERT base | {base.attention / 1e6:,.2f} | {base.layer / 1e6:,.2f} |" in told
     assert "Brunner" not in told  # said only of texts with more tokens than a head has numbers
-    assert "Brunner" in words(visit_lesson("many_heads", text=f"{TEXT} " * 4))
+    assert "Brunner" in words(visit("many_heads", text=f"{TEXT} " * 4))
 
 
-def test_the_largest_head_says_so(visit_lesson: VisitLesson) -> None:
+def test_the_largest_head_says_so() -> None:
     largest = compute.at_token(TEXT, 3, IT, 12).shares.argmax() + 1
-    assert "No head's share is larger." in words(visit_lesson("many_heads", head=str(largest)))
+    assert "No head's share is larger." in words(visit("many_heads", head=str(largest)))
 
 
-def test_one_wide_head_has_one_row_and_says_that_it_was_not_trained(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("many_heads", heads_of_384="1", head="8")
+def test_one_wide_head_has_one_row_and_says_that_it_was_not_trained() -> None:
+    app = visit("many_heads", heads_of_384="1", head="8")
     assert "In **head 1** of 1, `it` looks at `[CLS]`" in words(app)
     assert "cut into 1" in app.info[0].value
     assert "one piece of 384. Head 1 gets numbers 1 to 384: all of them." in words(app)
     assert app.session_state["head"] == 8  # what Explore will open
 
 
-def test_what_a_head_is_good_at_leads_to_the_filter_on_explore(visit_lesson: VisitLesson) -> None:
+def test_what_a_head_is_good_at_leads_to_the_filter_on_explore() -> None:
     (previous,) = (habit for habit, _ in compute.habits(TEXT) if habit.name == "previous")
     layer, head = (1 + np.argwhere(previous.found)[0]).tolist()
-    told = words(visit_lesson("many_heads", layer=str(layer), head=str(head)))
+    told = words(visit("many_heads", layer=str(layer), head=str(head)))
     assert f"**previous** ({previous.found.sum()} of 72 heads)" in told
     assert re.search(rf"head {layer}-{head} counts as \*\*previous", told)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -129,19 +129,6 @@ def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
     assert even["broad"] == pytest.approx(1)
 
 
-def test_a_habit_is_the_rule_recomputed_from_the_weights() -> None:
-    every = reference_bert.forward(TEXT).weights
-    found = {habit.name: habit for habit, _ in habits(TEXT)}
-    for layer, head in np.ndindex(6, 12):
-        weights = every[layer, head]
-        kept = weights[1:-1, 1:-1] / weights[1:-1, 1:-1].sum(axis=-1, keepdims=True)
-        previous, here = np.diagonal(kept, -1).mean(), (layer, head)
-        assert found["previous"].score[here] == pytest.approx(previous, abs=1e-5)
-        assert found["previous"].found[here] == (previous >= 0.4)
-        assert found["itself"].score[here] == pytest.approx(np.diagonal(kept).mean(), abs=1e-5)
-        assert found["first"].score[here] == pytest.approx(weights[1:-1, 0].mean(), abs=1e-5)
-
-
 def counted(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
 
@@ -154,21 +141,11 @@ def counted_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
     return int(counter.get_total_flops()) // 2
 
 
-def test_a_tiny_block_counted_by_hand() -> None:
-    # d_model 6 = 2 × 3: four matrices of 36 and four biases of 6.
-    (block,) = compute.costs(6, [2], tokens=5)
-    assert (block.heads, block.d_head) == (2, 3)
-    assert block.parameters == 4 * 36 + 4 * 6 == 168
-    # Projections: 4 · 5 · 36 = 720. Each of the 2 · 5 · 5 scores takes 3 products; the averages as many.
-    assert compute.multiply_adds(5, 6, 2) == compute.MultiplyAdds(720, 150, 150, 0)
-    assert block.multiply_adds == 720 + 150 + 150 == 1020
-    assert block.weights == 2 * 5 * 5 == 50
-
-
 @pytest.mark.parametrize(("d_model", "heads"), [(384, (1, 2, 3, 4, 6, 8, 12)), (5 * 7, (1, 5, 7, 35))])
 def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[int, ...]) -> None:
     found = compute.costs(d_model, heads, tokens=11)
-    assert len({(cost.parameters, cost.multiply_adds) for cost in found}) == 1
+    counts = 4 * d_model * (d_model + 1), compute.multiply_adds(11, d_model, 1).attention
+    assert {(cost.parameters, cost.multiply_adds) for cost in found} == {counts}
     assert [cost.weights for cost in found] == [n * 11 * 11 for n in heads]
     assert all(cost.heads * cost.d_head == d_model for cost in found)
 
@@ -179,6 +156,7 @@ def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[i
     d_head=st.sampled_from((1, 7, 11)),
     wide=st.integers(1, 50),
 )
+@settings(max_examples=25)
 def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_head: int, wide: int) -> None:
     d_model = heads * d_head
     with torch.device("meta"):
@@ -188,11 +166,6 @@ def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_
     found = compute.multiply_adds(tokens, d_model, heads, wide)
     assert found.attention == counted_multiply_adds(attention, vectors, vectors)
     assert found.layer == counted_multiply_adds(layer, vectors)
-
-
-def test_looking_costs_as_much_as_projecting_at_twice_d_model() -> None:
-    found = compute.multiply_adds(2 * 384, 384, 12)
-    assert found.scores + found.averages == found.projections
 
 
 @pytest.mark.parametrize("config", [compute.BERT_BASE, compute.BERT_LARGE], ids=["base", "large"])

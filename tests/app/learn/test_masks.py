@@ -10,8 +10,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, sent, words
+from tests.app.shown import all_sent, clean, sent, try_page, visit, words
 
 IT = 9  # the place of "it" in the opening sentence
 LAYER, HEAD = 3, 1  # from 0
@@ -31,11 +30,8 @@ def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
         ({"mask": "window", "mask_size": "1", "mask_after": "4"}, ("window", 1, 4)),
     ],
 )
-def test_the_model_is_run_with_the_mask_of_the_link(
-    visit_lesson: VisitLesson, link: dict[str, str], arguments: tuple[Any, ...]
-) -> None:
-    app = visit_lesson("masks", link)
-    clean(app)
+def test_the_model_is_run_with_the_mask_of_the_link(link: dict[str, str], arguments: tuple[Any, ...]) -> None:
+    app = visit("masks", link)
     assert not app.warning
     kind, *sizes = arguments
     tokens = len(compute.tokens(OPENING.text))
@@ -47,8 +43,8 @@ def test_the_model_is_run_with_the_mask_of_the_link(
     assert_weights(editor["without"], masks.weights(OPENING.text, masks.cells("none", tokens), HEAD)[LAYER])
 
 
-def test_the_numbers_are_written_out(visit_lesson: VisitLesson) -> None:
-    told = words(visit_lesson("masks", mask="causal"))
+def test_the_numbers_are_written_out() -> None:
+    told = words(visit("masks", mask="causal"))
     assert "`it` looks at `dog` **66 %**, `road` **12 %**" in told
     assert "with the causal mask, at `cross` **41 %**, `dog` **25 %**, `road` **17 %**" in told
     # Of the first layer, for a calculator: what the open cells had, divided by what is left.
@@ -58,69 +54,60 @@ def test_the_numbers_are_written_out(visit_lesson: VisitLesson) -> None:
     assert share == round(100 * float(row.max()), 1)
 
 
-def test_a_link_brings_back_a_drawn_mask(visit_lesson: VisitLesson) -> None:
+def test_a_link_brings_back_a_drawn_mask() -> None:
     mask = np.random.default_rng(0).random((15, 15)) < 0.5
     mask[:, 0] = True
-    app = visit_lesson("masks", mask="by hand", cells=masks.written(mask), layer="6", head="12")
-    clean(app)
+    app = visit("masks", mask="by hand", cells=masks.written(mask), layer="6", head="12")
     assert not app.warning
     editor = sent(app, "mask_editor")
     assert editor["mask"] == masks.written(mask)
     assert_weights(editor["with_mask"], masks.weights(OPENING.text, mask, 11)[5])
 
 
-def test_drawing_starts_from_the_mask_on_show_and_fits_this_sentence_only(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("masks", mask="window", mask_size="2", mask_after="0")
+def test_drawing_starts_from_the_mask_on_show_and_fits_this_sentence_only() -> None:
+    app = visit("masks", mask="window", mask_size="2", mask_after="0")
     window = sent(app, "mask_editor")["mask"]
-    app.segmented_control(key="mask").set_value("by hand").run()
-    clean(app)
+    clean(app.segmented_control(key="mask").set_value("by hand").run())
     assert sent(app, "mask_editor")["mask"] == window
     assert app.text_input(key="cells").value == window
     assert app.query_params["cells"] == window
-    app.text_input(key="text").set_value("Why not?").run()
-    clean(app)
+    clean(app.text_input(key="text").set_value("Why not?").run())
     assert "drawn for 15 tokens, and this sentence has 5" in app.warning[0].value
     assert "every cell is open now" in app.warning[0].value
     assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("none", 5))
 
 
-def test_a_row_without_an_open_cell_is_refused_with_the_reason(visit_lesson: VisitLesson) -> None:
+def test_a_row_without_an_open_cell_is_refused_with_the_reason() -> None:
     mask = masks.cells("causal", 15).copy()
     mask[2] = False
-    app = visit_lesson("masks", mask="by hand", cells=masks.written(mask))
+    app = try_page("masks", mask="by hand", cells=masks.written(mask))
     assert "token 3 look nowhere\\: a softmax over nothing has no value" in app.error[0].value
     assert "without an open cell: `dog`" in app.error[0].value
     assert sent(app, "mask_editor")["with_mask"] is None
     assert "with your mask, at" not in words(app)
 
 
-def test_a_long_sentence_is_computed_but_not_drawn_on(visit_lesson: VisitLesson) -> None:
+def test_a_long_sentence_is_computed_but_not_drawn_on() -> None:
     text = " ".join(["road"] * MOST_TOKENS)
-    app = visit_lesson("masks", text=text, mask="causal")
-    clean(app)
+    app = visit("masks", text=text, mask="causal")
     assert f"This sentence has {MOST_TOKENS + 2} tokens" in app.info[0].value
     assert "with the causal mask" in words(app)
-    with pytest.raises(AssertionError, match="no widget mask_editor"):
-        sent(app, "mask_editor")
-    app.segmented_control(key="mask").set_value("by hand").run()
-    clean(app)
+    assert not all_sent(app, "mask_editor")
+    clean(app.segmented_control(key="mask").set_value("by hand").run())
     assert not app.warning
     app.text_input(key="text").set_value(" ".join(["road"] * (MOST_TOKENS - 2))).run()
     assert len(sent(app, "mask_editor")["tokens"]) == MOST_TOKENS
 
 
-def test_a_size_that_a_shorter_sentence_does_not_have_is_the_largest_it_has(
-    visit_lesson: VisitLesson,
-) -> None:
-    app = visit_lesson("masks", mask="padding", mask_size="12")
-    app.text_input(key="text").set_value("Why not?").run()
-    clean(app)
+def test_a_size_that_a_shorter_sentence_does_not_have_is_the_largest_it_has() -> None:
+    app = visit("masks", mask="padding", mask_size="12")
+    clean(app.text_input(key="text").set_value("Why not?").run())
     assert app.number_input(key="mask_size").value == 4
     assert sent(app, "mask_editor")["mask"] == masks.written(masks.cells("padding", 5, 4))
 
 
-def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("masks")
+def test_one_word_changes_every_output_or_only_those_behind_it() -> None:
+    app = visit("masks")
     encoder, decoder = (row["outputs"] for row in sent(app, "moved_outputs")["rows"])
     edited = [output["edited"] for output in encoder]
     assert [output["label"] for output in encoder if output["edited"]] == ["tired → narrow"]
@@ -136,6 +123,5 @@ def test_one_word_changes_every_output_or_only_those_behind_it(visit_lesson: Vis
         ("very very tired", "17 tokens instead of 15"),
         ("tired", "every output is the same"),
     ):
-        app.text_input(key="replacement").set_value(typed).run()
-        clean(app)
+        clean(app.text_input(key="replacement").set_value(typed).run())
         assert reason in [*app.warning, *app.info][0].value.replace("\\", "")

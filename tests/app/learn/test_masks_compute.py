@@ -44,17 +44,6 @@ def test_each_kind_is_what_its_definition_says(tokens: int) -> None:
             assert masks.cells("window", tokens, size, after).tolist() == within
 
 
-def test_a_mask_drawn_by_hand_is_read_as_it_was_drawn() -> None:
-    mask = drawn_by_hand(7)
-    assert np.array_equal(masks.cells(masks.BY_HAND, 7, drawn=masks.written(mask)), mask)
-    assert masks.cells(masks.BY_HAND, 7).all()
-
-
-def test_a_mask_as_text_can_be_worked_out_by_hand() -> None:
-    assert masks.written(masks.cells("causal", 3)) == "8-c-e"
-    assert masks.written(masks.cells("none", 5))[:3] == "f8-"
-
-
 @given(square_masks)
 def test_a_mask_as_text_is_read_back_as_it_was(mask: Mask) -> None:
     text = masks.written(mask)

@@ -9,8 +9,7 @@ from attnviz.app.learn.choosing import TokenSelection
 from attnviz.app.learn.compute import tokens
 from attnviz.app.learn.positions import sections
 from attnviz.app.learn.positions.compute import alibi, rotary, set_experiment, shuffled, table, waves
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import charts, sent, words
+from tests.app.shown import charts, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -20,8 +19,8 @@ def said(app: AppTest) -> str:
     return " ".join(words(app).split())
 
 
-def test_it_opens_with_a_shuffle_and_says_what_became_of_it(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions")
+def test_it_opens_with_a_shuffle_and_says_what_became_of_it() -> None:
+    app = visit("positions")
     found = set_experiment(TIRED, 1)
     row = found.order.index(IT)
     placed = found.with_positions
@@ -32,8 +31,8 @@ def test_it_opens_with_a_shuffle_and_says_what_became_of_it(visit_lesson: VisitL
     )
 
 
-def test_shuffle_and_original_order_turn_the_number(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", order="999")
+def test_shuffle_and_original_order_turn_the_number() -> None:
+    app = visit("positions", order="999")
     shuffle, original = (
         next(button for button in app.button if button.label == label)
         for label in ("Shuffle", "Original order")
@@ -47,7 +46,7 @@ def test_shuffle_and_original_order_turn_the_number(visit_lesson: VisitLesson) -
     assert "This is the original order" in said(app)
 
 
-def test_a_long_text_says_what_is_shown(visit_lesson: VisitLesson) -> None:
+def test_a_long_text_says_what_is_shown() -> None:
     text = "The dog did not cross the road. " * 20
     groups = TokenSelection(text, 0).groups
     found = set_experiment(text, 1)
@@ -55,7 +54,7 @@ def test_a_long_text_says_what_is_shown(visit_lesson: VisitLesson) -> None:
     shown, note = sections._shown(sections.Read(TokenSelection(text, last), 1, found))
     assert f"32 of {len(groups)} tokens are shown" in note
     assert [token["place"] for token in shown] == [*range(1, 32), len(groups) - 1]
-    assert not visit_lesson("positions", text=text).exception
+    assert not visit("positions", text=text).exception
 
 
 def test_what_the_widget_is_given_is_what_was_computed() -> None:
@@ -70,9 +69,9 @@ def test_what_the_widget_is_given_is_what_was_computed() -> None:
         assert token["outcomes"][0]["before"] == pytest.approx(token["outcomes"][0]["after"], abs=1)
 
 
-def test_sinusoidal_positions(visit_lesson: VisitLesson) -> None:
+def test_sinusoidal_positions() -> None:
     # 9 / 10000^(8/64) = 9 / 3.1623 = 2.8460; sin 2.8460 = 0.291, cos 2.8460 = −0.957.
-    app, found = visit_lesson("positions"), waves(len(tokens(TIRED)))
+    app, found = visit("positions"), waves(len(tokens(TIRED)))
     told, picture, shown = said(app), sent(app, "encoding"), charts(app)
     assert "= 2.8460$ radians: sine **0.291**, cosine **−0.957**" in told
     assert "**32.0** at distance 0" in told
@@ -86,8 +85,8 @@ def test_sinusoidal_positions(visit_lesson: VisitLesson) -> None:
     assert products["y"] == pytest.approx(found.by_distance.tolist(), rel=1e-5)
 
 
-def test_learned_positions(visit_lesson: VisitLesson) -> None:
-    app, found = visit_lesson("positions", encoding="Learned"), table(len(tokens(TIRED)))
+def test_learned_positions() -> None:
+    app, found = visit("positions", encoding="Learned"), table(len(tokens(TIRED)))
     told = said(app)
     assert f"cosine of **{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**" in told
     assert found.mean[6] == max(found.mean[3:10])
@@ -98,9 +97,9 @@ def test_learned_positions(visit_lesson: VisitLesson) -> None:
         assert mean[name] == pytest.approx(values.tolist(), rel=1e-5, abs=1e-6)
 
 
-def test_rotary_positions(visit_lesson: VisitLesson) -> None:
+def test_rotary_positions() -> None:
     link = {"layer": "2", "head": "7", "key": "13 tired", "turning_pair": "2"}
-    app, found = visit_lesson("positions", link, encoding="Rotary"), rotary(TIRED, 1, 6, IT, 12)
+    app, found = visit("positions", link, encoding="Rotary"), rotary(TIRED, 1, 6, IT, 12)
     told, shown = said(app), charts(app)
     score, plain = (f"{m[IT, 12]:.3f}".replace("-", "−") for m in (found.scores, found.plain))
     assert f"scores `tired` at position 12 with **{score}** (**{plain}** before turning)" in told
@@ -115,15 +114,15 @@ def test_rotary_positions(visit_lesson: VisitLesson) -> None:
     assert max(radius) - min(radius) <= 0.002
 
 
-def test_linear_biases(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("positions", encoding="ALiBi", slope="3")
+def test_linear_biases() -> None:
+    app = visit("positions", encoding="ALiBi", slope="3")
     told, found = said(app), alibi(len(tokens(TIRED)), 8)
     assert "Head 3 of 8 has the slope **0.125**" in told
     assert "**All slopes:** 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.01562, 0.007812, 0.003906." in told
     lines = charts(app)["What is added to the score"]["lines"]
     assert [line["label"] for line in lines] == [f"head {head}" for head in (3, 1, 2, 4, 5, 6, 7, 8)]
     assert lines[0]["y"] == pytest.approx(found.by_distance[2].tolist(), rel=1e-4)
-    app = visit_lesson("positions", encoding="ALiBi", slopes="12", slope="11")
+    app = visit("positions", encoding="ALiBi", slopes="12", slope="11")
     assert f"Head 11 of 12 has the slope **{alibi(3, 12).slopes[10]:.4g}**" in said(app)
     assert "12 is no power of two" in said(app)
     app.session_state["slopes"] = "8"

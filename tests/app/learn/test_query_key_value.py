@@ -11,8 +11,7 @@ from attnviz.app.learn.english import OPENING as ENGLISH_OPENING
 from attnviz.app.learn.query_key_value.compute import MOST_ROWS, walk
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.trace import Kind
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, sent, words
+from tests.app.shown import clean, labels, sent, visit, words
 
 PAGE = "query_key_value"
 TWO_SENTENCES = f"{ENGLISH_OPENING} {ENGLISH_OPENING}"
@@ -25,8 +24,8 @@ def assert_rows_sum_to_1(app: AppTest) -> None:
     np.testing.assert_allclose(np.sum(table["weights"], axis=1) + table["others"], 1, atol=1e-5)
 
 
-def test_it_opens_with_it_in_head_4_2_and_its_numbers(visit_lesson: VisitLesson) -> None:
-    app, done = visit_lesson(PAGE), walk(OPENING.text, 3, 1, 9)
+def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
+    app, done = visit(PAGE), walk(OPENING.text, 3, 1, 9)
     clean(app)
     message, said, dog = sent(app, "walk"), words(app), 2
     assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
@@ -40,9 +39,8 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers(visit_lesson: VisitLesson)
     assert "only possible weights" not in said
 
 
-def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson(PAGE, step_of_six="5", layer="1", head="12", query="3 dog")
-    clean(app)
+def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it() -> None:
+    app = visit(PAGE, step_of_six="5", layer="1", head="12", query="3 dog")
     assert not app.warning
     message = sent(app, "walk")
     assert message["step"] == 5
@@ -51,17 +49,15 @@ def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it(visit_les
     assert sent(app, "walk")["step"] == 4
     table = sent(app, "weights_table")
     np.testing.assert_allclose(table["weights"], walk(OPENING.text, 0, 11, 2).model_weights)
-    app.segmented_control(key="convention").set_value("columns").run()
-    clean(app)
+    clean(app.segmented_control(key="convention").set_value("columns").run())
     turned = sent(app, "weights_table")
     assert (table["columns"], turned["columns"]) == (False, True)
     assert table["weights"] == turned["weights"]
     assert "column is one query" in turned["caption"]
 
 
-def test_of_a_long_text_the_page_says_what_it_shows(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson(PAGE, text=FORTY, query="5 dog")
-    clean(app)
+def test_of_a_long_text_the_page_says_what_it_shows() -> None:
+    app = visit(PAGE, text=FORTY, query="5 dog")
     message = sent(app, "walk")
     assert (len(message["tokens"]), message["total"]) == (MOST_ROWS, 40)
     done = walk(FORTY, 3, 1, 4)
@@ -98,10 +94,9 @@ def all_words(app: AppTest) -> str:
     [(ENGLISH, "encoder", 1, "it"), (FRENCH, "decoder", 0, "car"), (ACROSS, "cross", 0, "car")],
 )
 def test_a_translator_opens_where_its_pronoun_is_decided(
-    visit_lesson: VisitLesson, model: str, kind: Kind, layer: int, token: str
+    model: str, kind: Kind, layer: int, token: str
 ) -> None:
-    app = visit_lesson(PAGE, six_steps_of=model)
-    clean(app)
+    app = visit(PAGE, six_steps_of=model)
     assert not app.warning
     tokens = walk(ENGLISH_OPENING, layer, 0, 0, TRANSLATOR, kind).query_tokens
     row = [found.text for found in tokens].index(token)
@@ -124,30 +119,25 @@ def test_a_translator_opens_where_its_pronoun_is_decided(
         assert of_bert not in said
 
 
-def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson(PAGE, six_steps_of=FRENCH, translator_query="3 chien", translator_head="3")
-    clean(app)
+def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere() -> None:
+    app = visit(PAGE, six_steps_of=FRENCH, translator_query="3 chien", translator_head="3")
     count = len(sent(app, "walk")["tokens"])
     assert sent(app, "walk")["forbidden"] == [token > 2 for token in range(count)]
     table = sent(app, "weights_table")
     assert table["forbidden"] == [[key > query for key in range(count)] for query in range(count)]
     assert not np.triu(np.array(table["weights"]), k=1).any()
     assert f"−∞ in place of the scores of the {count - 3} tokens after" in words(app)
-    later = {token["label"] for token in sent(app, "walk")["tokens"][3:]}
-    assert not later & set(app.pills(key="guess_query_key_value").options)
-
-
-def test_the_first_french_token_can_look_at_itself_only(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson(PAGE, six_steps_of=FRENCH, translator_query="1 [START]")
-    clean(app)
-    said = steps_of(app)
+    assert not set(labels(sent(app, "walk")["tokens"][3:])) & set(
+        app.pills(key="guess_query_key_value").options
+    )
+    app.selectbox(key="translator_query").set_value("1 [START]").run()
+    said = steps_of(clean(app))
     assert " least, " not in said[2]
     assert "[START] looks at [START] 100 %" in said[4]
 
 
-def test_of_a_long_sentence_read_across_the_page_says_what_it_shows(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson(PAGE, six_steps_of=ACROSS, english=TWO_SENTENCES, translator_query="1 [START]")
-    clean(app)
+def test_of_a_long_sentence_read_across_the_page_says_what_it_shows() -> None:
+    app = visit(PAGE, six_steps_of=ACROSS, english=TWO_SENTENCES, translator_query="1 [START]")
     done = walk(TWO_SENTENCES, 0, 0, 0, TRANSLATOR, "cross")
     count = len(done.key_tokens)
     assert count > MOST_ROWS

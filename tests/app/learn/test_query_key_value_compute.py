@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from attnviz.app.learn.query_key_value.compute import MOST_ROWS, Projection, Walk, of_head, six_steps, walk
+from attnviz.app.learn.query_key_value.compute import MOST_ROWS, Walk, of_head, walk
 from attnviz.capture import loading
-from attnviz.errors import EmptyText, InvalidTrace, ModelNotSupported, TextTooLong, UnknownWords
+from attnviz.errors import InvalidTrace, ModelNotSupported
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.trace import Kind, Trace
 
@@ -100,27 +100,6 @@ def test_each_text_has_its_own_tokens() -> None:
     assert done.query_text[word.start : word.end].lower() == word.text
 
 
-def test_by_hand() -> None:
-    """Two tokens, (1, 2) and (3, 0); d_head = 1. W_Q picks the first number, W_K and W_V the second."""
-    vectors = torch.tensor([[1.0, 2.0], [3.0, 0.0]])
-    first, second = torch.tensor([[1.0], [0.0]]), torch.tensor([[0.0], [1.0]])
-    steps = six_steps(
-        vectors[1],
-        vectors,
-        Projection(first, torch.tensor([-2.0])),  # q = 3 − 2 = 1
-        Projection(second, torch.tensor([0.0])),  # k = 2, 0
-        Projection(second, torch.tensor([5.0])),  # v = 7, 5
-    )
-    assert steps.query.tolist() == [1.0]
-    assert steps.keys.tolist() == [[2.0], [0.0]]
-    assert steps.values.tolist() == [[7.0], [5.0]]
-    assert steps.dot_products.tolist() == [2.0, 0.0]
-    assert steps.scores.tolist() == [2.0, 0.0]
-    first_weight = np.e**2 / (np.e**2 + 1)
-    assert steps.weights.tolist() == pytest.approx([first_weight, 1 - first_weight])
-    assert steps.output.tolist() == pytest.approx([7 * first_weight + 5 * (1 - first_weight)])
-
-
 def test_a_heads_columns_stand_side_by_side() -> None:
     """Three heads of 5 numbers, from vectors of 7."""
     linear = nn.Linear(7, 15)
@@ -168,15 +147,6 @@ def test_other_weights_give_the_very_same_output() -> None:
     assert others.min() > 0
     assert others.sum() == pytest.approx(1, abs=1e-6)
     np.testing.assert_allclose(others @ done.values, done.output, atol=1e-6)
-
-
-def test_a_text_that_cannot_be_read_says_so() -> None:
-    with pytest.raises(EmptyText):
-        walk("", 0, 0, 0)
-    with pytest.raises(TextTooLong):
-        walk("dog " * 600, 0, 0, 0)
-    with pytest.raises(UnknownWords):
-        walk("The aardvark was tired", 0, 0, 0, TRANSLATOR)
 
 
 def test_a_model_without_such_attention_says_so() -> None:

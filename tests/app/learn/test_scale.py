@@ -5,15 +5,14 @@ import pytest
 
 from attnviz.app.learn.scale import compute, sections
 from attnviz.app.state.choices import VECTORS_SEED
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import charts, words
+from tests.app.shown import charts, visit, words
 
 LONG = "The dog did not cross the road as it was too tired. " * 30
 
 
 @pytest.mark.parametrize("d", [1, 64])
-def test_the_picture_and_the_charts_show_what_was_computed(visit_lesson: VisitLesson, d: int) -> None:
-    app = visit_lesson("scale", d=str(d), vectors_seed="3")
+def test_the_picture_and_the_charts_show_what_was_computed(d: int) -> None:
+    app = visit("scale", d=str(d), vectors_seed="3")
     told, shown = words(app), charts(app)
     variances, standard_errors = compute.variances(sections.SIZES, sections.DRAWS, 3)
     entropy, gradient = compute.curves(sections.SIZES, sections.KEYS, sections.ROWS, 3)
@@ -35,20 +34,20 @@ def test_the_picture_and_the_charts_show_what_was_computed(visit_lesson: VisitLe
     assert {chart["marked"] for chart in shown.values()} == {d}
 
 
-def test_draw_again_draws_other_numbers_and_the_seed_says_which(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("scale")
+def test_draw_again_draws_other_numbers_and_the_seed_says_which() -> None:
+    app = visit("scale")
     before = words(app)
     app.button[0].click().run()
     assert app.number_input(key="vectors_seed").value == sections.FIRST_SEED + 1
     assert words(app) != before
-    assert words(visit_lesson("scale", vectors_seed=str(sections.FIRST_SEED + 1))) == words(app)
+    assert words(visit("scale", vectors_seed=str(sections.FIRST_SEED + 1))) == words(app)
     app.number_input(key="vectors_seed").set_value(VECTORS_SEED.most).run()
     app.button[0].click().run()
     assert app.number_input(key="vectors_seed").value == 0  # the last one is followed by the first
 
 
-def test_the_real_row_names_the_token_that_takes_everything(visit_lesson: VisitLesson) -> None:
-    told = words(visit_lesson("scale"))
+def test_the_real_row_names_the_token_that_takes_everything() -> None:
+    told = words(visit("scale"))
     assert "`it` would give `dog` **99.99 %**" in told
     assert "`dog` gets **65.8 %**" in told
 

@@ -37,17 +37,6 @@ def test_one_entry_by_hand() -> None:
         assert softmax.gradient == pytest.approx(2 * 3 / 16)  # four cells of ±3/16
 
 
-def test_two_entries_by_hand() -> None:
-    # q · k = 0 and √2 · ln 3: divided by √2 it is ln 3 again.
-    each = np.sqrt(2) * np.log(3) / 2
-    row = compute.compare(torch.ones(2), torch.tensor([[1.0, -1.0], [each, each]], dtype=torch.float32))
-    share = 1 / (1 + 3 ** np.sqrt(2))
-    assert row.plain.weights == pytest.approx([share, 1 - share])
-    assert row.plain.gradient == pytest.approx(2 * share * (1 - share))
-    assert row.scaled.weights == pytest.approx([0.25, 0.75])
-    assert row.scaled.gradient == pytest.approx(0.375)
-
-
 def test_entropy_counts_bits() -> None:
     weights = torch.tensor([[1 / 8] * 8, [1, 0, 0, 0, 0, 0, 0, 0], [0.5, 0.25, 0.25, 0, 0, 0, 0, 0]])
     assert compute.entropy(weights).tolist() == pytest.approx([3, 0, 1.5])
@@ -113,12 +102,3 @@ def test_the_real_row_is_that_of_transformers() -> None:
     assert found.row.scaled.weights == pytest.approx(block.weights[1, 9], abs=1e-5)
     powers = np.exp(products[9] - products[9].max())
     assert found.row.plain.weights == pytest.approx(powers / powers.sum(), abs=1e-5)
-
-
-def test_without_the_scale_dog_takes_everything() -> None:
-    found = compute.in_bert(TEXT, 3, 1, 9)
-    dog = [token.text for token in found.tokens].index("dog")
-    assert found.row.plain.weights[dog] > 0.999
-    assert 0.6 < found.row.scaled.weights[dog] < 0.7
-    assert found.row.plain.entropy < 0.01 < found.row.scaled.entropy
-    assert found.row.plain.gradient < 0.01 < found.row.scaled.gradient

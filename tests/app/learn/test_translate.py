@@ -15,37 +15,28 @@ from attnviz.models import catalogue
 from attnviz.trained.translator import menu
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.vocabulary import ENGLISH
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import words
+from tests.app.shown import clean, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
-NARROW = "The dog did not cross the road as it was too narrow."
 
 
-@pytest.mark.parametrize(
-    ("text", "french"),
-    [
-        (TIRED, "Le chien n'a pas traversé la route car il était trop fatigué."),
-        (NARROW, "Le chien n'a pas traversé la route car elle était trop étroite."),
-    ],
-)
-def test_both_readings_are_translated(visit_lesson: VisitLesson, text: str, french: str) -> None:
-    app = visit_lesson("translate", english=text)
-    assert not app.exception
-    assert french in [header.value for header in app.header]
-    assert "the *dog* (chien, masculine: *il*) or the *road* (route, feminine: *elle*)" in words(app)
-
-
-def test_one_click_gives_the_other_reading_and_its_pronoun(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("translate", french="3 n'")
+def test_one_click_gives_the_other_reading_and_its_pronoun() -> None:
+    app = visit("translate", french="3 n'")
     assert app.selectbox(key="french").value == "3 n'"
-    app.button_group(key="menu_reading").set_value("narrow").run()
-    assert app.text_input(key="english").value == NARROW
+    assert "Le chien n'a pas traversé la route car il était trop fatigué." in [
+        each.value for each in app.header
+    ]
+    assert "the *dog* (chien, masculine: *il*) or the *road* (route, feminine: *elle*)" in words(app)
+    clean(app.button_group(key="menu_reading").set_value("narrow").run())
+    assert app.text_input(key="english").value == TIRED.replace("tired", "narrow")
     assert app.selectbox(key="french").value == "10 elle"
+    assert "Le chien n'a pas traversé la route car elle était trop étroite." in [
+        each.value for each in app.header
+    ]
 
 
-def test_menus_follow_the_sentence_and_write_it(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("translate")
+def test_menus_follow_the_sentence_and_write_it() -> None:
+    app = visit("translate")
     assert [
         app.selectbox(key=f"menu_{part}").value for part in ("subject", "verb", "object", "predicate")
     ] == [*("dog", "cross", "road", "tired")]
@@ -74,8 +65,8 @@ def test_every_sentence_of_the_menu_is_found_again_in_it() -> None:
             assert found.readings[1] in of_object
 
 
-def test_every_head_every_part_and_the_rest_of_the_certainty_are_told(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("translate")
+def test_every_head_every_part_and_the_rest_of_the_certainty_are_told() -> None:
+    app = visit("translate")
     told, trace = words(app), translate("translator", TIRED).trace
     for block in trace.blocks:
         for head, weights in enumerate(block.weights):
@@ -90,17 +81,15 @@ def test_every_head_every_part_and_the_rest_of_the_certainty_are_told(visit_less
     assert f"{100 * Settings.of('taught').label_smoothing:.0f} % of the certainty" in told
 
 
-def test_a_sentence_unlike_all_that_was_learned_is_marked(visit_lesson: VisitLesson) -> None:
-    app = visit_lesson("translate", english="the road the dog")
+def test_a_sentence_unlike_all_that_was_learned_is_marked() -> None:
+    app = visit("translate", english="the road the dog")
     assert not app.exception
     assert "Outside what this model learned" in app.warning[0].value
     assert "Its French may be wrong here." in app.warning[0].value
 
 
-def test_after_an_unknown_word_all_known_ones_are_listed_and_the_menus_go_on(
-    visit_lesson: VisitLesson,
-) -> None:
-    app = visit_lesson("translate")
+def test_after_an_unknown_word_all_known_ones_are_listed_and_the_menus_go_on() -> None:
+    app = visit("translate")
     listed = [one for one in app.expander if one.label == "All the words it knows"]
     assert len(listed) == 1
     app.text_input(key="english").set_value("The zebra was tired.").run()
@@ -138,12 +127,10 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     measured.measured.cache_clear()
 
 
-def test_how_often_it_is_right_is_told_from_what_was_measured(
-    visit_lesson: VisitLesson, figures: Path
-) -> None:
+def test_how_often_it_is_right_is_told_from_what_was_measured(figures: Path) -> None:
     other = {**FIGURES, "variant": "untold", "pronoun": 0.1}
     figures.write_text(json.dumps([other, {**FIGURES, "shipped": False, "pronoun": 0.2}, FIGURES]), "utf-8")
-    told = words(visit_lesson("translate"))
+    told = words(visit("translate"))
     for share in ("99.1 % with", "98.8 % with", "97.5 % with", "*elle* in 96.4 %"):
         assert share in told
     assert "*dog* and *road* never stood in one" in told
@@ -151,23 +138,19 @@ def test_how_often_it_is_right_is_told_from_what_was_measured(
     assert "in 88 % of those" in told
 
 
-@pytest.mark.parametrize("content", [None, "[", "[]", '[{"variant": "untold"}]'])
-def test_missing_figures_are_named_with_the_command_that_makes_them(
-    visit_lesson: VisitLesson, figures: Path, content: str | None
-) -> None:
-    if content is not None:
-        figures.write_text(content, "utf-8")
-    app = visit_lesson("translate")
-    assert not app.exception
+def test_missing_figures_are_named_with_the_command_that_makes_them(figures: Path) -> None:
+    app = visit("translate")
     assert "python -m attnviz measure" in words(app)
+    for content in ("[", "[]", '[{"variant": "untold"}]'):
+        figures.write_text(content, "utf-8")
+        measured.measured.cache_clear()
+        assert "python -m attnviz measure" in words(clean(app.run()))
 
 
 @pytest.mark.parametrize("name", ["translator", "translator-untold"])
-def test_a_link_opens_every_translator_and_says_what_it_was_told(
-    visit_lesson: VisitLesson, name: str
-) -> None:
+def test_a_link_opens_every_translator_and_says_what_it_was_told(name: str) -> None:
     entry = catalogue.entry(name)
-    app = visit_lesson("translate", translator=entry.title)
+    app = visit("translate", translator=entry.title)
     assert not app.exception
     assert not app.warning
     assert f":small[{entry.description}]" in words(app)

@@ -13,7 +13,6 @@ from attnviz.app.learn.translate.compute import (
     translate,
 )
 from attnviz.capture import loading
-from attnviz.errors import InvalidEdit, ModelNotSupported, UnknownWords
 from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
@@ -92,15 +91,6 @@ def test_the_most_probable_words_come_first() -> None:
     row = torch.zeros(len(FRENCH))
     row[FRENCH.ids(["chien", "route"])] = torch.tensor([0.25, 0.5])
     assert most_probable(row)[:2] == (("route", 0.5), ("chien", 0.25))
-
-
-def test_what_cannot_be_done_is_refused() -> None:
-    with pytest.raises(ModelNotSupported):
-        translate("minilm", TIRED)
-    with pytest.raises(UnknownWords):
-        translate("translator", "The xylophone was tired.")
-    with pytest.raises(InvalidEdit):
-        translate("translator", TIRED, ("encoder 2-1 9 2>",))
 
 
 def test_every_part_has_as_many_numbers_as_its_matrices_and_together_they_are_the_model() -> None:

@@ -9,30 +9,24 @@ from attnviz.app.learn.weighted_average import averages_compared, compute
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
 from attnviz.app.learn.weighted_average.splitting import SPLITS
 from attnviz.text import percent
-from tests.app.learn.conftest import VisitLesson
-from tests.app.shown import clean, sent, words
+from tests.app.shown import sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"word{number % 7} and" for number in range(160))
 
 
-@pytest.fixture
-def visit(visit_lesson: VisitLesson) -> VisitLesson:
-    def open_link(**parameters: str | list[str]) -> AppTest:
-        app = visit_lesson("weighted_average", **parameters)
-        clean(app)
-        assert not app.warning
-        return app
-
-    return open_link
+def opened(**parameters: str) -> AppTest:
+    app = visit("weighted_average", **parameters)
+    assert not app.warning
+    return app
 
 
 def weights(app: AppTest) -> list[float]:
     return [part["weight"] for part in sent(app, "average")["parts"]]
 
 
-def test_the_page_opens_with_its_numbers(visit: VisitLesson) -> None:
-    app, found = visit(), compute.average(TIRED, "Dot product", 1.0)
+def test_the_page_opens_with_its_numbers() -> None:
+    app, found = opened(), compute.average(TIRED, "Dot product", 1.0)
     [said] = [one.value for one in app.markdown if " takes " in one.value and "All 13 weights" in one.value]
     assert said.startswith(f"`it` takes **{percent(found.weights[8, 8], 1)}** from itself")
     assert "All 13 weights sum to 100.0 %" in said
@@ -55,11 +49,9 @@ def test_names_on_both_sides_of_the_late_import_agree() -> None:
     ("scoring", "temperature"),
     [("Dot product", "∞"), ("Scaled dot product", "0.01"), ("Cosine", "0"), ("Additive", "0.1")],
 )
-def test_scoring_and_temperature_come_with_the_link(
-    visit: VisitLesson, scoring: str, temperature: str
-) -> None:
+def test_scoring_and_temperature_come_with_the_link(scoring: str, temperature: str) -> None:
     drawn = {"draw": "2"} if scoring == "Additive" else {}
-    app = visit(scoring=scoring, temperature=temperature, query="3 dog", **drawn)
+    app = opened(scoring=scoring, temperature=temperature, query="3 dog", **drawn)
     found = compute.average(TIRED, scoring, float(temperature.replace("∞", "inf")), 2)
     assert sent(app, "average")["query"] == 1
     assert weights(app) == pytest.approx(found.weights[1].tolist(), abs=1e-6)
@@ -67,10 +59,10 @@ def test_scoring_and_temperature_come_with_the_link(
 
 
 @pytest.mark.parametrize("temperature", ["0.1", "30"])
-def test_the_worked_example_can_be_checked_with_a_calculator(visit: VisitLesson, temperature: str) -> None:
+def test_the_worked_example_can_be_checked_with_a_calculator(temperature: str) -> None:
     [worked] = re.findall(
         r"\$e\^\{(.*?)\} = (.*?)\$\. The sum of the row is \$(.*?)\$, and .* = \*\*(.*?) %\*\*",
-        words(visit(temperature=temperature)),
+        words(opened(temperature=temperature)),
     )
     power, exponential, total, share = worked
     assert 2.718281828 ** eval(power) == pytest.approx(float(exponential), rel=0.02, abs=2e-3)  # noqa: S307
@@ -78,15 +70,15 @@ def test_the_worked_example_can_be_checked_with_a_calculator(visit: VisitLesson,
 
 
 @pytest.mark.parametrize("kind", SPLITS)
-def test_the_splits(visit: VisitLesson, kind: str) -> None:
-    app = visit(split=kind)
+def test_the_splits(kind: str) -> None:
+    app = opened(split=kind)
     shown = [(cut["id"], cut["start"], cut["end"]) for cut in sent(app, "pieces")["cuts"]]
     assert shown == [(piece.id, piece.start, piece.end) for piece in compute.split(kind, TIRED).pieces]
     assert ("exactly what was typed" in words(app)) == (kind != compute.WORD_PIECES)
 
 
-def test_a_long_text_is_summed_whole(visit: VisitLesson) -> None:
-    app = visit(text=LONG, temperature="30")
+def test_a_long_text_is_summed_whole() -> None:
+    app = opened(text=LONG, temperature="30")
     message = sent(app, "average")
     assert re.fullmatch(r"\d+ more", message["parts"][-1]["label"])
     assert len(weights(app)) <= 20

@@ -16,7 +16,6 @@ from attnviz.app.learn.weighted_average.compute import (
     WORDS,
     average,
     best_with_itself,
-    characters,
     difference_alone,
     even_mix,
     random_additive,
@@ -136,12 +135,6 @@ def test_a_text_is_cut_without_a_rest_and_the_ids_give_it_back(text: str, kind: 
     vocabulary = sorted(set(spellings))
     assert found.vocabulary == len(vocabulary)
     assert [vocabulary[piece.id] for piece in found.pieces] == spellings
-
-
-def test_characters() -> None:
-    found = characters("noon")
-    assert [(piece.text, piece.id) for piece in found.pieces] == [("n", 0), ("o", 1), ("o", 1), ("n", 0)]
-    assert found.vocabulary == 2
 
 
 @pytest.mark.parametrize(

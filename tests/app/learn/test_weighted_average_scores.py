@@ -18,9 +18,7 @@ from attnviz.app.learn.weighted_average.compute import (
     dot_product,
     scaled_dot_product,
     softmax,
-    weighted_average,
 )
-from attnviz.transformer.attention import scaled_dot_product_attention
 
 INFINITE = float("inf")
 
@@ -34,25 +32,6 @@ def random(*shape: int, seed: int = 0) -> Tensor:
 
 def every_score(d: int) -> list[Score]:
     return [dot_product, scaled_dot_product, cosine, Additive.random(d, 11, seed=2).score]
-
-
-def test_scores_worked_by_hand() -> None:
-    query, key = torch.tensor([[3.0, 4, 0, 0]]), torch.tensor([[1.0, 2, 2, 4], [0, 5, 12, 0]])
-    # q·k = 3 + 8 = 11 and 20; √d = 2; ‖q‖ = 5, ‖k‖ = 5 and 13.
-    assert dot_product(query, key).tolist() == [[11, 20]]
-    assert scaled_dot_product(query, key).tolist() == [[5.5, 10]]
-    assert cosine(query, key).tolist() == [pytest.approx([11 / 25, 20 / 65])]
-
-
-def test_additive_scoring_worked_by_hand() -> None:
-    # d = 2, three hidden units: W q + U k = (1·2, 1·3, 0) + (0, 10, −1) = (2, 13, −1) · 0.1
-    additive = Additive(
-        query_matrix=torch.tensor([[0.1, 0], [0, 0.1], [0, 0]]),
-        key_matrix=torch.tensor([[0, 0], [1.0, 0], [0, 0.1]]),
-        vector=torch.tensor([1.0, -2, 5]),
-    )
-    found = additive.score(torch.tensor([[2.0, 3]]), torch.tensor([[1.0, -1]]))
-    assert found.item() == pytest.approx(math.tanh(0.2) - 2 * math.tanh(1.3) + 5 * math.tanh(-0.1))
 
 
 @given(seed=seeds, queries=sizes, keys=sizes)
@@ -70,21 +49,6 @@ def test_each_score_equals_its_formula(seed: int, queries: int, keys: int) -> No
     for score, formula in formulas:
         expected = [[formula(i, j) for j in range(keys)] for i in range(queries)]
         np.testing.assert_allclose(score(query, key).numpy(), expected, atol=1e-5)
-
-
-def test_the_scaled_dot_product_is_that_of_the_transformer() -> None:
-    tokens = random(5, 7)
-    ours = attention_without_parameters(tokens, scaled_dot_product)
-    theirs = scaled_dot_product_attention(tokens, tokens, tokens)
-    torch.testing.assert_close(ours.weights, theirs.weights, atol=1e-6, rtol=0)
-    torch.testing.assert_close(ours.output, theirs.output, atol=1e-6, rtol=0)
-
-
-def test_scaling_is_a_temperature() -> None:
-    tokens = random(5, 7)
-    scaled = attention_without_parameters(tokens, scaled_dot_product).weights
-    warm = attention_without_parameters(tokens, dot_product, temperature=math.sqrt(7)).weights
-    torch.testing.assert_close(scaled, warm, atol=1e-6, rtol=0)
 
 
 def test_a_vector_of_zeros_has_no_direction() -> None:
@@ -143,19 +107,6 @@ def test_identical_words_are_treated_identically() -> None:
 # The softmax
 
 
-@given(seed=seeds, tokens=sizes, temperature=st.sampled_from([0.0, 0.01, 0.3, 1.0, 30.0, INFINITE]))
-def test_rows_sum_to_one_and_the_output_is_the_weighted_sum(
-    seed: int, tokens: int, temperature: float
-) -> None:
-    x = random(tokens, 7, seed=seed)
-    for score in every_score(7):
-        steps = attention_without_parameters(x, score, temperature)
-        torch.testing.assert_close(steps.weights.sum(dim=-1), torch.ones(tokens), atol=1e-6, rtol=0)
-        for i in range(tokens):
-            total = sum((steps.weights[i, j] * x[j] for j in range(tokens)), torch.zeros(7))
-            torch.testing.assert_close(steps.output[i], total, atol=1e-6, rtol=1e-6)
-
-
 @given(seed=seeds, tokens=sizes)
 def test_a_low_temperature_is_a_hard_lookup(seed: int, tokens: int) -> None:
     scores = random(3, tokens, seed=seed)
@@ -183,11 +134,6 @@ def test_at_zero_equally_good_matches_share() -> None:
     torch.testing.assert_close(almost, softmax(scores, 0.0), atol=1e-4, rtol=0)
 
 
-def test_a_softmax_worked_by_hand() -> None:
-    # With T = 2, e^(2 ln 3 / 2) = 3 and e^0 = 1.
-    assert softmax(torch.tensor([[2 * math.log(3), 0.0]]), 2.0).tolist() == [pytest.approx([0.75, 0.25])]
-
-
 @pytest.mark.parametrize("temperature", [-1.0, float("nan"), -INFINITE])
 def test_there_is_no_such_temperature(temperature: float) -> None:
     with pytest.raises(ValueError, match="must be 0 or more"):
@@ -195,17 +141,6 @@ def test_there_is_no_such_temperature(temperature: float) -> None:
 
 
 # One query
-
-
-@given(seed=seeds, tokens=sizes, data=st.data())
-def test_one_query_equals_its_row_of_the_matrix(seed: int, tokens: int, data: st.DataObject) -> None:
-    x = random(tokens, 7, seed=seed)
-    query = data.draw(st.integers(0, tokens - 1))
-    for score in every_score(7):
-        every = attention_without_parameters(x, score, 0.3)
-        alone = weighted_average(x[query : query + 1], x, x, score, 0.3)
-        torch.testing.assert_close(alone.weights[0], every.weights[query], atol=1e-5, rtol=0)
-        torch.testing.assert_close(alone.output[0], every.output[query], atol=1e-5, rtol=0)
 
 
 def test_a_draw_is_repeatable_and_draws_differ() -> None:
