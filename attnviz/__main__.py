@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed

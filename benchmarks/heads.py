@@ -27,7 +27,15 @@ from transformers import AutoModel, AutoTokenizer
 from attnviz.analysis.tally import RULES, Tally, tally
 from attnviz.capture import loading
 from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import PART, Engine, Found, Part, locally, measure_corpus, measure_part
+from attnviz.experiments.behaviour import (
+    PART,
+    BehaviourFindings,
+    Engine,
+    Part,
+    locally,
+    measure_corpus,
+    measure_part,
+)
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.on_ray import on_ray
 from attnviz.models import catalogue
@@ -139,7 +147,7 @@ def plain_way() -> tuple[Callable[[Sequence[str]], None], Callable[[Sequence[str
 
 def job(texts: Sequence[str]) -> None:
     """What `python -m attnviz heads` does with these lines."""
-    found = Found(Tally.nothing(6, 12))
+    found = BehaviourFindings(Tally.nothing(6, 12))
     for more in measure_part(Part(0, tuple(enumerate(texts))), MODEL, {}):
         found += more
 
@@ -162,7 +170,7 @@ def one(size: int) -> None:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def whole(engine: Engine, size: int) -> Found:
+def whole(engine: Engine, size: int) -> BehaviourFindings:
     """What is found over that many sentences."""
     corpus = Corpus.from_text("\n".join(sentences()[:size]))
     for step in measure_corpus(corpus, MODEL, engine=engine):

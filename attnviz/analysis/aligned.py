@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.spelling import SPACES
 from attnviz.trace import Floats, Token
@@ -107,7 +107,7 @@ def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) 
     return tuple(places)
 
 
-def aligned_sentences(first: Shown, second: Shown) -> tuple[Place, ...]:
+def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
     """The places of two texts that one model reads; capital letters make no other word.
 
     Raises:
@@ -130,7 +130,9 @@ def aligned_sentences(first: Shown, second: Shown) -> tuple[Place, ...]:
     return places
 
 
-def overlap(places: Sequence[Place], first: Sequence[Group], second: Sequence[Group]) -> Overlap:
+def overlap(
+    places: Sequence[Place], first: Sequence[DisplayToken], second: Sequence[DisplayToken]
+) -> Overlap:
     """How many words the two texts share.
 
     Args:
@@ -174,7 +176,7 @@ def in_common_words(
     return tuple(sides)
 
 
-def aligned_tokenizers(first: Shown, second: Shown) -> tuple[Place, ...]:
+def aligned_tokenizers(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
     """The places of one text that two tokenizers have split, after `in_common_words`.
 
     Tokens that a tokenizer added go together by where they stand: before the text, or behind it.
@@ -191,8 +193,11 @@ def aligned_tokenizers(first: Shown, second: Shown) -> tuple[Place, ...]:
 
 
 def named(
-    places: Sequence[Place], first: Sequence[Group], second: Sequence[Group], between: str = " → "
-) -> tuple[Group, ...]:
+    places: Sequence[Place],
+    first: Sequence[DisplayToken],
+    second: Sequence[DisplayToken],
+    between: str = " → ",
+) -> tuple[DisplayToken, ...]:
     """What each place is called: "dog", "tired → narrow", "− big" (only the first has it), "+ very".
 
     Args:
@@ -201,7 +206,7 @@ def named(
         between: what stands between two different words.
     """
 
-    def name(place: Place) -> Group:
+    def name(place: Place) -> DisplayToken:
         if place.second is None and place.first is not None:
             return alone("−", "first", first[place.first])
         if place.first is None and place.second is not None:
@@ -209,17 +214,17 @@ def named(
         one, other = first[place.first or 0], second[place.second or 0]
         return after_both(one, other, _word(one) == _word(other), between)
 
-    def alone(sign: str, side: Side, group: Group) -> Group:
+    def alone(sign: str, side: Side, group: DisplayToken) -> DisplayToken:
         return replace(group, label=f"{sign} {group.label}", title=f"only in the {side}: {group.title}")
 
     return tuple(map(name, places))
 
 
-def after_both(one: Group, other: Group, same: bool, between: str = " → ") -> Group:
+def after_both(one: DisplayToken, other: DisplayToken, same: bool, between: str = " → ") -> DisplayToken:
     """What stands in one place of two texts, called after both where it is not the same."""
     label = one.label if same else f"{one.label}{between}{other.label}"
     title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
-    return Group(label, title, one.special and other.special, one.number, one.positions)
+    return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
 
 
 def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:
@@ -285,7 +290,7 @@ def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _word(group: Group) -> Word:
+def _word(group: DisplayToken) -> Word:
     return group.special, group.label.strip(SPACES).strip().casefold()
 
 
@@ -295,7 +300,7 @@ def _sort_of(word: Word) -> tuple[bool, bool]:
     return special, all(unicodedata.category(sign).startswith("P") for sign in spelled)
 
 
-def _is_word(group: Group) -> bool:
+def _is_word(group: DisplayToken) -> bool:
     return _sort_of(_word(group)) == (False, False)
 
 
@@ -319,7 +324,7 @@ def _apart(spans: Sequence[tuple[int, int]]) -> list[int]:
     return begins
 
 
-def _known(shown: Shown, side: Side) -> Iterator[Word]:
+def _known(shown: DisplayTokens, side: Side) -> Iterator[Word]:
     """What the words of one tokenizer are known by to the other's."""
     count = len(shown.groups)
     first = next((place for place, group in enumerate(shown.groups) if not group.special), count)

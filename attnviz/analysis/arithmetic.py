@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnviz.analysis.shown import Shown, left_share, merged_weights, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, left_share, merged_weights, shown_weights
 from attnviz.trace import Block, Floats, Mask
 
 
@@ -38,7 +38,7 @@ def softmax_row(scores: Floats, mask: Mask) -> SoftmaxRow:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Why:
+class WeightArithmetic:
     """Every number between a query vector, a key vector and the weight that the picture shows.
 
     Attributes:
@@ -88,11 +88,11 @@ def why(
     head: int,
     query: int,
     key: int,
-    queries: Shown,
-    keys: Shown | None = None,
+    queries: DisplayTokens,
+    keys: DisplayTokens | None = None,
     query_piece: int = 0,
     key_piece: int = 0,
-) -> Why:
+) -> WeightArithmetic:
     """Takes one shown weight apart (Vaswani et al. 2017, eq. 1, for one query and one key).
 
     Args:
@@ -112,7 +112,7 @@ def why(
     score = float(score_row[j])
     weights = block.weights[head]
     merged = merged_weights(weights, queries, keys)
-    return Why(
+    return WeightArithmetic(
         query_position=i,
         key_position=j,
         query_vector=query_vector,

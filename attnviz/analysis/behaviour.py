@@ -8,7 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from attnviz.analysis.shown import Group, Shown, merged_mask, merged_weights, only, rescaled
+from attnviz.analysis.display_tokens import (
+    DisplayToken,
+    DisplayTokens,
+    merged_mask,
+    merged_weights,
+    only,
+    rescaled,
+)
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import joined, percent
 from attnviz.trace import Floats, Mask
@@ -101,7 +108,7 @@ COUNTED = ("same place", "first", "separator")
 
 
 def behaviours(
-    weights: Floats, queries: Shown, keys: Shown | None = None, *, mask: Mask | None = None
+    weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None, *, mask: Mask | None = None
 ) -> tuple[Behaviour, ...]:
     """Every behaviour that is possible, with the heads that show it, in the order of `NAMES`.
 
@@ -190,7 +197,7 @@ def behaviours(
     return tuple(found)
 
 
-def facts(weights: Floats, queries: Shown, keys: Shown | None = None) -> tuple[str, ...]:
+def facts(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> tuple[str, ...]:
     """One short description per head, layer by layer, of what the picture shows of it.
 
     Args:
@@ -239,7 +246,7 @@ _NOTABLE = 0.3
 _WIDE = 0.8
 
 
-def _places(to_key: Floats, groups: Sequence[Group]) -> list[tuple[str, Floats]]:
+def _places(to_key: Floats, groups: Sequence[DisplayToken]) -> list[tuple[str, Floats]]:
     """Each special token by name, equal names together, and each other token by name and number."""
     places: dict[str, Floats] = {}
     for index, group in enumerate(groups):
@@ -260,13 +267,13 @@ def _beside(weights: Floats, offset: int) -> Floats:
     return diagonal.mean(axis=-1) if diagonal.shape[-1] else np.zeros(weights.shape[:-2], dtype=np.float32)
 
 
-def _marks(shown: Shown) -> Mask:
+def _marks(shown: DisplayTokens) -> Mask:
     """[group], True where all its tokens are punctuation."""
     marks = punctuation(shown.tokens, (shown.text, shown.second or ""))
     return np.array([marks[list(group.positions)].all() for group in shown.all_groups], dtype=np.bool_)
 
 
-def _alike(shown: Shown) -> Mask:
+def _alike(shown: DisplayTokens) -> Mask:
     """[group, group], True where both belong to words that are spelled alike; a word is not its own twin."""
     first = [group.positions[0] for group in shown.all_groups]
     return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.aligned import after_both
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.trace import Floats
 
@@ -23,15 +23,15 @@ class Change:
     """
 
     values: Floats
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
+    queries: tuple[DisplayToken, ...]
+    keys: tuple[DisplayToken, ...]
 
 
 def change(
     first_weights: Floats,
-    first: Sequence[Shown],
+    first: Sequence[DisplayTokens],
     second_weights: Floats,
-    second: Sequence[Shown],
+    second: Sequence[DisplayTokens],
     texts: Sequence[str] = ("sentence",),
 ) -> Change:
     """Second − first, for two sentences with equally many shown tokens.
@@ -72,7 +72,7 @@ def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
     )
 
 
-def _remedy(first: Shown, second: Shown, text: str) -> str:
+def _remedy(first: DisplayTokens, second: DisplayTokens, text: str) -> str:
     """What to do about different numbers of tokens: merge the pieces of a word that only one sentence has."""
     longest = max(_split_words(first) ^ _split_words(second), key=len, default=())
     if not longest:
@@ -80,7 +80,7 @@ def _remedy(first: Shown, second: Shown, text: str) -> str:
     return f"The model reads a word as {len(longest)} pieces, {' '.join(longest)}: Merge pieces mends that."
 
 
-def _split_words(shown: Shown) -> set[tuple[str, ...]]:
+def _split_words(shown: DisplayTokens) -> set[tuple[str, ...]]:
     """The words that are shown as several pieces, each as its pieces."""
     if shown.merge_words:
         return set()

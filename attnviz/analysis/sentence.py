@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.text import percent, points
 from attnviz.trace import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class StrongestKeys:
     """What one query looks at: its name, and the names and weights of its strongest keys."""
 
     query: str
@@ -27,7 +27,7 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class ChangedKeys:
     """What one query looks at more, and what less; None where nothing moves by half a point or more."""
 
     query: str
@@ -47,11 +47,11 @@ class Moves:
 def looks(
     weights: Floats,
     query: int,
-    queries: Sequence[Group],
-    keys: Sequence[Group] | None = None,
+    queries: Sequence[DisplayToken],
+    keys: Sequence[DisplayToken] | None = None,
     most: int = 3,
     least: float = 0.05,
-) -> Looks:
+) -> StrongestKeys:
     """The strongest keys of one query: at most `most`, each at least `least`, but always the first.
 
     Args:
@@ -64,10 +64,14 @@ def looks(
     row = weights[query]
     strongest = np.argsort(-row, kind="stable")[:most]
     told = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= least]
-    return Looks(name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in told))
+    return StrongestKeys(
+        name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in told)
+    )
 
 
-def moves(change: Floats, query: int, queries: Sequence[Group], keys: Sequence[Group] | None = None) -> Moves:
+def moves(
+    change: Floats, query: int, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken] | None = None
+) -> ChangedKeys:
     """The key that one query looks at most more, and the one it looks at most less.
 
     Args:
@@ -80,10 +84,10 @@ def moves(change: Floats, query: int, queries: Sequence[Group], keys: Sequence[G
     up, down = int(row.argmax()), int(row.argmin())
     gain = (name_of(up, keys), float(row[up])) if row[up] >= 0.005 else None
     loss = (name_of(down, keys), float(row[down])) if row[down] <= -0.005 else None
-    return Moves(name_of(query, queries), gain, loss)
+    return ChangedKeys(name_of(query, queries), gain, loss)
 
 
-def name_of(index: int, groups: Sequence[Group]) -> str:
+def name_of(index: int, groups: Sequence[DisplayToken]) -> str:
     """A token's label; with its number where the sentence has the same label twice."""
     label = groups[index].label
     twice = sum(group.label == label for group in groups) > 1

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from attnviz.analysis.shown import Group, visible_text
+from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.trace import Floats
 
 Cells = Sequence[str | int | float]
@@ -25,8 +25,8 @@ def csv_text(header: Sequence[str], rows: Iterable[Cells]) -> str:
 
 def head_table(
     values: Floats,
-    queries: Sequence[Group],
-    keys: Sequence[Group],
+    queries: Sequence[DisplayToken],
+    keys: Sequence[DisplayToken],
     *,
     text: str,
     model: str,
@@ -53,7 +53,7 @@ def head_table(
         text, model: what was typed, and what read it.
         layer, head: from 0; the file counts from 1.
         stage: what the numbers are: "weights", "scaled", …
-        explanation: what was hidden, merged and rescaled (`Shown.explanation`).
+        explanation: what was hidden, merged and rescaled (`DisplayTokens.explanation`).
         compared_with: the first sentence, where the values are a change from it to `text`.
         second: the sentence that was read together with `text`.
         target: the second text of an encoder–decoder.
@@ -92,6 +92,6 @@ def head_table(
     return file.getvalue()
 
 
-def numbered(group: Group) -> str:
+def numbered(group: DisplayToken) -> str:
     """A token with its position before it, "12:it", as the rows and columns of tables are called."""
     return f"{group.number}:{visible_text(group.label)}"

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.shown import index_of_places, rescaled
+from attnviz.analysis.display_tokens import index_of_places, rescaled
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.trace import Floats, Mask, Token
 

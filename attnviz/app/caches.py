@@ -25,8 +25,14 @@ from cachetools.keys import hashkey
 from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.behaviour import facts as describe
 from attnviz.analysis.change import Change, change, largest_moves
+from attnviz.analysis.display_tokens import (
+    DisplayToken,
+    DisplayTokens,
+    shown_mask,
+    shown_scores,
+    shown_weights,
+)
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
-from attnviz.analysis.shown import Group, Shown, shown_mask, shown_scores, shown_weights
 from attnviz.analysis.stages import at_stage
 from attnviz.app import warm_up
 from attnviz.capture import loading, stored
@@ -297,7 +303,7 @@ def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
 @cached(named)
 def shown(
     model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
-) -> tuple[Shown, ...]:
+) -> tuple[DisplayTokens, ...]:
     """Which tokens are shown, and how they are called: queries and keys, or one for both.
 
     The second text of an encoder–decoder is what its decoder's tokens are tokens of.
@@ -307,7 +313,7 @@ def shown(
     written = read.text if read.target is None or kind == "encoder" else read.target
     looks, is_looked_at = BETWEEN[between]
     how = {"hide_special": hide, "merge_words": merge}
-    queries = Shown(
+    queries = DisplayTokens(
         block.query_tokens,
         written,
         second=read.second,
@@ -317,7 +323,9 @@ def shown(
     )
     if kind != "cross" and looks == is_looked_at:
         return (queries,)
-    return queries, Shown(block.key_tokens, read.text, second=read.second, only_sentence=is_looked_at, **how)
+    return queries, DisplayTokens(
+        block.key_tokens, read.text, second=read.second, only_sentence=is_looked_at, **how
+    )
 
 
 @cached(named)
@@ -328,7 +336,7 @@ def weights(
     return shown_weights(trace(model, given).stack(kind), *shown(model, given, kind, hide, merge, between))
 
 
-def only_special(tokens: Sequence[Shown]) -> bool:
+def only_special(tokens: Sequence[DisplayTokens]) -> bool:
     """Whether one of the texts has nothing but special tokens: a decoder that ended its text at once."""
     return any(all(group.special for group in side.all_groups) for side in tokens)
 
@@ -420,7 +428,7 @@ def facts(view: View) -> tuple[str, ...]:
     return tuple(f"on average {fact}" for fact in described)
 
 
-def groups(view: View) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+def groups(view: View) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
     """The rows and the columns; in a change, those of both sentences: "tired → narrow"."""
     if view.changed is not None:
         return comparison(view).queries, comparison(view).keys
@@ -442,7 +450,7 @@ def shares(view: View, given: ModelInput) -> Floats:
     return weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
-def _marked(shown: Shown) -> tuple[Group, ...]:
+def _marked(shown: DisplayTokens) -> tuple[DisplayToken, ...]:
     """What is shown; of a pair, each token with the sign of its sentence."""
     if shown.second is None:
         return shown.groups
@@ -452,7 +460,7 @@ def _marked(shown: Shown) -> tuple[Group, ...]:
     )
 
 
-def _shown(view: View, given: ModelInput) -> tuple[Shown, ...]:
+def _shown(view: View, given: ModelInput) -> tuple[DisplayTokens, ...]:
     return shown(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, markdown
 from attnviz.app.state import choices, link, memory
 from attnviz.app.state.choice import Number, Text, Token, option
@@ -169,7 +169,11 @@ def open_head(layer: int, head: int) -> None:
 
 
 def token(
-    groups: Sequence[Group], of: object, label: str, choice: Token = choices.QUERY, begin: int | None = None
+    groups: Sequence[DisplayToken],
+    of: object,
+    label: str,
+    choice: Token = choices.QUERY,
+    begin: int | None = None,
 ) -> int:
     """Draw the choice of one token, "10 it"; return its place among the groups, from 0.
 
@@ -196,13 +200,13 @@ def token(
     return place
 
 
-def place_of(word: str, groups: Sequence[Group]) -> int:
+def place_of(word: str, groups: Sequence[DisplayToken]) -> int:
     """The place of a word (its first, if there are several), as tokenizers spell it; else the middle."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
     return words.index(word) if word in words else len(groups) // 2
 
 
-def same_word(groups: Sequence[Group], wanted: Group) -> int | None:
+def same_word(groups: Sequence[DisplayToken], wanted: DisplayToken) -> int | None:
     """The place of the word that was another tokenizer's; None where it is not.
 
     It is the token of the same characters, whole or in part, that is spelled the same, whole or in part:
@@ -218,12 +222,12 @@ def same_word(groups: Sequence[Group], wanted: Group) -> int | None:
     return min(same, key=lambda place: abs(groups[place].number - wanted.number), default=None)
 
 
-def _pronoun(groups: Sequence[Group]) -> int:
+def _pronoun(groups: Sequence[DisplayToken]) -> int:
     words = [_spelled(group) for group in groups]
     return next((words.index(pronoun) for pronoun in PRONOUNS if pronoun in words), len(groups) // 2)
 
 
-def _spelled(group: Group) -> str:
+def _spelled(group: DisplayToken) -> str:
     """The token's word without the signs and the capitals in which tokenizers differ."""
     return group.label.strip(_WORD_MARKS).removeprefix("##").casefold()
 

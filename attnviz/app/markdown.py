@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 from attnviz.text import percent
 
 # What becomes a link, an arrow or an icon even where each of its signs is escaped. A word joiner, which shows
@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     )  # else a list begins, or a title
 
 
-def token(place: int, groups: Sequence[Group]) -> str:
+def token(place: int, groups: Sequence[DisplayToken]) -> str:
     """What a token is called, as a code span; with its number where the text has it twice."""
     return code(name_of(place, groups))
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.picture import MASKED, diverging, sequential, value_of
-from attnviz.analysis.shown import Shown
 from attnviz.app.components import store
 from attnviz.app.components.head_view import head_view
 from attnviz.trace import Floats, Token
@@ -18,7 +18,7 @@ from attnviz.widgets.tokens import shown_tokens as named
 
 def shown_tokens(tokens: tuple[Token, ...], text: str) -> list[ShownToken]:
     """The tokens of a text as the picture names them."""
-    return named(Shown(tokens, text).groups)
+    return named(DisplayTokens(tokens, text).groups)
 
 
 def weights_picture(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.stack import Expected, Stack
+from attnviz.capture.stack import ExpectedToken, Stack
 from attnviz.trace import Floats
 
 # Rows of the Jacobian. More at once take longer, since the numbers leave the processor's cache.
@@ -47,7 +47,9 @@ class _Squares(NamedTuple):
     weights_times: tuple[Tensor, ...]
 
 
-def gradients(stack: Stack, place: int, expected: Expected | None) -> Iterator[tuple[int, int, Gradients]]:
+def gradients(
+    stack: Stack, place: int, expected: ExpectedToken | None
+) -> Iterator[tuple[int, int, Gradients]]:
     """The slopes at one token's output, from a backward pass for each number of it.
 
     No parameter's `grad` is touched, and other threads may use the model meanwhile.
@@ -74,7 +76,7 @@ def gradients(stack: Stack, place: int, expected: Expected | None) -> Iterator[t
             )
 
 
-def _squares(stack: Stack, place: int, expected: Expected | None, some: slice) -> tuple[int, _Squares]:
+def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: slice) -> tuple[int, _Squares]:
     """How many numbers there are in all, and what some of them add.
 
     What a backward pass needs is let go at the end, so every call runs the layers again: a work that stands
@@ -122,7 +124,7 @@ class Occluded(NamedTuple):
     log_probability: Floats | None
 
 
-def occlusion(stack: Stack, place: int, expected: Expected | None) -> Iterator[Occluded]:
+def occlusion(stack: Stack, place: int, expected: ExpectedToken | None) -> Iterator[Occluded]:
     """One token's output without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
 
     To leave a token out, its word vector is replaced by `stack.stand_in`. Its place and its position stay, so

@@ -33,7 +33,7 @@ class Step(NamedTuple):
     after: Tensor
 
 
-class Habits(NamedTuple):
+class GenerationDefaults(NamedTuple):
     """What a model's makers wrote beside its weights about how it writes.
 
     Attributes:
@@ -47,11 +47,11 @@ class Habits(NamedTuple):
     first: int | None = None
 
 
-def habits_of(network: Any) -> Habits:
+def habits_of(network: Any) -> GenerationDefaults:
     """The habits of a model with a head, from its generation config."""
     config = network.generation_config
     alone = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
-    return Habits(
+    return GenerationDefaults(
         ends=frozenset(_listed(config.eos_token_id)),
         never=tuple(sorted({*alone, *_listed(config.suppress_tokens)})),
         first=config.forced_bos_token_id if network.config.is_encoder_decoder else None,
@@ -111,7 +111,7 @@ def write(
             unread.append(step.id)
 
 
-def drawn_by(scores: Tensor, writing: Writing, habits: Habits, place: int) -> Tensor:
+def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place: int) -> Tensor:
     """The probabilities by which the next token is drawn.
 
     First the scores are divided by the temperature, then only the `top_k` largest are kept, then only the

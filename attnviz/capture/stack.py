@@ -24,7 +24,7 @@ TOLERANCE = 1e-5
 """How far the outputs may be from those of the model when it reads the tokens themselves."""
 
 
-class Ran(NamedTuple):
+class StackForward(NamedTuple):
     """What the layers made of one or several sentences.
 
     Attributes:
@@ -57,7 +57,7 @@ class Stack:
     words: Tensor
     stand_in: Tensor
     replaced_by: str | None
-    run: Callable[[Tensor], Ran]
+    run: Callable[[Tensor], StackForward]
     expects: Expects | None = None
     mask_id: int | None = None
     spell: Callable[[int], str] = str
@@ -87,9 +87,9 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
     table = network.get_input_embeddings()
     ids = torch.tensor([[token.id for token in tokens]])
 
-    def run(**given: Tensor) -> Ran:
+    def run(**given: Tensor) -> StackForward:
         found = layers(**given, output_attentions=True, output_hidden_states=True)
-        return Ran(found.hidden_states[-1], found.attentions, getattr(found, "logits", None))
+        return StackForward(found.hidden_states[-1], found.attentions, getattr(found, "logits", None))
 
     with torch.no_grad():
         words = table(ids)
@@ -143,8 +143,8 @@ def _of_translator(model: TranslatorModel, text: str) -> Stack:
     )
 
 
-def _ran(found: EncoderSteps) -> Ran:
-    return Ran(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
+def _ran(found: EncoderSteps) -> StackForward:
+    return StackForward(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
 
 def _stand_in(tokenizer: TextTokenizer, table: Any) -> tuple[Tensor, str | None]:
@@ -154,7 +154,7 @@ def _stand_in(tokenizer: TextTokenizer, table: Any) -> tuple[Tensor, str | None]
     return table(torch.arange(table.num_embeddings)).mean(dim=0).detach(), None
 
 
-class Expected(NamedTuple):
+class ExpectedToken(NamedTuple):
     """The token whose probability is followed.
 
     Attributes:
@@ -172,7 +172,7 @@ class Expected(NamedTuple):
     actual: bool
 
 
-def expected(stack: Stack, place: int) -> Expected | None:
+def expected(stack: Stack, place: int) -> ExpectedToken | None:
     """What the model expects at a token: the next token that stands there, or else the likeliest.
 
     Args:
@@ -190,4 +190,4 @@ def expected(stack: Stack, place: int) -> Expected | None:
     assert logits is not None  # noqa: S101 - it has a head; for the type checker
     number = stack.tokens[place + 1].id if following else int(logits[0, place].argmax())
     probability = float(logits[0, place].softmax(-1)[number])
-    return Expected(number, stack.spell(number), probability, stack.expects, following)
+    return ExpectedToken(number, stack.spell(number), probability, stack.expects, following)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import Cells
 from attnviz.analysis.tally import RULES, Figures, Rule, Tally, rows
 from attnviz.capture import loading
@@ -21,7 +21,7 @@ from attnviz.cli.reading import STDIN, Model
 from attnviz.cli.resuming import resumable, run_key
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import findings_file, on_ray
-from attnviz.experiments.behaviour import PART, Engine, Found, locally
+from attnviz.experiments.behaviour import PART, BehaviourFindings, Engine, locally
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.text import NO_NUMBER, head_name, plural
@@ -117,7 +117,7 @@ def table_rows(tally: Tally) -> Iterator[Cells]:
         yield (layer, head, rule.name, rule.unit, sentences, *numbers)
 
 
-def summary(found: Found, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
+def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
     """What is printed: the text, what could not be read, and the foremost heads by every rule."""
     tally = found.tally
     layers, heads = tally.shape
@@ -157,7 +157,7 @@ def _foremost(figures: Figures, top: int) -> Iterator[str]:
         yield f"  head {head_name(layer, head):<6} {mean:>7} ± {deviation:<7} even attention {even}"
 
 
-def _none_read(found: Found, entry: Entry, corpus: Corpus) -> str:
+def _none_read(found: BehaviourFindings, entry: Entry, corpus: Corpus) -> str:
     """That there are no figures, and what is wrong with the first lines."""
     reasons = " ".join(f"Line {skipped.line:,}: {skipped.why}" for skipped in found.named[:MOST_REASONS])
     return f"{quoted(entry.name)} can read no sentence of {quoted(corpus.name)}. {reasons}"

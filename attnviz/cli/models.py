@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
 from attnviz.cli.output import aligned
 from attnviz.models import catalogue, resolve, weights

@@ -9,15 +9,15 @@ from typing import Annotated
 
 import typer
 
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
-from attnviz.analysis.shown import visible_text
 from attnviz.cli import app
 from attnviz.cli.output import Force, TableFile, aligned, begins_with, check_out, give, progress
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pronouns import COLUMNS, Looks, Scores, Verdicts
-from attnviz.experiments.sentences import Unread
+from attnviz.experiments.sentences import SkippedSentence
 from attnviz.text import head_name, interval, part_of, plural
 
 _WIDTH = 100  # characters of a line
@@ -136,7 +136,7 @@ def by_chance(scores: Scores) -> list[str]:
     return [columns, best, luck]
 
 
-def _unread(unread: Sequence[Unread]) -> Iterator[str]:
+def _unread(unread: Sequence[SkippedSentence]) -> Iterator[str]:
     """How many sentences were left out, and the first of them."""
     if unread:
         yield f"{len(unread)} more sentences were left out:"

@@ -14,7 +14,7 @@ from attnviz.atomic_file import atomic_file
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, written
 from attnviz.errors import AttnvizError
-from attnviz.export.report.page import MARK, Opening, View, report
+from attnviz.export.report.page import MARK, InitialView, View, report
 from attnviz.trace import Kind, Trace
 
 _HEAD = 4096  # bytes in which a page says what it is
@@ -88,7 +88,7 @@ def run(
     traces = [_loaded(file) for file in files]
     if text is not None:
         traces = [reading.read(model, text, second, target, writing)]
-    opening = Opening(
+    opening = InitialView(
         kind=kind,
         layer=layer - 1,
         head=head - 1,

@@ -13,7 +13,7 @@ from pathlib import Path
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
-from attnviz.experiments.behaviour import Engine, Found, measure_corpus
+from attnviz.experiments.behaviour import BehaviourFindings, Engine, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.findings_file import RunKey
 from attnviz.models.catalogue import Entry
@@ -38,7 +38,7 @@ def run_key(corpus: Corpus, entry: Entry) -> RunKey:
 @contextmanager
 def resumable(
     corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None, out: Path | None = None
-) -> Iterator[Found]:
+) -> Iterator[BehaviourFindings]:
     """Measures the whole text, from where an earlier run was broken off, and gives what was found to a block.
 
     If the work or the block fails, or is broken off, what is done stays in a file, and the same command goes
@@ -93,7 +93,7 @@ def _of(done: int, lines: int) -> str:
     return f"{done:,} of {plural(lines, 'line')} {'is' if lines == 1 else 'are'}"
 
 
-def _begun(keep: Path, key: RunKey) -> Found | None:
+def _begun(keep: Path, key: RunKey) -> BehaviourFindings | None:
     """What an earlier run has kept; None: nothing."""
     if not os.access(keep.parent, os.W_OK):
         raise AttnvizError(

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.linking import strongest
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import visible_text
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, readable, written
 from attnviz.export.tables import shown_tokens

@@ -19,7 +19,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class OutcomeDistances:
     """How far the outcomes of some variants are from those of the unchanged model.
 
     Attributes:
@@ -49,11 +49,11 @@ class Ablation:
     """
 
     silenced: tuple[Edits, ...]
-    moved: Moved
+    moved: OutcomeDistances
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class WordOcclusion:
     """What leaving words out did to one token's output.
 
     Attributes:
@@ -120,7 +120,7 @@ def ablate_together(
     return _tried(model, given, sets, at_once, place)
 
 
-def words_left_out(model: str, text: str, place: int) -> LeftOut:
+def words_left_out(model: str, text: str, place: int) -> WordOcclusion:
     """One token's output without each of the words in turn: a scale for what silencing a head does to it.
 
     Args:
@@ -135,10 +135,10 @@ def words_left_out(model: str, text: str, place: int) -> LeftOut:
 
     stack = stack_of(loaded, text)
     *_, last = occlusion(stack, place, None)
-    return LeftOut(last.turned.astype(np.float64), stack.replaced_by)
+    return WordOcclusion(last.turned.astype(np.float64), stack.replaced_by)
 
 
-def moved(before: Outcomes, after: Outcomes) -> Moved:
+def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
     """How far outcomes, of any number of variants, are from the unchanged model's."""
     likely = before.probabilities
     if likely is None or after.probabilities is None:
@@ -154,7 +154,7 @@ def moved(before: Outcomes, after: Outcomes) -> Moved:
     source = None
     if before.source is not None and after.source is not None:
         source = turned(before.source[0], after.source)
-    return Moved(turned(before.states[0], after.states), source, **expectation)
+    return OutcomeDistances(turned(before.states[0], after.states), source, **expectation)
 
 
 def turned(before: Floats, after: Floats) -> Numbers:
@@ -183,7 +183,7 @@ def _tried(
     model: str, given: ModelInput, sets: Sequence[Edits], at_once: int, place: int | None
 ) -> Iterator[Progress[Ablation]]:
     before = loading.load(model).outcomes(given, [()], place)
-    parts: list[Moved] = []
+    parts: list[OutcomeDistances] = []
     for first in range(0, len(sets), at_once):
         some = sets[first : first + at_once]
         parts.append(moved(before, loading.load(model).outcomes(given, some, place)))
@@ -191,13 +191,13 @@ def _tried(
         yield Progress(done, len(sets), Ablation(tuple(sets[:done]), _joined(parts)))
 
 
-def _joined(parts: Sequence[Moved]) -> Moved:
+def _joined(parts: Sequence[OutcomeDistances]) -> OutcomeDistances:
     together: dict[str, Numbers] = {
         name: np.concatenate([getattr(part, name) for part in parts])
-        for name in Moved.__dataclass_fields__
+        for name in OutcomeDistances.__dataclass_fields__
         if getattr(parts[0], name) is not None
     }
-    return Moved(**together)
+    return OutcomeDistances(**together)
 
 
 def _unit(vectors: Floats) -> Numbers:

@@ -58,7 +58,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BehaviourFindings:
     """What was found so far; `a + b` is that of both parts of the text.
 
     Attributes:
@@ -79,12 +79,12 @@ class Found:
     parts: frozenset[int] = frozenset()
     single: frozenset[int] = frozenset()
 
-    def __add__(self, other: Found) -> Found:
+    def __add__(self, other: BehaviourFindings) -> BehaviourFindings:
         """What was found in both."""
         sums = {**self.sums, **other.sums}
         for name in self.sums.keys() & other.sums.keys():
             sums[name] = self.sums[name] + other.sums[name]
-        return Found(
+        return BehaviourFindings(
             tally=self.tally + other.tally,
             sums=sums,
             empty=self.empty + other.empty,
@@ -128,7 +128,7 @@ class Counted(NamedTuple):
         finished: the part that is counted to its end with this; None: more of it comes.
     """
 
-    found: Found
+    found: BehaviourFindings
     finished: int | None
 
 
@@ -141,7 +141,7 @@ def locally(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) 
     for part in parts:
         for found in measure_part(part, model, measures):
             yield Counted(found, None)
-        yield Counted(Found(_nothing(model)), part.number)
+        yield Counted(BehaviourFindings(_nothing(model)), part.number)
 
 
 def measure_corpus(
@@ -150,8 +150,8 @@ def measure_corpus(
     measures: Mapping[str, Measure] | None = None,
     *,
     engine: Engine = locally,
-    begun: Found | None = None,
-) -> Iterator[Progress[Found]]:
+    begun: BehaviourFindings | None = None,
+) -> Iterator[Progress[BehaviourFindings]]:
     """Read the whole text with one model; `done` and `total` count lines.
 
     To stop it, ask for no more; to go on, ask the same iterator again. Further measures go through the same
@@ -170,7 +170,7 @@ def measure_corpus(
     entry = resolve.entry(model)
     if entry.sees:
         raise ModelNotSupported(f"{quoted(model)} looks at pictures. Choose a model that reads text.")
-    found = Found(_nothing(model)) if begun is None else begun
+    found = BehaviourFindings(_nothing(model)) if begun is None else begun
     yield Progress(found.lines, corpus.lines, found)
     for more, finished in engine(_parts(corpus, found), model, measures or {}):
         found += more
@@ -180,7 +180,7 @@ def measure_corpus(
         yield Progress(found.lines, corpus.lines, found)
 
 
-def measure_part(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[Found]:
+def measure_part(part: Part, model: str, measures: Mapping[str, Measure]) -> Iterator[BehaviourFindings]:
     """What is in one part of a text, batch by batch.
 
     Raises:
@@ -189,7 +189,7 @@ def measure_part(part: Part, model: str, measures: Mapping[str, Measure]) -> Ite
     reader, entry = loading.load(model), resolve.entry(model)
     nothing = _nothing(model)
     empty = frozenset(line for line, text in part.lines if not text.strip())
-    yield Found(nothing, empty=len(empty), single=empty)
+    yield BehaviourFindings(nothing, empty=len(empty), single=empty)
     for line, text in part.lines:
         if broken(text):
             yield _skipped(nothing, line, _NOT_UTF_8)
@@ -200,7 +200,7 @@ def measure_part(part: Part, model: str, measures: Mapping[str, Measure]) -> Ite
         else:
             counted = tally(read.texts, read.tokens, read.weights, read.masks)
             sums = {name: measure(read) for name, measure in measures.items()}
-            yield Found(counted, sums, single=frozenset(read.lines))
+            yield BehaviourFindings(counted, sums, single=frozenset(read.lines))
             return_freed_memory()
 
 
@@ -210,11 +210,11 @@ def _nothing(model: str) -> Tally:
     return Tally.nothing(entry.layers_of(entry.kinds[0]), entry.heads)
 
 
-def _skipped(nothing: Tally, line: int, why: str) -> Found:
-    return Found(nothing, skipped=1, named=(Skipped(line + 1, why),), single=frozenset({line}))
+def _skipped(nothing: Tally, line: int, why: str) -> BehaviourFindings:
+    return BehaviourFindings(nothing, skipped=1, named=(Skipped(line + 1, why),), single=frozenset({line}))
 
 
-def _parts(corpus: Corpus, begun: Found) -> Iterator[Part]:
+def _parts(corpus: Corpus, begun: BehaviourFindings) -> Iterator[Part]:
     """The lines that are not counted, part by part; only one part is held."""
     lines = enumerate(corpus)
     number = 0

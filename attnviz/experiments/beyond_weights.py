@@ -20,7 +20,7 @@ from attnviz.trace import Block, Floats, Kind, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.attribution import Occluded
-    from attnviz.capture.stack import Expected
+    from attnviz.capture.stack import ExpectedToken
     from attnviz.capture.surroundings import Surroundings
 
 OCCLUSION = "Leaving it out"
@@ -61,7 +61,7 @@ class Followed:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class MeasuredToken:
     """What has been measured so far, of one token of one text.
 
     Attributes:
@@ -82,11 +82,11 @@ class Found:
     followed: Followed | None = None
     probabilities: Floats | None = None
 
-    def plus(self, values: Mapping[str, Floats]) -> Found:
+    def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
         """The same with more values."""
         return replace(self, values={**self.values, **values})
 
-    def without(self, measures: Sequence[str], reason: AttnvizError) -> Found:
+    def without(self, measures: Sequence[str], reason: AttnvizError) -> MeasuredToken:
         """The same with the reason why there are no values of these."""
         return replace(self, missing={**self.missing, **dict.fromkeys(measures, str(reason))})
 
@@ -115,7 +115,7 @@ class Row:
     agreement: float
 
 
-def rows(found: Found, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
+def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
     """The yardstick, and every other measure that is there, the one that agrees best with it first.
 
     Args:
@@ -139,7 +139,7 @@ def rows(found: Found, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
     )
 
 
-def agreements(found: Found, measure: str, counted: Mask) -> Floats:
+def agreements(found: MeasuredToken, measure: str, counted: Mask) -> Floats:
     """ρ with the yardstick, of each layer [layer] or head [layer, head]; both must have been measured."""
     values, yardstick = found.values[measure], found.values[OCCLUSION]
     lines = values.reshape(-1, values.shape[-1])[:, counted]
@@ -147,7 +147,7 @@ def agreements(found: Found, measure: str, counted: Mask) -> Floats:
     return np.array(each, dtype=np.float32).reshape(values.shape[:-1])
 
 
-def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[Found]]:
+def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
     """Every measure of one token, the quick ones first.
 
     Args:
@@ -169,7 +169,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     weights = np.stack([block.weights for block in blocks])
     tokens = weights.shape[-1]
     total = 2 + 3 * tokens  # two quick steps, and three long ones that take longer the more tokens there are
-    found = Found(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
+    found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
         {
             HEAD_WEIGHTS: weights[:, :, place],
@@ -213,7 +213,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     yield from _flows(found, mixed(weights), 2 + 2 * tokens)
 
 
-def _without_words(found: Found, left_out: Occluded, followed: Expected | None) -> Found:
+def _without_words(found: MeasuredToken, left_out: Occluded, followed: ExpectedToken | None) -> MeasuredToken:
     if followed is None or left_out.log_probability is None:
         return found.plus({OCCLUSION: left_out.turned})
     moved = np.abs(left_out.log_probability - np.log(np.float32(followed.probability)))
@@ -246,7 +246,7 @@ def _norms_around(blocks: Sequence[Block], place: int, around: Sequence[Surround
     )
 
 
-def _flows(found: Found, layers: Floats, done: int) -> Iterator[Progress[Found]]:
+def _flows(found: MeasuredToken, layers: Floats, done: int) -> Iterator[Progress[MeasuredToken]]:
     """The flow to one input after the other; it is shown when all are there."""
     tokens = layers.shape[-1]
     nodes = (len(layers) + 1) * tokens

@@ -23,7 +23,7 @@ import numpy as np
 from attnviz.analysis.tally import NAMES, Tally
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.behaviour import PART, Found, Skipped
+from attnviz.experiments.behaviour import PART, BehaviourFindings, Skipped
 
 # What numpy, zipfile and json say of bytes that they cannot read; their words help nobody here.
 _DAMAGED = (
@@ -61,7 +61,7 @@ class RunKey:
         return hashlib.sha256(named.encode()).hexdigest()[:8]
 
 
-def write(file: Path, key: RunKey, found: Found) -> None:
+def write(file: Path, key: RunKey, found: BehaviourFindings) -> None:
     """Write what was found; whoever is interrupted while writing leaves what was there before.
 
     Args:
@@ -89,7 +89,7 @@ def write(file: Path, key: RunKey, found: Found) -> None:
         np.savez_compressed(opened, **arrays)
 
 
-def read(file: Path) -> tuple[RunKey, Found]:
+def read(file: Path) -> tuple[RunKey, BehaviourFindings]:
     """Read what `write` wrote. Nothing in the file is run.
 
     Raises:
@@ -122,8 +122,8 @@ def _check(header: dict[str, Any], name: str) -> None:
         )
 
 
-def _found(header: dict[str, Any], tally: Tally) -> Found:
-    return Found(
+def _found(header: dict[str, Any], tally: Tally) -> BehaviourFindings:
+    return BehaviourFindings(
         tally=tally,
         empty=int(header["empty"]),
         skipped=int(header["skipped"]),

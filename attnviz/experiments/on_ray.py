@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from attnviz.errors import AttnvizError
-from attnviz.experiments.behaviour import Counted, Engine, Found, Measure, Part, measure_part
+from attnviz.experiments.behaviour import BehaviourFindings, Counted, Engine, Measure, Part, measure_part
 
 HERE = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""
@@ -63,7 +63,7 @@ class Worker:
 
     def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
         """All that is found in one part."""
-        found: Found = reduce(add, measure_part(part, model, measures))
+        found: BehaviourFindings = reduce(add, measure_part(part, model, measures))
         return Counted(found, part.number)
 
 

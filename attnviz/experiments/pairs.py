@@ -31,7 +31,7 @@ _MOST_LISTED = 5  # wrong lines that one message names
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SentenceOfPair:
     """One sentence of a pair.
 
     Attributes:
@@ -70,7 +70,7 @@ class Pair:
         famous: whether it is well known.
     """
 
-    readings: tuple[Reading, Reading]
+    readings: tuple[SentenceOfPair, SentenceOfPair]
     famous: bool = False
 
     @property
@@ -179,8 +179,10 @@ def typed(text: str, other: str, pronoun: Span, meant: tuple[Span, Span]) -> Pai
     right = int(meant[0] == second)
     return Pair(
         (
-            Reading(text, pronoun, (first, second), right, _around(words, differ[0][1], differ[-1][2])),
-            Reading(
+            SentenceOfPair(
+                text, pronoun, (first, second), right, _around(words, differ[0][1], differ[-1][2])
+            ),
+            SentenceOfPair(
                 other, moved[0], (moved[1], moved[2]), 1 - right, _around(others, differ[0][3], differ[-1][4])
             ),
         )
@@ -262,7 +264,7 @@ def _which(meaning: str, names: Sequence[str]) -> int:
     return names.index(meaning)
 
 
-def _reading(parts: Sequence[str], words: str, right: int) -> Reading:
+def _reading(parts: Sequence[str], words: str, right: int) -> SentenceOfPair:
     """One of the two sentences, with the places of what is marked in it."""
     text = ""
     places: dict[str, list[Span]] = {"[": [], "*": [], "{": []}
@@ -272,4 +274,4 @@ def _reading(parts: Sequence[str], words: str, right: int) -> Reading:
             plain = words if part[0] == "{" else part[1:-1].strip()
             places[part[0]].append(Span(len(text), len(text) + len(plain)))
         text += plain
-    return Reading(text, places["*"][0], (places["["][0], places["["][1]), right, places["{"][0])
+    return SentenceOfPair(text, places["*"][0], (places["["][0], places["["][1]), right, places["{"][0])

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
 from attnviz.analysis.words import positions, weight_between
-from attnviz.experiments.pairs import Pair, Reading
+from attnviz.experiments.pairs import Pair, SentenceOfPair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence
+from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 Looks = Literal["pronoun", "nouns"]
@@ -54,7 +54,7 @@ class Verdicts:
 
     pairs: tuple[Pair, ...]
     weights: Floats
-    unread: tuple[Unread, ...]
+    unread: tuple[SkippedSentence, ...]
 
     def right(self, looks: Looks = "pronoun") -> Mask:
         """[pair, reading, layer, head]: whether the word that is meant has more weight; no tie is right."""
@@ -192,7 +192,7 @@ class Baseline:
 def baselines(pairs: Sequence[Pair]) -> tuple[Baseline, ...]:
     """The nearest noun, the first noun, and a coin for each sentence; the coin's shares are expected ones."""
 
-    def always(name: str, takes: Callable[[Reading], int]) -> Baseline:
+    def always(name: str, takes: Callable[[SentenceOfPair], int]) -> Baseline:
         right = np.array([[takes(each) == each.right for each in pair.readings] for pair in pairs])
         return Baseline(name, float(right.mean()), float(right.all(axis=1).mean()))
 
@@ -213,13 +213,13 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
         kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     read: list[Pair] = []
-    unread: list[Unread] = []
+    unread: list[SkippedSentence] = []
     found: Floats | None = None  # room for all pairs; what was yielded sees the part that is filled
     for done, pair in enumerate(pairs, 1):
         try:
             seen = np.stack([look(reading, trace(reading.text), kind) for reading in pair.readings], axis=1)
         except CANNOT_READ as error:
-            unread += [Unread(reading.text, str(error)) for reading in pair.readings]
+            unread += [SkippedSentence(reading.text, str(error)) for reading in pair.readings]
         else:
             if found is None:
                 found = np.zeros((len(LOOKS), len(pairs), *seen.shape[1:]), dtype=np.float32)
@@ -231,7 +231,7 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
         yield Progress(done, len(pairs), Verdicts(tuple(read), so_far, tuple(unread)))
 
 
-def look(reading: Reading, trace: Trace, kind: Kind) -> Floats:
+def look(reading: SentenceOfPair, trace: Trace, kind: Kind) -> Floats:
     """The weights between the pronoun and the two words in one sentence.
 
     Returns:

@@ -13,12 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.display_tokens import DisplayTokens, merged_weights, only
 from attnviz.analysis.intervals import wilson
-from attnviz.analysis.shown import Shown, merged_weights, only
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import CANNOT_READ, Unread, UnusableSentence
+from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
@@ -110,7 +110,7 @@ class Grammar:
     hits: Counts
     totals: Counts
     offsets: tuple[Counter[int], ...]
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[SkippedSentence, ...] = ()
     answers: tuple[Answers, ...] = ()
 
     def __add__(self, other: Grammar) -> Grammar:
@@ -184,12 +184,12 @@ def measure(
         kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     found: Grammar | None = None
-    unread: list[Unread] = []
+    unread: list[SkippedSentence] = []
     for done, sentence in enumerate(sentences, 1):
         try:
             read = count(sentence, trace(sentence.text), kind)
         except CANNOT_READ as error:
-            unread.append(Unread(sentence.text, str(error)))
+            unread.append(SkippedSentence(sentence.text, str(error)))
         else:
             found = read if found is None else found + read
         yield Progress(done, len(sentences), _with(found, unread))
@@ -201,7 +201,9 @@ def count(sentence: Annotated, trace: Trace, kind: Kind) -> Grammar:
     Raises:
         UnusableSentence: a word of a relation has no token.
     """
-    shown = Shown(trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True)
+    shown = DisplayTokens(
+        trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True
+    )
     weights = only(merged_weights(trace.stack(kind), shown), shown.visible, shown.visible).copy()
     weights[..., np.arange(len(shown)), np.arange(len(shown))] = 0
     stand = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
@@ -236,7 +238,7 @@ def table_rows(grammar: Grammar, looks: Looks) -> list[tuple[str | int | float, 
 
 
 def _answers(
-    sentence: Annotated, shown: Shown, weights: Floats, dependents: Counts, heads: Counts
+    sentence: Annotated, shown: DisplayTokens, weights: Floats, dependents: Counts, heads: Counts
 ) -> Answers:
     """The answers of every head, from its weights [layer, head, word, word] without the diagonal."""
     # [looks, relation, layer, head, word]: from the dependent word to each, and from each to it.
@@ -250,7 +252,7 @@ def _answers(
     return Answers(sentence, words, places, heads, both)
 
 
-def _with(found: Grammar | None, unread: Sequence[Unread]) -> Grammar:
+def _with(found: Grammar | None, unread: Sequence[SkippedSentence]) -> Grammar:
     """What was found so far, with what could not be read."""
     sorts = len(SORTS)
     found = found or Grammar(
@@ -262,7 +264,7 @@ def _with(found: Grammar | None, unread: Sequence[Unread]) -> Grammar:
     return replace(found, unread=tuple(unread))
 
 
-def _place(shown: Shown, span: Span) -> int:
+def _place(shown: DisplayTokens, span: Span) -> int:
     """Which of the shown words stands there, from 0."""
     for place, group in enumerate(shown.groups):
         pieces = [shown.tokens[position] for position in group.positions]

@@ -20,7 +20,7 @@ CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSen
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class SkippedSentence:
     """A sentence that was left out.
 
     Attributes:

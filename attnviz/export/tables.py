@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.table import numbered
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Block, Kind, Token, Trace, checked_trace, whole
@@ -121,7 +121,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     return pd.concat([_links(trace, block, kinds, named) for block in blocks], ignore_index=True)
 
 
-def shown_tokens(trace: Trace, block: Block) -> tuple[Shown, Shown]:
+def shown_tokens(trace: Trace, block: Block) -> tuple[DisplayTokens, DisplayTokens]:
     """A block's queries and keys as pictures show them: all of them, nothing merged."""
     queries, keys = _read(block)
     return _shown(trace, *queries), _shown(trace, *keys)
@@ -156,18 +156,18 @@ def _read(block: Block) -> tuple[tuple[Reader, Tokens], tuple[Reader, Tokens]]:
     return (looks, block.query_tokens), (looked_at, block.key_tokens)
 
 
-def _all_read(trace: Trace) -> list[tuple[Reader, Shown]]:
+def _all_read(trace: Trace) -> list[tuple[Reader, DisplayTokens]]:
     """What is read, the encoder's first."""
     read = {reader: tokens for block in trace.blocks for reader, tokens in _read(block)}
     return [(reader, _shown(trace, reader, read[reader])) for reader in get_args(Reader) if reader in read]
 
 
-def _shown(trace: Trace, reader: Reader, tokens: Tokens) -> Shown:
+def _shown(trace: Trace, reader: Reader, tokens: Tokens) -> DisplayTokens:
     written = trace.written if reader == "decoder" else 0
-    return Shown(tokens, _text(trace, reader), second=trace.second, written=written)
+    return DisplayTokens(tokens, _text(trace, reader), second=trace.second, written=written)
 
 
-def _labels(shown: Shown) -> list[str]:
+def _labels(shown: DisplayTokens) -> list[str]:
     """Each token with its number before it, as in the CSV files of the app."""
     return [numbered(group) for group in shown.groups]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 
 
 class ShownToken(TypedDict):
@@ -25,7 +25,7 @@ class ShownToken(TypedDict):
     special: bool
 
 
-def shown_tokens(groups: Sequence[Group]) -> list[ShownToken]:
+def shown_tokens(groups: Sequence[DisplayToken]) -> list[ShownToken]:
     """The rows or the columns of a picture, in order."""
     return [
         {"label": g.label, "name": name_of(place, groups), "title": g.title, "special": g.special}

@@ -19,7 +19,7 @@ from attnviz.analysis.aligned import (
     overlap,
     to_shared,
 )
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token
 from tests.analysis.texts import shown
@@ -206,7 +206,7 @@ def test_two_tokenizers_meet_at_their_common_borders() -> None:
     one, other = in_common_words(first, second, text)
     assert [token.word for token in one] == [None, 0, 0, 0, 1, 1, 2]
     assert [token.word for token in other] == [None, None, 0, 0, 1, 2]
-    left, right = (Shown(side, text, merge_words=True) for side in (one, other))
+    left, right = (DisplayTokens(side, text, merge_words=True) for side in (one, other))
     places = aligned_tokenizers(left, right)
     labels = [group.label for group in named(places, left.groups, right.groups, " / ")]
     assert labels == ["[CLS] / <s>", "+ <x>", "don't", "unbreak", "a"]
@@ -222,8 +222,8 @@ def test_what_stands_for_no_character_goes_with_the_word_around_it_or_stays_alon
 def test_what_the_tokenizers_added_goes_together_by_where_it_stands() -> None:
     text = "a b"
     end = (Token("[SEP]", 0, 0, 0, None, True),)
-    left = Shown((*tokens(text, (0, 1), (2, 3), special=["[CLS]"]), *end), text)
-    right = Shown((*tokens(text, (0, 1), (2, 3)), *end), text)
+    left = DisplayTokens((*tokens(text, (0, 1), (2, 3), special=["[CLS]"]), *end), text)
+    right = DisplayTokens((*tokens(text, (0, 1), (2, 3)), *end), text)
     assert [(place.first, place.second) for place in aligned_tokenizers(left, right)] == [
         *((0, None), (1, 0), (2, 1), (3, 2))
     ]
@@ -246,5 +246,6 @@ def test_of_two_models_nothing_in_common_is_refused() -> None:
     text = "ab"
     with pytest.raises(AttnvizError, match="have no word of this text in common"):
         aligned_tokenizers(
-            Shown(tokens(text, (0, 1)), text), Shown((Token("b", 1, 0, 0, None, False),), text)
+            DisplayTokens(tokens(text, (0, 1)), text),
+            DisplayTokens((Token("b", 1, 0, 0, None, False),), text),
         )

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.arithmetic import Why, why
-from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.analysis.arithmetic import WeightArithmetic, why
+from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.trace import Floats, Token
 from tests.analysis.texts import PIECES, UNBREAKABLE, make_block, pieces
 from tests.formula import attending
 
 
-def recompute(told: Why) -> None:
+def recompute(told: WeightArithmetic) -> None:
     """Every number again, in plain Python, from the numbers that stand before it on the page."""
     products = [float(q) * float(k) for q, k in zip(told.query_vector, told.key_vector, strict=True)]
     np.testing.assert_allclose(told.products, products, rtol=1e-6, atol=1e-12)
@@ -82,7 +82,7 @@ def test_any_numbers(seed: int, size: int, scale: float) -> None:
         mask=(random.random((size, size)) < 0.6) | np.eye(size, dtype=bool),
         scale=scale,
     )
-    shown = Shown(tokens, "x" * size)
+    shown = DisplayTokens(tokens, "x" * size)
     query, key = random.integers(size, size=2)
     told = why(block, 1, int(query), int(key), shown)
     recompute(told)
@@ -99,7 +99,7 @@ def test_cross_attention() -> None:
         weights=block.weights[:, 4:6],
         mask=block.mask[4:6],
     )
-    queries = Shown(PIECES[4:6], UNBREAKABLE)
+    queries = DisplayTokens(PIECES[4:6], UNBREAKABLE)
     keys = pieces(hide_special=True, merge_words=True)
     told = why(block, 2, 1, 0, queries, keys)
     recompute(told)

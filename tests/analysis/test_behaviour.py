@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 import attnviz
 from attnviz.analysis.behaviour import NAMES, Behaviour, behaviours, facts
-from attnviz.analysis.shown import Shown, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.analysis.tally import tally
 from attnviz.trace import Floats, Token, Trace
 from tests.analysis.texts import words
@@ -48,7 +48,7 @@ def by_name(found: tuple[Behaviour, ...]) -> dict[str, Behaviour]:
     return {behaviour.name: behaviour for behaviour in found}
 
 
-def satisfied(weights: Floats, shown: Shown) -> set[str]:
+def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
     return {behaviour.name for behaviour in behaviours(one_head(weights), shown) if behaviour.found[0, 0]}
 
 
@@ -65,11 +65,11 @@ def satisfied(weights: Floats, shown: Shown) -> set[str]:
 def test_a_head_that_does_one_thing_is_found_for_it(
     name: str, target: NDArray[np.int64], share: float
 ) -> None:
-    assert satisfied(towards(target, share), Shown(tokens(), text())) - {"broad"} == {name}
+    assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 
 def test_focused_and_broad_are_opposites() -> None:
-    shown = Shown(tokens(), text())
+    shown = DisplayTokens(tokens(), text())
     scattered = (SEQUENCE * 5 + 3) % (SIZE - 2) + 1
     assert satisfied(towards(scattered, 0.8), shown) == {"focused"}
     assert satisfied(np.full((SIZE, SIZE), 1 / SIZE, dtype=np.float32), shown) == {"broad"}
@@ -78,7 +78,7 @@ def test_focused_and_broad_are_opposites() -> None:
 def test_scores_by_hand() -> None:
     """Two words between [CLS] and [SEP]; with those left out, a row (.5 .1 .3 .1) becomes (.25 .75)."""
     weights = np.array([[0.25] * 4, [0.5, 0.1, 0.3, 0.1], [0.2, 0.6, 0.0, 0.2], [0.25] * 4], dtype=np.float32)
-    found = by_name(behaviours(one_head(weights), Shown(tokens(4), text(4))))
+    found = by_name(behaviours(one_head(weights), DisplayTokens(tokens(4), text(4))))
     first_row_bits = -(0.25 * np.log2(0.25) + 0.75 * np.log2(0.75))
     expected = {
         "previous": 1.0,
@@ -99,11 +99,13 @@ def test_scores_by_hand() -> None:
 
 def test_a_head_that_looks_at_punctuation_is_found() -> None:
     typed = "once upon a time , there was a small dog , yes"
-    shown = Shown(words(typed, special=True), typed)
+    shown = DisplayTokens(words(typed, special=True), typed)
     comma = np.full(len(shown.tokens), 5)
     assert "punctuation" in satisfied(towards(comma, 0.6), shown)
     assert "punctuation" not in satisfied(towards(comma - 1, 0.6), shown)
-    without = behaviours(one_head(towards(np.zeros(4, int), 0.6)), Shown(words("a b", special=True), "a b"))
+    without = behaviours(
+        one_head(towards(np.zeros(4, int), 0.6)), DisplayTokens(words("a b", special=True), "a b")
+    )
     assert "punctuation" not in by_name(without)
 
 
@@ -116,12 +118,12 @@ def test_attention_to_the_same_word_by_hand() -> None:
     weights[1, [0, 2, 3, 4, 6, 7, 9]] = 0
     weights[2] = [0.5, 0, 0.25, 0, 0, 0, 0.25, 0, 0, 0]  # dog: rescaled, half to the other
     weights[5] = weights[8] = weights[6] = np.eye(len(own))[4]
-    found = by_name(behaviours(one_head(weights), Shown(own, typed)))["same word"]
+    found = by_name(behaviours(one_head(weights), DisplayTokens(own, typed)))["same word"]
     np.testing.assert_allclose(found.score, [[(0.9 + 0.5 + 0 + 0 + 0) / 5]], rtol=1e-6)
     # An even share is 2 of 8 tokens for three of them, and 1 of 8 for two.
     assert not found.found[0, 0]
     weights[8] = weights[1]
-    assert by_name(behaviours(one_head(weights), Shown(own, typed)))["same word"].found[0, 0]
+    assert by_name(behaviours(one_head(weights), DisplayTokens(own, typed)))["same word"].found[0, 0]
 
 
 def test_behind_a_causal_mask_only_what_stood_before_can_be_the_same_word() -> None:
@@ -129,12 +131,12 @@ def test_behind_a_causal_mask_only_what_stood_before_can_be_the_same_word() -> N
     own = words(typed)
     causal = np.tri(3, dtype=np.bool_)
     weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.6, 0.1, 0.3]], dtype=np.float32)
-    found = by_name(behaviours(one_head(weights), Shown(own, typed), mask=causal))
+    found = by_name(behaviours(one_head(weights), DisplayTokens(own, typed), mask=causal))
     np.testing.assert_allclose(found["same word"].score, [[0.6]], rtol=1e-6)
 
 
 def test_far_is_farther_than_even() -> None:
-    shown = Shown(tokens(), text())
+    shown = DisplayTokens(tokens(), text())
     size = SIZE - 2
     even = by_name(behaviours(one_head(np.full((SIZE, SIZE), 1 / SIZE, dtype=np.float32)), shown))["far away"]
     # The mean of |i − j| over n × n places is (n² − 1) / 3n, and the longest is n − 1.
@@ -153,7 +155,7 @@ def test_a_tally_of_one_sentence_says_the_same(sentence: str) -> None:
     trace = attnviz.trace(sentence, model="minilm")
     own, weights = trace.blocks[0].query_tokens, trace.stack("encoder")
     whole = tally([sentence], [own], [layer[None] for layer in weights], [b.mask for b in trace.blocks])
-    found = by_name(behaviours(weights, Shown(own, sentence)))
+    found = by_name(behaviours(weights, DisplayTokens(own, sentence)))
     assert set(found) == set(NAMES) - {"same place", "other sentence"}
     for name, behaviour in found.items():
         mean = whole.of({"far away": "relative distance"}.get(name, name)).mean
@@ -162,8 +164,8 @@ def test_a_tally_of_one_sentence_says_the_same(sentence: str) -> None:
 
 def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:
     weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
-    visible = behaviours(weights, Shown(own, tired.text))
-    hidden = behaviours(weights, Shown(own, tired.text, hide_special=True))
+    visible = behaviours(weights, DisplayTokens(own, tired.text))
+    hidden = behaviours(weights, DisplayTokens(own, tired.text, hide_special=True))
     for one, other in zip(visible, hidden, strict=True):
         assert np.array_equal(one.score, other.score)
         assert one.rule == other.rule
@@ -177,8 +179,8 @@ def test_merged_pieces_count_as_one_word() -> None:
         Token("[SEP]", 102, 0, 0, None, True),
     )
     weights = one_head(towards(np.maximum(np.arange(12) - 1, 0), 1.0))
-    apart = by_name(behaviours(weights, Shown(pieces, text())))
-    merged = by_name(behaviours(weights, Shown(pieces, text(), merge_words=True)))
+    apart = by_name(behaviours(weights, DisplayTokens(pieces, text())))
+    merged = by_name(behaviours(weights, DisplayTokens(pieces, text(), merge_words=True)))
     np.testing.assert_allclose(apart["previous"].score, 1)
     np.testing.assert_allclose(merged["previous"].score, 0.5)
     np.testing.assert_allclose(merged["itself"].score, (4 * 0.5 + 1) / 5)
@@ -187,7 +189,7 @@ def test_merged_pieces_count_as_one_word() -> None:
 
 
 def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
-    shown = Shown(tokens(), text())
+    shown = DisplayTokens(tokens(), text())
     found = behaviours(one_head(towards(SEQUENCE, 0.5)), shown)
     rules = {behaviour.name: behaviour.rule for behaviour in found}
     assert rules["first"] == (
@@ -202,7 +204,7 @@ def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
 
 
 def test_a_model_without_special_tokens() -> None:
-    shown = Shown(tokens(special=False), text())
+    shown = DisplayTokens(tokens(special=False), text())
     weights = one_head(towards(np.zeros(SIZE, dtype=int), 0.7))
     found = by_name(behaviours(weights, shown))
     assert found["first"].found[0, 0]
@@ -211,7 +213,7 @@ def test_a_model_without_special_tokens() -> None:
 
 
 def test_between_two_texts_position_means_nothing() -> None:
-    target, source = Shown(tokens(5), text(5)), Shown(tokens(7), text(7))
+    target, source = DisplayTokens(tokens(5), text(5)), DisplayTokens(tokens(7), text(7))
     weights = np.full((2, 3, 5, 7), 1 / 7, dtype=np.float32)
     found = by_name(behaviours(weights, target, source))
     assert tuple(found) == ("same place", "first", "separator", "focused", "broad")
@@ -221,7 +223,7 @@ def test_between_two_texts_position_means_nothing() -> None:
 
 def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
     """Row i of 7 stands at i · 12 / 6 = 2i among 13 keys: there, and one key to the left or to the right."""
-    target, source = Shown(tokens(7), text(7)), Shown(tokens(13), text(13))
+    target, source = DisplayTokens(tokens(7), text(7)), DisplayTokens(tokens(13), text(13))
     heads = np.full((1, 3, 7, 13), 0.5 / 12, dtype=np.float32)
     for head, beside in enumerate((0, 1, 2)):
         for row in range(7):
@@ -236,14 +238,14 @@ def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
 
 def test_in_short_texts_an_even_share_is_no_pattern() -> None:
     even = np.full((4, 4), 0.25, dtype=np.float32)
-    assert satisfied(even, Shown(tokens(4), text(4))) == {"broad"}
+    assert satisfied(even, DisplayTokens(tokens(4), text(4))) == {"broad"}
     single = np.full((3, 3), 1 / 3, dtype=np.float32)
-    assert satisfied(single, Shown(tokens(3), text(3))) == set()
+    assert satisfied(single, DisplayTokens(tokens(3), text(3))) == set()
 
 
 def test_what_a_causal_mask_forbids_does_not_count_as_room_to_spread() -> None:
     causal = np.tri(SIZE, dtype=np.float32) / np.arange(1, SIZE + 1, dtype=np.float32)[:, None]
-    shown = Shown(tokens(special=False), text())
+    shown = DisplayTokens(tokens(special=False), text())
     found = by_name(behaviours(one_head(causal), shown, mask=causal > 0))
     np.testing.assert_allclose(found["broad"].score, 1, rtol=1e-6)
     assert {"previous", "itself"} < set(found), "a token may look back"
@@ -253,14 +255,14 @@ def test_what_a_causal_mask_forbids_does_not_count_as_room_to_spread() -> None:
 def test_behind_a_causal_mask_an_even_share_is_larger() -> None:
     """Of 4 tokens each gives itself 1, 1/2, 1/3, 1/4: on average more than 40 %, but nothing it chose to."""
     even = np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None]
-    shown = Shown(tokens(4, special=False), text(4))
+    shown = DisplayTokens(tokens(4, special=False), text(4))
     itself = by_name(behaviours(one_head(even), shown, mask=even > 0))["itself"]
     assert itself.score[0, 0] > 0.5
     assert not itself.found[0, 0]
 
 
 def test_facts_name_what_stands_out() -> None:
-    shown = Shown(tokens(), text())
+    shown = DisplayTokens(tokens(), text())
     heads = [
         towards(np.maximum(SEQUENCE - 1, 0), 0.87),
         towards(np.minimum(SEQUENCE + 1, SIZE - 1), 0.6),
@@ -285,12 +287,12 @@ def test_several_separators_are_one_place() -> None:
     three = (*tokens(5), Token("w", 5, 5, 6, 5, False), Token("[SEP]", 102, 0, 0, None, True))
     weights = np.full((7, 7), 0.02, dtype=np.float32)
     weights[:, [4, 6]] = 0.45
-    assert facts(one_head(weights), Shown(three, text())) == ("looks at [SEP] (90 %)",)
+    assert facts(one_head(weights), DisplayTokens(three, text())) == ("looks at [SEP] (90 %)",)
 
 
 def test_an_even_share_of_two_separators_is_twice_as_much() -> None:
     three = (*tokens(5), *(Token("w", n, n, n + 1, n, False) for n in (5, 6, 7)), tokens(5)[4])
-    shown = Shown(three, text(9))
+    shown = DisplayTokens(three, text(9))
     for share, is_found in ((0.32, False), (0.35, True)):
         weights = np.full((9, 9), (1 - share) / 7, dtype=np.float32)
         weights[:, [4, 8]] = share / 2
@@ -299,7 +301,7 @@ def test_an_even_share_of_two_separators_is_twice_as_much() -> None:
 
 def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
-    visible, hidden = Shown(own, tired.text), Shown(own, tired.text, hide_special=True)
+    visible, hidden = DisplayTokens(own, tired.text), DisplayTokens(own, tired.text, hide_special=True)
     assert any("[CLS]" in fact for fact in facts(shown_weights(weights, visible), visible))
     told = facts(shown_weights(weights, hidden), hidden)
     assert len(told) == 72
@@ -308,7 +310,7 @@ def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
 
 
 def test_facts_of_merged_words_speak_of_words() -> None:
-    shown = Shown(
+    shown = DisplayTokens(
         (Token("a", 1, 0, 1, 0, False), Token("##b", 2, 1, 2, 0, False), Token("c", 3, 3, 4, 1, False),
          Token("d", 4, 5, 6, 2, False)),
         "ab c d",
@@ -329,13 +331,15 @@ SENTENCES = (
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_in_the_real_model_every_filter_finds_some_heads_but_not_half(sentence: str) -> None:
     trace = attnviz.trace(sentence, model="minilm")
-    for behaviour in behaviours(trace.stack("encoder"), Shown(trace.blocks[0].query_tokens, sentence)):
+    for behaviour in behaviours(
+        trace.stack("encoder"), DisplayTokens(trace.blocks[0].query_tokens, sentence)
+    ):
         assert 1 <= behaviour.found.sum() < 36, behaviour.name
 
 
 def test_heads_that_look_into_the_other_sentence_of_a_pair_are_found() -> None:
     pair = tuple(replace(token, sentence=int(place > 6)) for place, token in enumerate(tokens()))
-    shown = Shown(pair, text(), second=text())
+    shown = DisplayTokens(pair, text(), second=text())
     across = np.where(SEQUENCE > 6, 2, 9)
     found = by_name(behaviours(one_head(towards(across, 0.8)), shown))["other sentence"]
     assert found.found[0, 0]
@@ -345,5 +349,5 @@ def test_heads_that_look_into_the_other_sentence_of_a_pair_are_found() -> None:
     assert found.score[0, 0] == pytest.approx(given.mean(), rel=1e-5)
     assert "other sentence" not in satisfied(towards(np.where(SEQUENCE > 6, 9, 2), 0.8), shown)
     assert "other sentence" not in satisfied(towards(SEQUENCE, 1 / SIZE), shown)
-    alone = behaviours(one_head(towards(across, 0.8)), Shown(tokens(), text()))
+    alone = behaviours(one_head(towards(across, 0.8)), DisplayTokens(tokens(), text()))
     assert "other sentence" not in by_name(alone)

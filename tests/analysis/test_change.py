@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from attnviz.analysis.change import Change, change, largest_moves
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.trace import Token
 from tests.analysis.texts import shown
 
 
-def labels(groups: Sequence[Group]) -> list[str]:
+def labels(groups: Sequence[DisplayToken]) -> list[str]:
     return [group.label for group in groups]
 
 
@@ -48,9 +48,9 @@ def word(number: int, *pieces: str) -> list[Token]:
     [(False, "3 pieces, un ##break ##able: Merge pieces"), (True, "equally many words")],
 )
 def test_different_lengths_get_both_counts_and_a_remedy(merge: bool, remedy: str) -> None:
-    first = Shown((*word(0, "dog"), *word(1, "em", "##bed")), "ab", merge_words=merge)
+    first = DisplayTokens((*word(0, "dog"), *word(1, "em", "##bed")), "ab", merge_words=merge)
     both = (*word(0, "em", "##bed"), *word(1, "un", "##break", "##able"), *word(2, "it"))
-    second = Shown(both, "abc", merge_words=merge)
+    second = DisplayTokens(both, "abc", merge_words=merge)
     with pytest.raises(
         AttnvizError, match=f"shows {len(first)} tokens and the second {len(second)},.*{remedy}"
     ):

@@ -1,7 +1,7 @@
 import numpy as np
 
+from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.analysis.sentence import looks, moves, name_of
-from attnviz.analysis.shown import Shown, shown_weights
 from attnviz.trace import Trace
 from tests.analysis.texts import shown
 
@@ -49,7 +49,7 @@ def test_equal_labels_are_told_apart_by_their_numbers() -> None:
 
 
 def test_the_pictures_sentence_of_the_opening_view(tired: Trace) -> None:
-    tokens = Shown(tired.blocks[0].query_tokens, tired.text)
+    tokens = DisplayTokens(tired.blocks[0].query_tokens, tired.text)
     weights = shown_weights(tired.stack("encoder"), tokens)[3, 1]
     told = looks(weights, 9, tokens.groups)
     assert told.text.startswith("it looks at dog 66 %, road 12 %")

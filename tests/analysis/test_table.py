@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.table import head_table
 from attnviz.trace import Floats, Token
 
@@ -16,9 +16,9 @@ in_head_4_2 = partial(head_table, model="minilm", layer=3, head=1, stage="weight
 any_float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-def shown(*labels: str) -> Shown:
+def shown(*labels: str) -> DisplayTokens:
     tokens = tuple(Token(label, n, n, n + 1, n, False) for n, label in enumerate(labels))
-    return Shown(tokens, "x" * len(labels))
+    return DisplayTokens(tokens, "x" * len(labels))
 
 
 def read(table: str) -> tuple[dict[str, str], list[list[str]]]:

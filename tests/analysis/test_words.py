@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attnviz.analysis.shown import Shown, merged_weights
+from attnviz.analysis.display_tokens import DisplayTokens, merged_weights
 from attnviz.analysis.words import Span, positions, punctuation, same_word, weight_between
 from attnviz.trace import Token
 from tests.analysis.texts import CLS, SEP
@@ -101,7 +101,7 @@ def test_the_weight_is_a_sum_to_pieces_and_a_mean_from_pieces() -> None:
 
 def test_it_is_what_a_picture_with_merged_pieces_shows() -> None:
     weights = np.random.default_rng(5).dirichlet(np.ones(9), size=(2, 3, 9)).astype(np.float32)
-    shown = Shown(TOKENS, AN_EMBEDDING, merge_words=True)
+    shown = DisplayTokens(TOKENS, AN_EMBEDDING, merge_words=True)
     merged = merged_weights(weights, shown)
     word, it = shown.labels.index("embedding"), shown.labels.index("it")
     np.testing.assert_allclose(weight_between(weights, (6,), (2, 3, 4)), merged[..., it, word], rtol=1e-6)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.trace import Block, Floats, Kind, Token
 from tests.formula import attending
 
@@ -21,8 +21,8 @@ PIECES = (
 """A word of three pieces, and one that the vocabulary lacks."""
 
 
-def pieces(*, hide_special: bool = False, merge_words: bool = False) -> Shown:
-    return Shown(PIECES, UNBREAKABLE, hide_special, merge_words)
+def pieces(*, hide_special: bool = False, merge_words: bool = False) -> DisplayTokens:
+    return DisplayTokens(PIECES, UNBREAKABLE, hide_special, merge_words)
 
 
 def words(text: str, special: bool = False) -> tuple[Token, ...]:
@@ -35,8 +35,8 @@ def words(text: str, special: bool = False) -> tuple[Token, ...]:
     return (CLS, *found, SEP) if special else tuple(found)
 
 
-def shown(text: str) -> Shown:
-    return Shown(words(text), text)
+def shown(text: str) -> DisplayTokens:
+    return DisplayTokens(words(text), text)
 
 
 def make_block(

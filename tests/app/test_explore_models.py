@@ -22,7 +22,7 @@ from attnviz.app.saving import file_name_of, npz_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
-from attnviz.export.report.page import Opening, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Trace
 from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
@@ -352,7 +352,7 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
     assert trace.text.removeprefix(PROMPT).strip() in end
     page = report_of(view(model, given), Heads(2, 3, ()), 4)
-    assert page == report([trace], Opening(kind="decoder", layer=1, head=2, query=4))
+    assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4))
 
 
 def test_a_table_of_a_pair_names_both_sentences() -> None:

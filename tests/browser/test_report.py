@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
 from attnviz.analysis.picture import sequential
-from attnviz.analysis.shown import Shown, left_share, shown_weights
 from attnviz.export.report.notebook import show
-from attnviz.export.report.page import Opening, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits, save
 from tests.export.report.held import weights_in
 from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
 
-FIRST = Opening(layer=1, head=2, query=2)
+FIRST = InitialView(layer=1, head=2, query=2)
 Open = Callable[..., Page]
 
 
@@ -52,7 +52,7 @@ def expected(trace: Trace, kind: Kind, hide: bool) -> tuple[Any, Any]:
     block = trace.of_kind(kind)[0]
     texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
     shown = [
-        Shown(tokens, text, hide_special=hide)
+        DisplayTokens(tokens, text, hide_special=hide)
         for tokens, text in zip((block.query_tokens, block.key_tokens), texts, strict=True)
     ]
     return shown_weights(trace.stack(kind), *shown), block.mask[np.ix_(*(side.visible for side in shown))]
@@ -141,7 +141,7 @@ def test_the_reader_changes_between_texts(open_file: Open) -> None:
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["wide light", "narrow dark"]
 )
 def test_the_page_is_accessible(open_file: Open) -> None:
-    page = open_file(report([translator(), encoder()], Opening(kind="cross", query=1)))
+    page = open_file(report([translator(), encoder()], InitialView(kind="cross", query=1)))
     page.locator("summary", has_text="All numbers").click()
     assert axe(page) == []
     page.get_by_role("radio", name="Matrix").check(force=True)
@@ -151,7 +151,7 @@ def test_the_page_is_accessible(open_file: Open) -> None:
 
 def test_rows_of_which_little_is_left_warn_of_it(open_file: Open) -> None:
     trace = encoder(sink=14)
-    shown = Shown(trace.blocks[0].query_tokens, TEXT, hide_special=True)
+    shown = DisplayTokens(trace.blocks[0].query_tokens, TEXT, hide_special=True)
     left = left_share(trace.stack("encoder"), shown)[1, 2]
     assert (left < 0.01).tolist() == [False, False, False, False, True]
     page = open_file(report(trace, FIRST), "#layer=2&head=3&query=6&hide=1")
@@ -212,7 +212,7 @@ def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Ope
     assert rows == [[tenths(share) for share in row] for row in trace.stack("encoder")[1, 2]]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
-    page = open_file(report(translator(), Opening(kind="cross")))
+    page = open_file(report(translator(), InitialView(kind="cross")))
     page.emulate_media(media="print")  # without an event before printing
     paper = page.locator(".paper")
     expect(paper.locator("svg text").first).to_have_text("Cross-attention · Layer 1 · Head 1")

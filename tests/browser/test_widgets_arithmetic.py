@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from attnviz.analysis import arithmetic as why
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app.explore import why as explained
 from attnviz.trace import Floats, Token
 from tests.browser.widgets import Widgets
@@ -60,7 +60,7 @@ def message(
         scale=1 / math.sqrt(d_head) if scale is None else scale,
         bias=made(tokens) if with_bias else None,
     )
-    shown = Shown(read, " ".join(names), hide_special=special > 0)
+    shown = DisplayTokens(read, " ".join(names), hide_special=special > 0)
     worked = why.why(block, 0, tokens - 1 - special, position - special, shown)
     return explained.message(worked, block, shown)
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from attnviz.app.learn.translate.translation import Reading, Word, translation
+from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
 from tests.browser.visit import save
 from tests.browser.widgets import Widgets, sent_by
 
@@ -45,9 +45,9 @@ def message(row: int = IL, times: int = 1) -> dict[str, Any]:
         target=words("[START]", *french),
         written=words(*french, "[END]"),
         row=row,
-        encoder=Reading(caption="layer 2, head 1", heads=[1], weights=encoder.tolist()),
-        cross=Reading(caption="all 4 heads", heads=[1, 2, 3, 4], weights=cross.tolist()),
-        decoder=Reading(caption="head 3", heads=[3], weights=back.tolist()),
+        encoder=DrawnAttention(caption="layer 2, head 1", heads=[1], weights=encoder.tolist()),
+        cross=DrawnAttention(caption="all 4 heads", heads=[1, 2, 3, 4], weights=cross.tolist()),
+        decoder=DrawnAttention(caption="head 3", heads=[3], weights=back.tolist()),
         choices=[[(word, 0.75), ("elle", 0.125)] for word in [*french, "[END]"]],
         pronouns=[{"row": IL, "il": 0.75, "elle": 0.125}],
         titles=["<b>dog</b> &", "chien"],

@@ -18,7 +18,7 @@ from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import Model
-from attnviz.capture.stack import Expected, Ran, Stack, expected, stack_of
+from attnviz.capture.stack import ExpectedToken, Stack, StackForward, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
@@ -176,7 +176,7 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(words: Tensor) -> Ran:
+    def run(words: Tensor) -> StackForward:
         ran = stack.run(words)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
@@ -199,7 +199,7 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
 # Words left out.
 
 
-def all_occluded(stack: Stack, place: int, followed: Expected | None) -> Occluded:
+def all_occluded(stack: Stack, place: int, followed: ExpectedToken | None) -> Occluded:
     *_, found = occlusion(stack, place, followed)
     return found
 

@@ -25,7 +25,7 @@ from transformers import (
 from attnviz.capture import loading
 from attnviz.capture.generation import (
     MOST_CANDIDATES,
-    Habits,
+    GenerationDefaults,
     drawn_by,
     habits_of,
     masked_tokens,
@@ -41,7 +41,7 @@ from tests.capture.tiny import FolderOf, families
 DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral looks back five tokens only
 ENCODER_DECODERS = ("bart", "t5", "marian")
 WRITERS = families("writing", (*DECODERS, *ENCODER_DECODERS))
-FREE = Habits(ends=frozenset())
+FREE = GenerationDefaults(ends=frozenset())
 SOURCE, PROMPT = [5, 11, 7, 3, 1], [7, 13, 5]
 LIMIT = 61
 TEXT = "The dog did not cross the road"
@@ -188,7 +188,7 @@ def test_what_a_model_must_not_write_it_does_not_write(opened: Open) -> None:
     config = network.generation_config
     config.bad_words_ids, config.suppress_tokens = [[free], [5, 7]], [11]
     try:
-        assert habits_of(network) == Habits(ends=frozenset(), never=tuple(sorted((free, 11))))
+        assert habits_of(network) == GenerationDefaults(ends=frozenset(), never=tuple(sorted((free, 11))))
         ours = written(network, Writing(13))
         assert ours == generated(network, 13)
         assert free not in ours
@@ -251,7 +251,7 @@ def test_the_filters_by_hand() -> None:
     assert shares(temperature=0.5) == [round(share**2 / 0.365, 6) for share in (0.5, 0.3, 0.15, 0.05)]
     # First top-k, then top-p of what is left: 0.625 alone is more than 0.6.
     assert shares(temperature=1.0, top_k=2, top_p=0.6) == [1, 0, 0, 0]
-    never = drawn_by(scores, Writing(1), Habits(ends=frozenset(), never=(0, 58_100)), 7)
+    never = drawn_by(scores, Writing(1), GenerationDefaults(ends=frozenset(), never=(0, 58_100)), 7)
     assert never.tolist() == [0, 1, 0, 0]
 
 

@@ -15,7 +15,7 @@ import pytest
 from attnviz.analysis.tally import NAMES
 from attnviz.cli import resuming
 from attnviz.experiments import behaviour, findings_file, on_ray
-from attnviz.experiments.behaviour import Found, measure_corpus
+from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
@@ -37,7 +37,7 @@ def heads(run: Run) -> Run:
     return partial(run, "heads")
 
 
-def expected() -> Found:
+def expected() -> BehaviourFindings:
     *_, last = measure_corpus(Corpus.from_file(Path("corpus.txt")), "minilm")
     return last.found
 
@@ -51,7 +51,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many lines were done already when each command began."""
     lines: list[int] = []
 
-    def noted(*asked: Any, begun: Found | None, **more: Any) -> Iterator[Progress[Found]]:
+    def noted(
+        *asked: Any, begun: BehaviourFindings | None, **more: Any
+    ) -> Iterator[Progress[BehaviourFindings]]:
         lines.append(begun.lines if begun else 0)
         return measure_corpus(*asked, begun=begun, **more)
 
@@ -121,10 +123,10 @@ def test_what_is_broken_off_goes_on_by_the_same_command(
     assert_all_sums_are_there()
 
 
-def broken_off(after: int) -> Callable[..., Iterator[Progress[Found]]]:
+def broken_off(after: int) -> Callable[..., Iterator[Progress[BehaviourFindings]]]:
     """What measures the corpus, until so many lines are done."""
 
-    def measure(*asked: Any, **more: Any) -> Iterator[Progress[Found]]:
+    def measure(*asked: Any, **more: Any) -> Iterator[Progress[BehaviourFindings]]:
         for step in measure_corpus(*asked, **more):
             if step.done > after:
                 break

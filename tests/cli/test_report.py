@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.cli.output import written
-from attnviz.export.report.page import Opening, report
+from attnviz.export.report.page import InitialView, report
 from tests.cli.conftest import Say
 from tests.export.report.made import encoder, translator
 
@@ -23,7 +23,7 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
     out = tmp_path / "page.html"
     opened = ["--kind", "cross", "--layer", 2, "--head", 3, "--token", 1, "--view", "matrix", "--hide"]
     assert say("report", "--trace", *saved, "--out", out, *opened) == written(out)
-    opening = Opening(kind="cross", layer=1, head=2, query=0, view="matrix", hide_special=True)
+    opening = InitialView(kind="cross", layer=1, head=2, query=0, view="matrix", hide_special=True)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
     say("report", "--trace", saved[0], "--out", out)  # a page may be written over
     assert out.read_text("utf-8") == report(translator())

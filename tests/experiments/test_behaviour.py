@@ -21,7 +21,7 @@ from attnviz.analysis.tally import NAMES, Tally, tally
 from attnviz.capture.batches import MOST_TOKENS, Batch
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import Found, Skipped, measure_corpus, return_freed_memory
+from attnviz.experiments.behaviour import BehaviourFindings, Skipped, measure_corpus, return_freed_memory
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
@@ -67,7 +67,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(behaviour, "PART", 3)
 
 
-def last(steps: Sequence[Progress[Found]]) -> Found:
+def last(steps: Sequence[Progress[BehaviourFindings]]) -> BehaviourFindings:
     assert steps[-1].finished
     return steps[-1].found
 
@@ -120,7 +120,11 @@ def test_a_new_process_begins_at_any_step() -> None:
         )
 
 
-def assert_it_goes_on_from(step: Progress[Found], again: Sequence[Progress[Found]], expected: Found) -> None:
+def assert_it_goes_on_from(
+    step: Progress[BehaviourFindings],
+    again: Sequence[Progress[BehaviourFindings]],
+    expected: BehaviourFindings,
+) -> None:
     """No line is counted twice, and none is left out."""
     assert again[0].done == step.done
     found = last(again)
@@ -140,7 +144,7 @@ def test_of_many_bad_lines_the_first_are_named(monkeypatch: pytest.MonkeyPatch) 
     found = last(list(measure_corpus(Corpus.from_text("A dog.\n" + "0123456789\n" * 5), "minilm")))
     assert (found.skipped, [skipped.line for skipped in found.named]) == (5, [2, 3, 4])
     assert found.named[0].why.startswith("This text has 10 characters; attnviz reads at most 9.")
-    later = Found(Tally.nothing(6, 12), skipped=1, named=(Skipped(1, "no"),))
+    later = BehaviourFindings(Tally.nothing(6, 12), skipped=1, named=(Skipped(1, "no"),))
     assert [skipped.line for skipped in (found + later).named] == [1, 2, 3]
     assert (later + found).named == (found + later).named
 

@@ -15,7 +15,7 @@ from attnviz.capture.attribution import gradients, occlusion
 from attnviz.capture.stack import stack_of
 from attnviz.capture.surroundings import surroundings
 from attnviz.experiments import beyond_weights
-from attnviz.experiments.beyond_weights import MEASURES, Found, agreements, measured, rows
+from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, agreements, measured, rows
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Floats, Kind
 from tests.capture.tiny import SENTENCE, tiny
@@ -23,22 +23,22 @@ from tests.capture.tiny import SENTENCE, tiny
 ENGLISH = "The dog did not cross the road as it was too tired."
 
 
-def steps_of(name: str, text: str, kind: Kind, place: int) -> list[Progress[Found]]:
+def steps_of(name: str, text: str, kind: Kind, place: int) -> list[Progress[MeasuredToken]]:
     return list(measured(name, text, kind, place))
 
 
-def of(found: Found, measure: str, layer: int, head: int) -> Floats:
+def of(found: MeasuredToken, measure: str, layer: int, head: int) -> Floats:
     values = found.of(measure, layer, head)
     assert values is not None
     return values
 
 
 @pytest.fixture(scope="module")
-def steps() -> list[Progress[Found]]:
+def steps() -> list[Progress[MeasuredToken]]:
     return steps_of("translator", ENGLISH, "encoder", 8)
 
 
-def test_one_measure_after_the_other_comes_in(steps: list[Progress[Found]]) -> None:
+def test_one_measure_after_the_other_comes_in(steps: list[Progress[MeasuredToken]]) -> None:
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert len({step.total for step in steps}) == 1
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
@@ -48,7 +48,7 @@ def test_one_measure_after_the_other_comes_in(steps: list[Progress[Found]]) -> N
     assert beyond_weights.OCCLUSION not in steps[1].found.values
 
 
-def test_each_measure_is_the_chosen_token_s(steps: list[Progress[Found]]) -> None:
+def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]) -> None:
     found = steps[-1].found
     trace, model = attnviz.trace(ENGLISH, model="translator"), loading.load("translator")
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)
@@ -77,7 +77,9 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[Found]]) -> Non
     assert found.followed is None
 
 
-def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(steps: list[Progress[Found]]) -> None:
+def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(
+    steps: list[Progress[MeasuredToken]],
+) -> None:
     found = steps[-1].found
     counted = np.ones(len(found.seen), dtype=np.bool_)
     counted[[8, 12]] = False
@@ -90,13 +92,13 @@ def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(steps: list[Pr
         assert (row.ranks[~counted] == 0).all()
 
 
-def test_before_the_yardstick_is_there_nothing_agrees(steps: list[Progress[Found]]) -> None:
+def test_before_the_yardstick_is_there_nothing_agrees(steps: list[Progress[MeasuredToken]]) -> None:
     made = rows(steps[0].found, 1, 2, np.ones(13, dtype=np.bool_))
     assert len(made) == 5
     assert all(np.isnan(row.agreement) for row in made)
 
 
-def test_every_head_and_every_layer_agrees_more_or_less(steps: list[Progress[Found]]) -> None:
+def test_every_head_and_every_layer_agrees_more_or_less(steps: list[Progress[MeasuredToken]]) -> None:
     found = steps[-1].found
     counted = np.arange(len(found.seen)) < 7
     of_heads = agreements(found, beyond_weights.HEAD_WEIGHTS, counted)

@@ -10,18 +10,18 @@ import pytest
 from attnviz.analysis.tally import Tally
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
-from attnviz.experiments.behaviour import Found, Skipped
+from attnviz.experiments.behaviour import BehaviourFindings, Skipped
 from attnviz.experiments.findings_file import RunKey, read, write
 
 KEY = RunKey(model="mine/ä", files="ab", text="cd", lines=13, layers=2, heads=3)
 
 
-def found() -> Found:
+def found() -> BehaviourFindings:
     """Sums that nothing else has."""
     sums = Tally.nothing(2, 3)
     for number, array in enumerate(sums.arrays().values(), 2):
         array[...] = np.arange(array.size).reshape(array.shape) + number
-    return Found(
+    return BehaviourFindings(
         sums,
         empty=5,
         skipped=7,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
-from attnviz.experiments.pairs import Pair, Reading, bundled, parse, read, typed
+from attnviz.experiments.pairs import Pair, SentenceOfPair, bundled, parse, read, typed
 
 LINE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 TIRED = "The dog did not cross the road as it was too tired."
@@ -85,9 +85,9 @@ def test_of_the_same_word_twice_one_is_named() -> None:
 
 
 def test_the_nearest_word_is_told_by_the_distance_on_either_side() -> None:
-    reading = Reading("it a", Span(10, 12), (Span(0, 3), Span(14, 17)), 0, Span(20, 21))
+    reading = SentenceOfPair("it a", Span(10, 12), (Span(0, 3), Span(14, 17)), 0, Span(20, 21))
     assert reading.nearest == 1
-    assert Reading("it b", Span(10, 12), (Span(6, 9), Span(20, 23)), 0, Span(30, 31)).nearest == 0
+    assert SentenceOfPair("it b", Span(10, 12), (Span(6, 9), Span(20, 23)), 0, Span(30, 31)).nearest == 0
 
 
 @pytest.mark.parametrize(

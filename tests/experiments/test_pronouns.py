@@ -10,7 +10,7 @@ from attnviz.analysis.words import Span, positions
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
-from attnviz.experiments.pairs import Pair, Reading
+from attnviz.experiments.pairs import Pair, SentenceOfPair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Verdicts, baselines, resolve
 from attnviz.trace import Trace
@@ -35,7 +35,7 @@ SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
 }
 
 
-def by_hand(pair: int, which: int, reading: Reading) -> Trace:
+def by_hand(pair: int, which: int, reading: SentenceOfPair) -> Trace:
     """One layer of three heads; a word of two pieces gets its weight in two halves."""
     tokens = tokens_of(reading.text)
     weights = np.zeros((3, len(tokens), len(tokens)), dtype=np.float32)

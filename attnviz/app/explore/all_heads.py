@@ -14,7 +14,7 @@ from attnviz.app.examples import Example
 from attnviz.app.explore import linking
 from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
-from attnviz.app.explore.published import Sent
+from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.state.choices import FIND, SORT
 from attnviz.text import head_name, percent
 
@@ -37,7 +37,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     return choose_heads(view, lambda: linking.clearest(view, example)), place
 
 
-def draw(view: View, heads: Heads, tokens: Tokens, sent: Sent) -> None:
+def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> None:
     """Draw the rule of the chosen filter, and the atlas."""
     layers, heads_total = caches.values(view).shape[:2]
     facts = caches.facts(view)

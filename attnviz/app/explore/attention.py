@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app import caches, markdown
-from attnviz.app.explore.reading import Reading
+from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.learn.english import outside_note
 from attnviz.app.state.choices import KIND
 from attnviz.trace import Kind
@@ -42,7 +42,7 @@ def of(model: str, kind: Kind) -> str:
     return f"{kind} " if len(caches.entry(model).kinds) > 1 else ""
 
 
-def draw(read: Reading) -> None:
+def draw(read: ExploreSelection) -> None:
     """Write what the decoder reads, what its attention means, and which model it is; nothing for one text."""
     if read.trace.target is None:
         return
@@ -58,7 +58,7 @@ def draw(read: Reading) -> None:
         st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
 
 
-def warn(read: Reading) -> None:
+def warn(read: ExploreSelection) -> None:
     """Say that a sentence on show is unlike all that our translator has learned from, if it is."""
     if caches.entry(read.model).engine != "translator":
         return
@@ -68,6 +68,6 @@ def warn(read: Reading) -> None:
             outside_note(outside([token.text for token in tokens if not token.special]))
 
 
-def _targets(read: Reading) -> str:
+def _targets(read: ExploreSelection) -> str:
     traces = filter(None, (read.trace, read.changed_trace))
     return " → ".join(f"**{markdown.plain(str(trace.target))}**" for trace in traces)

@@ -14,7 +14,7 @@ from attnviz.app import caches, markdown
 from attnviz.app.about import reading_a_picture
 from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.examples import introduction
-from attnviz.app.explore.reading import Reading
+from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import (
     ALSO,
@@ -75,7 +75,7 @@ class Places:
     foot: DeltaGenerator
 
 
-def choose_view(read: Reading) -> tuple[View, str, Places]:
+def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
     """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
     tokens = caches.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
@@ -124,7 +124,7 @@ def choose_view(read: Reading) -> tuple[View, str, Places]:
     return view, style, Places(title, body, foot)
 
 
-def _stages(read: Reading) -> list[str]:
+def _stages(read: ExploreSelection) -> list[str]:
     """The stages that this attention has."""
     return [stage.name for stage in stages(_telling(read.trace.of_kind(read.kind)))]
 
@@ -134,7 +134,7 @@ def _telling(blocks: Sequence[Block]) -> Block:
     return next((block for block in blocks if block.bias is not None), blocks[0])
 
 
-def _explain(stage: str, read: Reading) -> None:
+def _explain(stage: str, read: ExploreSelection) -> None:
     blocks = read.trace.of_kind(read.kind)
     explained = next(each for each in stages(_telling(blocks)) if each.name == stage).explanation
     unmasked = stage == "masked" and all(block.mask.all() for block in blocks)

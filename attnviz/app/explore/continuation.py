@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.explore import attention, expected
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.passage import passage
-from attnviz.app.explore.reading import Reading
+from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.state.choices import QUERY
 from attnviz.trace import Token, Trace
 
 
-def fits(read: Reading) -> bool:
+def fits(read: ExploreSelection) -> bool:
     """Whether there is anything to step through: what a decoder wrote or read, and what it expected there."""
     if read.trace.target is None:
         return read.given.writing is not None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.components.candidates import Expected, candidates

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
-from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.caches import SENTENCES, View
 from attnviz.app.controls import buttons
 from attnviz.app.examples import Example, introduction
 from attnviz.app.explore.choices import Heads, open_heads
-from attnviz.app.explore.reading import Reading
+from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import KEY, QUERY, TEXT
 from attnviz.errors import AttnvizError
@@ -112,7 +112,7 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     return Tokens(queries, keys, pair)
 
 
-def draw(read: Reading, view: View, heads: Heads, tokens: Tokens) -> None:
+def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the ranking of all heads; a click opens a head."""
     if tokens.pair is None:
         st.markdown("Choose a query token to see which heads link it to another.")
@@ -176,7 +176,7 @@ def _chosen_there(view: View, query: int) -> str:
     return f"With what {at} has read, the model chooses the next word: {chosen}."
 
 
-def _who_moves_most(read: Reading, view: View, query: int, key: int) -> str | None:
+def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) -> str | None:
     """Which head's link differs most between the two sentences; None if they cannot be compared."""
     if read.pair is None or view.changed is not None:
         return None
@@ -218,7 +218,7 @@ def _open(name: str) -> None:
     open_heads(int(layer), [int(head)])
 
 
-def _begin(view: View, groups: Sequence[Group], example: Example | None) -> int:
+def _begin(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
     """The token to begin with."""
     if view.kind == "encoder":
         return _asked_about(groups, example, caches.mask_token(view.model))
@@ -227,14 +227,14 @@ def _begin(view: View, groups: Sequence[Group], example: Example | None) -> int:
     return _chooses_pronoun(groups)
 
 
-def _last_typed(view: View, groups: Sequence[Group]) -> int:
+def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
     """The last token that the visitor typed: with what it has read, the model begins to write."""
     read = caches.trace(view.model, view.given)
     last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 
 
-def _asked_about(groups: Sequence[Group], example: Example | None, mask: str | None) -> int:
+def _asked_about(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
     """What is masked, or the example's word, or *it*, or the last token that is a word."""
     # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
     labels = [group.label.split(" → ")[0] for group in groups]
@@ -247,7 +247,7 @@ def _asked_about(groups: Sequence[Group], example: Example | None, mask: str | N
     return words[-1] if words else len(groups) - 1
 
 
-def _chooses_pronoun(groups: Sequence[Group]) -> int:
+def _chooses_pronoun(groups: Sequence[DisplayToken]) -> int:
     """The last French token after which "il" or "elle" was chosen; the first token if there is none."""
     following = [group.label.split(" → ")[0] for group in groups[1:]]
     return max((place for place, label in enumerate(following) if label in _FRENCH_PRONOUNS), default=0)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
-from attnviz.analysis.shown import Shown
 from attnviz.analysis.stages import window
 from attnviz.app import caches, markdown
 from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
@@ -17,7 +17,7 @@ from attnviz.app.components.head_view import head_view
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.linking import Tokens
-from attnviz.app.explore.published import Sent
+from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.saving import file_name_of
 from attnviz.capture.model import ModelInput
 from attnviz.widgets.tokens import shown_tokens
@@ -30,7 +30,7 @@ _SCALES: dict[Scale, str] = {
 _CAPTION = 300  # characters of a sentence that a caption has room for
 
 
-def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedArrays) -> None:
     """Draw the open heads and their sentence in words."""
     if style == "Heatmap":
         _heatmap(view, heads)
@@ -91,7 +91,7 @@ def explanation(view: View) -> str:
     return f"{whole}; pp: percentage points" if view.unit == "signed percent" else whole
 
 
-def _explanation(view: View, tokens: Sequence[Shown]) -> str:
+def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
     """The same for one sentence, whose queries and keys may be of two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
     if view.stage == WEIGHTS:
@@ -140,7 +140,7 @@ def file_name(view: View, heads: Heads) -> str:
     return "-".join([file_name_of(caches.called(view.model)), *parts])
 
 
-def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Sent) -> None:
+def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedArrays) -> None:
     queries, keys = caches.groups(view)
     head_view(
         "one head",

@@ -21,16 +21,16 @@ MOST_BYTES = 144 * MOST_TOKENS**2
 
 
 @dataclass(frozen=True)
-class Sent:
+class PublishedArrays:
     """The ids under which the browser holds the bytes and the floats."""
 
     pixels: str
     exact: str
 
 
-def send(view: View, heads: Heads) -> Sent:
+def send(view: View, heads: Heads) -> PublishedArrays:
     """Send the browser what it does not have yet."""
-    return Sent(_pixels(view, heads), _exact(view, heads))
+    return PublishedArrays(_pixels(view, heads), _exact(view, heads))
 
 
 def _pixels(view: View, heads: Heads) -> str:

@@ -17,7 +17,7 @@ CHANGE = "change"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ExploreSelection:
     """What the page shows.
 
     Attributes:
@@ -39,7 +39,7 @@ class Reading:
     pair: tuple[ModelInput, ModelInput] | None = None
 
 
-def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
+def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSelection:
     """Run the model and let the visitor choose which reading to see; stop kindly if there is none.
 
     The choice between two readings is drawn in `switch`.
@@ -51,16 +51,16 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> Reading:
         stop(error)
     second = _second(model, other)
     if other is None or second is None:
-        return Reading(model, kind, given, first)
+        return ExploreSelection(model, kind, given, first)
     labels = words_that_differ(given.text, other.text)
     with switch:
         shown = SHOW.segments("Show", [*labels, CHANGE])
     pair = (given, other)
     if shown == labels[1]:
-        return Reading(model, kind, other, second, pair=pair)
+        return ExploreSelection(model, kind, other, second, pair=pair)
     if shown == CHANGE:
-        return Reading(model, kind, given, first, other, second, pair)
-    return Reading(model, kind, given, first, pair=pair)
+        return ExploreSelection(model, kind, given, first, other, second, pair)
+    return ExploreSelection(model, kind, given, first, pair=pair)
 
 
 def words_that_differ(text: str, other: str) -> tuple[str, str]:

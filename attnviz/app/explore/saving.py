@@ -97,10 +97,10 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
 
     `query` is the token that is followed, from 0 among those that are shown; None for all.
     """
-    from attnviz.export.report.page import Opening, report
+    from attnviz.export.report.page import InitialView, report
 
     followed = None if query is None else caches.groups(view)[0][query].positions[0]
-    opening = Opening(
+    opening = InitialView(
         kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
     )
     return report(_traces(view), opening)

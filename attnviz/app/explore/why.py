@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.analysis.arithmetic import Why, why
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.arithmetic import WeightArithmetic, why
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import caches, markdown
 from attnviz.app.caches import SENTENCES, View
 from attnviz.app.components.arithmetic import arithmetic
@@ -57,7 +57,7 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
     arithmetic("why" if given == view.given else "why in the other sentence", content, on_pick=pick)
 
 
-def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
+def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict[str, Any]:
     """The worked-out number of a layer's block as the browser widget wants it: plain, to the last bit."""
     hidden = {p for group in keys.all_groups if group not in keys.groups for p in group.positions}
     # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
@@ -99,12 +99,12 @@ def message(worked: Why, block: Block, keys: Shown) -> dict[str, Any]:
     }
 
 
-def _sign(shown: Shown, token: Token) -> str:
+def _sign(shown: DisplayTokens, token: Token) -> str:
     """Of a pair of sentences, which one a token stands in: both may have the same word."""
     return "" if shown.second is None else SENTENCES[token.sentence]
 
 
-def _last_steps(worked: Why, keys: Shown) -> list[list[Any]]:
+def _last_steps(worked: WeightArithmetic, keys: DisplayTokens) -> list[list[Any]]:
     """What merging and hiding did to the weight, with the numbers."""
     steps: list[list[Any]] = []
     if worked.piece_weights.size > 1:
@@ -123,7 +123,7 @@ def _last_steps(worked: Why, keys: Shown) -> list[list[Any]]:
     return steps
 
 
-def _merging(worked: Why) -> list[Any]:
+def _merging(worked: WeightArithmetic) -> list[Any]:
     """(a + b + c + d) ÷ 2 = …: the sum over the key's pieces, the mean over the query's."""
     step: list[Any] = ["Merged into words: ("]
     for number, weight in enumerate(worked.piece_weights.ravel()):

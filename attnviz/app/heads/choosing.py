@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import examples_of, introduction
 from attnviz.app.state.choices import OTHER
@@ -33,8 +33,8 @@ class QueryInHead:
     kind: Kind
     layer: int
     head: int
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
+    queries: tuple[DisplayToken, ...]
+    keys: tuple[DisplayToken, ...]
     query: int
 
     @property
@@ -91,7 +91,9 @@ def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
     return controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry.name).head or (1, 1))
 
 
-def groups(entry: Entry, given: ModelInput, of_kind: Kind) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+def groups(
+    entry: Entry, given: ModelInput, of_kind: Kind
+) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
     """The tokens of what the model reads, with what they are called: queries and keys."""
     shown = caches.shown(entry.name, given, of_kind, False, False)
     return shown[0].groups, shown[-1].groups

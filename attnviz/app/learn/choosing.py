@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.app import controls, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.computed import MODEL
@@ -31,7 +31,7 @@ class TokenSelection:
     query: int
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[DisplayToken, ...]:
         """The tokens, with what they are called."""
         return tokens(self.text)
 
@@ -102,9 +102,9 @@ def token(text: str, label: str, choice: Token = QUERY, word: str = "it") -> int
     return controls.token(groups, text, label, choice, controls.place_of(word, groups))
 
 
-def tokens(text: str) -> tuple[Group, ...]:
+def tokens(text: str) -> tuple[DisplayToken, ...]:
     """The tokens of a sentence, with what they are called."""
-    return tuple(Shown(loading.tokens(MODEL, text), text).groups)
+    return tuple(DisplayTokens(loading.tokens(MODEL, text), text).groups)
 
 
 def layer() -> int:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, controls, markdown
 from attnviz.app.state.choice import Token
 from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_HEAD, OWN_KEY, OWN_KIND, OWN_LAYER, OWN_QUERY
@@ -79,7 +79,7 @@ def choose_pair(block: Block, trace: Trace) -> tuple[int, int]:
     return query, key
 
 
-def groups(block: Block, trace: Trace) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+def groups(block: Block, trace: Trace) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
     """The tokens of a layer, with what they are called: queries and keys."""
     shown = caches.shown(trace.model, ModelInput(trace.text), block.kind, False, False)
     return shown[0].groups, shown[-1].groups
@@ -105,5 +105,5 @@ def _choose_model() -> Entry | None:
     return known[name]
 
 
-def _token(choice: Token, label: str, groups: Sequence[Group], word: str, sentence: object) -> int:
+def _token(choice: Token, label: str, groups: Sequence[DisplayToken], word: str, sentence: object) -> int:
     return controls.token(groups, sentence, label, choice, controls.place_of(word, groups))

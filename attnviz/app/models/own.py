@@ -30,7 +30,7 @@ _OPENING = Lane(8)  # `loading` lets one download and one load in at a time
 
 
 @dataclass(frozen=True)
-class Seen:
+class ModelInspection:
     """What a look at a model brought: the facts, or why it cannot be opened, and what helps."""
 
     name: str
@@ -65,27 +65,27 @@ def choose() -> None:
         if st.form_submit_button("Look", icon=":material/search:"):
             with st.spinner("Looking at the model …"):
                 memory.put(_SEEN, _look(typed))
-    seen: Seen | None = memory.get(_SEEN)
+    seen: ModelInspection | None = memory.get(_SEEN)
     if seen and seen.name == typed:
         _tell(seen)
 
 
-def _look(name: str) -> Seen:
+def _look(name: str) -> ModelInspection:
     if not name:
-        return Seen(name, problem="Type the folder of a model, or its id on Hugging Face.")
+        return ModelInspection(name, problem="Type the folder of a model, or its id on Hugging Face.")
     if len(name) > _LONGEST:
-        return Seen(
+        return ModelInspection(
             name,
             problem=f"These are {len(name):,} characters, more than the {_LONGEST:,} that a name may have. "
             "Type the folder of a model, or its id on Hugging Face.",
         )
     try:
-        return Seen(name, resolve.entry(name))
+        return ModelInspection(name, resolve.entry(name))
     except AttnvizError as error:
-        return Seen(name, problem=str(error))
+        return ModelInspection(name, problem=str(error))
 
 
-def _tell(seen: Seen) -> None:
+def _tell(seen: ModelInspection) -> None:
     """Draw the facts of a model, and what can be done next; or why there is nothing to be done."""
     if seen.entry is None:
         st.error(markdown.plain(seen.problem), icon=":material/block:")

@@ -65,7 +65,7 @@ class PictureSelection:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PictureForward:
     """A model and a picture for it, the picture as a file, and the forward pass."""
 
     chosen: PictureSelection
@@ -114,7 +114,7 @@ def choose_patch(chosen: PictureSelection) -> int:
     return tokens.index(PATCH.select("Patch that looks", tokens, tokens[middle], width=320))
 
 
-def see(chosen: PictureSelection) -> Seen | None:
+def see(chosen: PictureSelection) -> PictureForward | None:
     """Let the model look; without a picture that it can see, say what helps, and return None."""
     if chosen.file is None:
         if link.asked(PICTURE) == [OWN]:
@@ -130,7 +130,7 @@ def see(chosen: PictureSelection) -> Seen | None:
         about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
         st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
         return None
-    return Seen(chosen, chosen.file, trace)
+    return PictureForward(chosen, chosen.file, trace)
 
 
 def _tokens(model: str) -> tuple[Token, ...]:

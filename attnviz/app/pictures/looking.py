@@ -10,7 +10,7 @@ from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
 from attnviz.app.page import draw_copy_link
 from attnviz.app.pictures import seeing
-from attnviz.app.pictures.choosing import Seen
+from attnviz.app.pictures.choosing import PictureForward
 from attnviz.app.pictures.patches import patches
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state.choices import MODEL, PATCH
@@ -20,7 +20,7 @@ _MOST = 3  # tokens named in the sentence
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
 
 
-def all_heads(seen: Seen, layer: int, head: int, query: int) -> str:
+def all_heads(seen: PictureForward, layer: int, head: int, query: int) -> str:
     """Draw every head's look at the picture; return the name under which the browser knows the numbers."""
     layers, heads, _, tokens = seen.weights.shape
     rows = seen.weights[:, :, query].reshape(layers * heads, tokens)
@@ -43,7 +43,7 @@ def all_heads(seen: Seen, layer: int, head: int, query: int) -> str:
     return pixels
 
 
-def one_head(seen: Seen, pixels: str, layer: int, head: int, query: int) -> None:
+def one_head(seen: PictureForward, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out."""
     chosen, tokens = seen.chosen, seen.chosen.tokens
 
@@ -72,7 +72,7 @@ def one_head(seen: Seen, pixels: str, layer: int, head: int, query: int) -> None
     st.markdown(in_words(seen, layer, head, query))
 
 
-def in_words(seen: Seen, layer: int, head: int, query: int) -> str:
+def in_words(seen: PictureForward, layer: int, head: int, query: int) -> str:
     """The picture's sentence, as Markdown: who looks at whom most, in percent."""
     row = seen.weights[layer - 1, head - 1, query]
     strongest = np.argsort(-row, kind="stable")[:_MOST]

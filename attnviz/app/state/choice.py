@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app.state import memory
 
 Value = TypeVar("Value")
@@ -267,7 +267,7 @@ class Flag(Choice[bool]):
 class Token(Choice[str]):
     """A token of a text: its number and its name, "11 it"."""
 
-    def pick(self, group: Group) -> None:
+    def pick(self, group: DisplayToken) -> None:
         """Choose this token."""
         self.set(option(group))
 
@@ -295,6 +295,6 @@ class Token(Choice[str]):
         return str(st.selectbox(label, options, at, key=self.name, bind="query-params"))
 
 
-def option(group: Group) -> str:
+def option(group: DisplayToken) -> str:
     """What the choice of a token calls it: "11 it"."""
     return f"{group.number} {group.label}"

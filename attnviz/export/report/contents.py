@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.shown import Shown, left_share, only, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, left_share, only, shown_weights
 from attnviz.errors import AttnvizError
 from attnviz.export.report import fixed_point
 from attnviz.export.report.fixed_point import Codes
@@ -183,19 +183,19 @@ def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: bytearray) -
     }
 
 
-def _explanation(way: Sequence[Shown]) -> str:
+def _explanation(way: Sequence[DisplayTokens]) -> str:
     """How the weights were made from the model's, where queries and keys may be of two texts."""
     queries, keys = way[0].explanation_of_scores, way[-1].explanation  # rows are rescaled by their keys
     return keys if len(way) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
-def _shown(trace: Trace, kind: Kind, *, hide: bool) -> tuple[Shown, ...]:
+def _shown(trace: Trace, kind: Kind, *, hide: bool) -> tuple[DisplayTokens, ...]:
     """The queries and the keys; one for both where they are the same tokens."""
     block = trace.of_kind(kind)[0]
     shown = []
     if kind != "encoder":
         text = trace.text if trace.target is None else trace.target
-        shown.append(Shown(block.query_tokens, text, hide_special=hide, written=trace.written))
+        shown.append(DisplayTokens(block.query_tokens, text, hide_special=hide, written=trace.written))
     if kind != "decoder":
-        shown.append(Shown(block.key_tokens, trace.text, hide_special=hide, second=trace.second))
+        shown.append(DisplayTokens(block.key_tokens, trace.text, hide_special=hide, second=trace.second))
     return tuple(shown)

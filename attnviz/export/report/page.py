@@ -29,7 +29,7 @@ MARK = '<meta name="generator" content="attnviz">'
 
 
 @dataclass(frozen=True)
-class Opening:
+class InitialView:
     """What a page shows first; everything can be changed in it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Opening:
     hide_special: bool = False
 
 
-def report(trace: Trace | Sequence[Trace], opening: Opening | None = None) -> str:
+def report(trace: Trace | Sequence[Trace], opening: InitialView | None = None) -> str:
     """One HTML page with all heads at a glance, and each as lines and as a matrix with its numbers.
 
     The page holds everything that it needs and may ask nobody for anything: its own
@@ -65,12 +65,12 @@ def report(trace: Trace | Sequence[Trace], opening: Opening | None = None) -> st
     """
     traces = [trace] if isinstance(trace, Trace) else list(trace)
     held = contents(traces)
-    opening = opening or Opening()
+    opening = opening or InitialView()
     kind_opened(traces, opening)
     return page(held, opening, ("atlas", "head"))
 
 
-def kind_opened(traces: Sequence[Trace], opening: Opening) -> Kind:
+def kind_opened(traces: Sequence[Trace], opening: InitialView) -> Kind:
     """Which kind of attention is shown first, if there is all that the opening names.
 
     Raises:
@@ -91,7 +91,12 @@ def kind_opened(traces: Sequence[Trace], opening: Opening) -> Kind:
 
 
 def page(
-    held: Contents, opening: Opening, show: Sequence[Part], *, choose_view: bool = True, theme: Theme = "auto"
+    held: Contents,
+    opening: InitialView,
+    show: Sequence[Part],
+    *,
+    choose_view: bool = True,
+    theme: Theme = "auto",
 ) -> str:
     """The page around some contents.
 

@@ -88,7 +88,7 @@ PROBES = tuple(map(_probe, _LINES[::2], _LINES[1::2]))
 
 
 @dataclass(frozen=True, eq=False)
-class Glance:
+class ProbeAnswer:
     """What the model makes of one probe.
 
     Attributes:
@@ -140,7 +140,7 @@ class Snapshot:
 
     step: int
     measures: Measures
-    glances: tuple[Glance, ...]
+    glances: tuple[ProbeAnswer, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,10 +241,10 @@ def _assembled(arrays: Mapping[str, NDArray[Any]]) -> Learning:
     return Learning(header["about"], probes, snapshots)
 
 
-def _glance(arrays: Mapping[str, NDArray[Any]], number: int, at: int, said: Sequence[str]) -> Glance:
+def _glance(arrays: Mapping[str, NDArray[Any]], number: int, at: int, said: Sequence[str]) -> ProbeAnswer:
     il, elle = arrays[f"{number}.pronoun"][at].tolist()
     weights: dict[Kind, Thousandths] = {}
     for kind in get_args(Kind):
         weights[kind] = arrays[f"{number}.{kind}"][at]
         weights[kind].setflags(write=False)
-    return Glance(weights, tuple(said), il, elle)
+    return ProbeAnswer(weights, tuple(said), il, elle)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.trained.translator.learning import PROBES, Glance, Measures, Snapshot
+from attnviz.trained.translator.learning import PROBES, Measures, ProbeAnswer, Snapshot
 
 SENTENCES = 60
 """Held-out sentences for each of the measures: few enough that looking takes less time than learning."""
@@ -82,8 +82,8 @@ def understood(line: str) -> int | Snapshot | None:
         return None
 
 
-def _glance(told: dict[str, Any]) -> Glance:
+def _glance(told: dict[str, Any]) -> ProbeAnswer:
     weights = {kind: np.array(values, np.uint16) for kind, values in told["weights"].items()}
     for values in weights.values():
         values.setflags(write=False)
-    return Glance(weights, tuple(told["said"]), int(told["il"]), int(told["elle"]))
+    return ProbeAnswer(weights, tuple(told["said"]), int(told["il"]), int(told["elle"]))

@@ -62,7 +62,7 @@ TARGETS: Mapping[str, Mapping[str, Range]] = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class PronounAttention:
     """Where one head looks from "it", in the sentences in which one of the two nouns is meant.
 
     Attributes:
@@ -109,8 +109,8 @@ class Figures:
     pronoun: float
     layer: int
     head: int
-    subject: Reading
-    object: Reading
+    subject: PronounAttention
+    object: PronounAttention
     silenced: Intervention
     moved: Intervention
 
@@ -185,7 +185,7 @@ def weights_from_it(
     return torch.cat(found)
 
 
-def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> Reading:
+def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> PronounAttention:
     """Where one head looks from "it".
 
     Args:
@@ -195,7 +195,7 @@ def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> Re
     every = torch.arange(len(pairs))
     referents = torch.tensor([_pronoun(pair).referent for pair in pairs])
     others = torch.tensor([_pronoun(pair).other for pair in pairs])
-    return Reading(
+    return PronounAttention(
         found=float((weights.argmax(dim=-1) == referents).float().mean()),
         referent=float(weights[every, referents].mean()),
         other=float(weights[every, others].mean()),

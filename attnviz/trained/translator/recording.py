@@ -14,7 +14,7 @@ from attnviz.trace import Kind
 from attnviz.trained.translator import measures, splits
 from attnviz.trained.translator.exercises import PADDING
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.learning import THOUSAND, Glance, Measures, Probe, Snapshot, Thousandths
+from attnviz.trained.translator.learning import THOUSAND, Measures, Probe, ProbeAnswer, Snapshot, Thousandths
 from attnviz.trained.translator.training import Settings, train
 from attnviz.trained.translator.translator import Translator, build, padded
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
@@ -110,7 +110,7 @@ def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
     return float(cross_entropy(steps.logits.flatten(0, 1), right.flatten(), ignore_index=PADDING))
 
 
-def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> Glance:
+def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> ProbeAnswer:
     """What the model makes of a sentence: all weights, and how probable il and elle are."""
     steps = translator.steps(probe.source, probe.target)
     il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))]).tolist()
@@ -120,7 +120,7 @@ def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> Glanc
         "cross": [layer.cross_attention.attention.weights for layer in steps.decoder.layers],
     }
     rounded = {kind: thousandths(torch.stack(layers)) for kind, layers in weights.items()}
-    return Glance(rounded, said, il, elle)
+    return ProbeAnswer(rounded, said, il, elle)
 
 
 def thousandths(shares: Tensor) -> Thousandths:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import by_chance, rank_correlation
-from attnviz.analysis.shown import Shown
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import _finding, _number, job_of
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, Found, rows
+from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, MeasuredToken, rows
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from tests.app.shown import SECONDS, charts, clean, finished, sent, try_page, visit, words
@@ -32,13 +32,13 @@ def opened(**more: str) -> AppTest:
 
 
 def chosen() -> TokenSelection:
-    groups = Shown(loading.tokens("translator", TIRED), TIRED).groups
+    groups = DisplayTokens(loading.tokens("translator", TIRED), TIRED).groups
     entry, given = catalogue.entry("translator"), ModelInput(TIRED)
     return TokenSelection(entry, given, "encoder", 0, 1, groups, groups, IT, special=False, itself=False)
 
 
 @pytest.fixture(scope="module")
-def latest() -> Progress[Found]:
+def latest() -> Progress[MeasuredToken]:
     """All that is measured of the chosen token."""
     job = job_of(chosen())
     job.start()
@@ -72,7 +72,7 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
 
 
-def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Progress[Found]) -> None:
+def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Progress[MeasuredToken]) -> None:
     counted = chosen().counted(latest.found)
     ranked = rows(latest.found, 0, 1, counted)
     said = _finding(chosen(), replace(latest, done=latest.total - 1), ranked, counted)
@@ -81,7 +81,9 @@ def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Prog
     assert "so far" not in _finding(chosen(), latest, ranked, counted)
 
 
-def test_which_measures_beat_chance_and_which_go_the_other_way_is_said(latest: Progress[Found]) -> None:
+def test_which_measures_beat_chance_and_which_go_the_other_way_is_said(
+    latest: Progress[MeasuredToken],
+) -> None:
     chance = by_chance(11)
     assert chance is not None
     assert 0.6 < chance.bound - 1e-6 < 0.64
@@ -130,7 +132,7 @@ def test_a_measure_is_explained() -> None:
     assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
 
 
-def test_all_heads_and_layers(latest: Progress[Found]) -> None:
+def test_all_heads_and_layers(latest: Progress[MeasuredToken]) -> None:
     app = opened(layer="1", head="2")
     counted = np.arange(13) < 12
     counted[IT] = False
@@ -151,7 +153,7 @@ def test_all_heads_and_layers(latest: Progress[Found]) -> None:
     assert [line["x"] for line in chart["lines"]] == [[1, 2]] * 3
 
 
-def test_the_numbers_as_a_file(latest: Progress[Found]) -> None:
+def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     text = csv_of(chosen(), latest.found)
     facts = dict(csv.reader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] == "#"))
     assert facts["# text"] == f"“{TIRED}”"

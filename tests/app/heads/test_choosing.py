@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.app.controls import same_word
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
@@ -19,12 +19,12 @@ DOG = "The dog did not cross the road as it was too tired."
 PAGES = ("pronouns", "plane")
 
 
-def spelled(text: str, *pieces: tuple[str, int, int]) -> tuple[Group, ...]:
+def spelled(text: str, *pieces: tuple[str, int, int]) -> tuple[DisplayToken, ...]:
     """Groups of tokens: how each is spelled, and the characters it stands for."""
     tokens = [
         Token(piece, 0, start, end, None if start == end else 0, start == end) for piece, start, end in pieces
     ]
-    return Shown(tuple(tokens), text).groups
+    return DisplayTokens(tuple(tokens), text).groups
 
 
 BERT = (("[CLS]", 0, 0), ("a", 0, 1), ("dog", 2, 5), ("saw", 6, 9), ("dogs", 10, 14), ("[SEP]", 0, 0))
@@ -47,17 +47,19 @@ def test_a_piece_becomes_the_word_that_it_is_of(chosen: int, followed: int) -> N
 
 
 def test_what_stands_elsewhere_is_found_by_its_name_and_the_nearest_number() -> None:
-    def named(*labels: str) -> Sequence[Group]:
-        return [Group(label, label, True, place, (place - 1,)) for place, label in enumerate(labels, 1)]
+    def named(*labels: str) -> Sequence[DisplayToken]:
+        return [
+            DisplayToken(label, label, True, place, (place - 1,)) for place, label in enumerate(labels, 1)
+        ]
 
     here = named("[SEP]", "x", "y", "[SEP]")
-    assert [same_word(here, Group("[SEP]", "", True, number, (0,))) for number in (1, 2, 4, 9)] == [
+    assert [same_word(here, DisplayToken("[SEP]", "", True, number, (0,))) for number in (1, 2, 4, 9)] == [
         0,
         0,
         3,
         3,
     ]
-    assert same_word(here, Group("[CLS]", "", True, 1, (0,))) is None
+    assert same_word(here, DisplayToken("[CLS]", "", True, 1, (0,))) is None
 
 
 @pytest.mark.parametrize("page", PAGES)

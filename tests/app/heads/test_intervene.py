@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches
 from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.mending import (
@@ -314,8 +314,8 @@ def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said() -> Non
 
 
 def test_a_change_stays_where_its_words_would_make_a_decoder_look_ahead() -> None:
-    def tokens(*labels: str) -> list[Group]:
-        return [Group(label, label, True, place + 1, (place,)) for place, label in enumerate(labels)]
+    def tokens(*labels: str) -> list[DisplayToken]:
+        return [DisplayToken(label, label, True, place + 1, (place,)) for place, label in enumerate(labels)]
 
     begin, end = tokens("</s>", "dog", "it"), tokens("dog", "it", "</s>")
     before: dict[Kind, Sides] = {"decoder": (begin, begin)}

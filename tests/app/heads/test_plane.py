@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import attnviz
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.plane import Keeps, plane
-from attnviz.analysis.shown import Shown
 from attnviz.app.heads.plane.sections import HeadSelection, _finding, find
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -59,7 +59,7 @@ def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(block: Bloc
 
 
 def chosen(keeps: Keeps = "distances", layer: int = 3) -> HeadSelection:
-    groups = Shown(loading.tokens("minilm", TIRED), TIRED).groups
+    groups = DisplayTokens(loading.tokens("minilm", TIRED), TIRED).groups
     entry, given = catalogue.entry("minilm"), ModelInput(TIRED)
     return HeadSelection(entry, given, "encoder", layer, 1, groups, groups, IT, keeps, False)
 

@@ -7,7 +7,7 @@ from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.headline import Best, best
 from attnviz.experiments import pairs
 from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
-from attnviz.experiments.sentences import Unread
+from attnviz.experiments.sentences import SkippedSentence
 
 NEAREST, COIN = Baseline("nearest noun", 0.5, 0.0), Baseline("a coin", 0.5, 0.25)
 
@@ -167,7 +167,7 @@ def test_few_pairs_are_told_without_a_share_and_without_a_probability() -> None:
 def test_how_many_pairs_were_read_is_told_before_everything_else(
     read: int, left: int, finished: bool, said: list[str]
 ) -> None:
-    unread = (Unread("It.", "No “*into*”."),) * (2 * left)
+    unread = (SkippedSentence("It.", "No “*into*”."),) * (2 * left)
     empty = np.zeros((2, read, 2, 2, 1, 1), np.float32)
     found = plain(headline.read(Verdicts(pairs.bundled()[:read], empty, unread), finished=finished))
     assert len(found) == len(said)

@@ -51,7 +51,7 @@ def test_a_long_text_says_what_is_shown() -> None:
     groups = TokenSelection(text, 0).groups
     found = set_experiment(text, 1)
     last = found.order[-2]
-    shown, note = sections._shown(sections.Read(TokenSelection(text, last), 1, found))
+    shown, note = sections._shown(sections.TwoOrders(TokenSelection(text, last), 1, found))
     assert f"32 of {len(groups)} tokens are shown" in note
     assert [token["place"] for token in shown] == [*range(1, 32), len(groups) - 1]
     assert not visit("positions", text=text).exception
@@ -59,7 +59,7 @@ def test_a_long_text_says_what_is_shown() -> None:
 
 def test_what_the_widget_is_given_is_what_was_computed() -> None:
     found = set_experiment(TIRED, 5)
-    shown, _ = sections._shown(sections.Read(TokenSelection(TIRED, IT), 5, found))
+    shown, _ = sections._shown(sections.TwoOrders(TokenSelection(TIRED, IT), 5, found))
     assert [token["came_from"] - 1 for token in shown] == list(shuffled(tokens(TIRED), 5))
     for row, token in enumerate(shown):
         for outcome, compared in zip(token["outcomes"], (found.without, found.with_positions), strict=True):

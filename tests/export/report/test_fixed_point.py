@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.shown import rescaled
+from attnviz.analysis.display_tokens import rescaled
 from attnviz.export.report.fixed_point import MASKED, ONE, PRINTED, codes, lost, planes, printed
 
 FREE = np.ones((1, 1), np.bool_)

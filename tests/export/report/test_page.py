@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attnviz.analysis.shown import Shown, left_share, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.export.report import contents as module
 from attnviz.export.report.fixed_point import PRINTED, printed
 from attnviz.export.report.notebook import VIEWS, show
-from attnviz.export.report.page import Opening, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
 from tests.export.report.held import Elements, facts_of, weights_in
 from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
@@ -91,7 +91,7 @@ def test_every_number_in_a_page_prints_as_the_trace_s(kind: Kind, hide: bool) ->
     first = trace.of_kind(kind)[0]
     texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
     sides = zip((first.query_tokens, first.key_tokens), texts, strict=True)
-    shown = [Shown(side, text, hide_special=hide) for side, text in sides]
+    shown = [DisplayTokens(side, text, hide_special=hide) for side, text in sides]
     expected = shown_weights(trace.stack(kind), *shown)
     found = weights_in(report(trace), kind, "hidden" if hide else "plain")
     allowed = first.mask[np.ix_(*(side.visible for side in shown))]
@@ -106,7 +106,7 @@ def test_every_number_in_a_page_prints_as_the_trace_s(kind: Kind, hide: bool) ->
 @pytest.mark.parametrize("words", [19, 61])
 def test_every_number_of_rows_of_which_little_is_left_prints_as_the_trace_s(words: int) -> None:
     trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
-    shown = Shown(trace.blocks[0].query_tokens, trace.text, hide_special=True)
+    shown = DisplayTokens(trace.blocks[0].query_tokens, trace.text, hide_special=True)
     left = left_share(trace.stack("encoder"), shown)
     assert left.max() > 0.1
     assert left.min() == 0  # float32 has no smaller number
@@ -160,7 +160,7 @@ def test_what_a_model_wrote_is_told_from_what_was_typed() -> None:
 
 def test_several_traces_share_a_page() -> None:
     traces = [encoder(), encoder("a b"), translator()]
-    page = report(traces, Opening(trace=2, kind="cross", layer=1, head=2, query=3, view="matrix"))
+    page = report(traces, InitialView(trace=2, kind="cross", layer=1, head=2, query=3, view="matrix"))
     facts = facts_of(page)
     assert [reading["texts"][0]["typed"] for reading in facts["readings"]] == [TEXT, "a b", TEXT]
     opened = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
@@ -172,14 +172,20 @@ def test_several_traces_share_a_page() -> None:
 @pytest.mark.parametrize(
     ("opening", "sentence"),
     [
-        (Opening(trace=1), "There is no such trace: 1 trace would be on the page."),
-        (Opening(kind="cross"), "made has no cross attention; it has: encoder."),
-        (Opening(layer=2), "There is no such head: the encoder attention of made has 2 layers of 3 heads."),
-        (Opening(head=3), "There is no such head: the encoder attention of made has 2 layers of 3 heads."),
-        (Opening(query=-1), "There is no such token: there are 7 tokens that look."),
+        (InitialView(trace=1), "There is no such trace: 1 trace would be on the page."),
+        (InitialView(kind="cross"), "made has no cross attention; it has: encoder."),
+        (
+            InitialView(layer=2),
+            "There is no such head: the encoder attention of made has 2 layers of 3 heads.",
+        ),
+        (
+            InitialView(head=3),
+            "There is no such head: the encoder attention of made has 2 layers of 3 heads.",
+        ),
+        (InitialView(query=-1), "There is no such token: there are 7 tokens that look."),
     ],
 )
-def test_what_is_not_there_cannot_be_opened(opening: Opening, sentence: str) -> None:
+def test_what_is_not_there_cannot_be_opened(opening: InitialView, sentence: str) -> None:
     with pytest.raises(InvalidTrace, match=f"^{re.escape(sentence)}$"):
         report(encoder(), opening)
 

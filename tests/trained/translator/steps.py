@@ -5,10 +5,10 @@ import numpy as np
 from attnviz.trace import Kind
 from attnviz.trained.translator.learning import (
     PROBES,
-    Glance,
     Learning,
     Measures,
     Probe,
+    ProbeAnswer,
     Snapshot,
     Thousandths,
 )
@@ -17,7 +17,7 @@ LAYERS: dict[Kind, int] = {"encoder": 2, "decoder": 1, "cross": 1}
 HEADS = 4
 
 
-def glance(probe: Probe, random: np.random.Generator) -> Glance:
+def glance(probe: Probe, random: np.random.Generator) -> ProbeAnswer:
     source, target = len(probe.source) + 1, len(probe.target) + 1
     sizes: dict[Kind, tuple[int, int]] = {
         "encoder": (source, source),
@@ -31,7 +31,7 @@ def glance(probe: Probe, random: np.random.Generator) -> Glance:
         for kind, (queries, keys) in sizes.items()
     }
     il, elle = random.integers(0, 500, 2).tolist()
-    return Glance(weights, (*probe.target[: random.integers(1, 9)], f"mot{il}"), il, elle)
+    return ProbeAnswer(weights, (*probe.target[: random.integers(1, 9)], f"mot{il}"), il, elle)
 
 
 def snapshot(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:

@@ -17,7 +17,7 @@ from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.behaviour import Found
+from attnviz.experiments.behaviour import BehaviourFindings
 from attnviz.text import head_name, percent, plural
 
 GROUPS = 5
@@ -77,16 +77,16 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class SoFar:
+class JobSnapshot:
     """What a job has found in so many sentences, 1 or more; a key of the caches, as the job's is in it."""
 
     key: tuple[str, ...]
     sentences: int
-    found: Found = field(compare=False)
+    found: BehaviourFindings = field(compare=False)
 
 
 @cached(named)
-def of_many(model: str, so_far: SoFar) -> Findings:
+def of_many(model: str, so_far: JobSnapshot) -> Findings:
     """What the heads have done in the sentences that were read so far."""
     special = Special.of(loading.tokens(model, examples_of(model, together=False)[0].text))
     where, sums = f"In {plural(so_far.sentences, 'sentence')}", so_far.found.sums

@@ -7,13 +7,13 @@ import streamlit as st
 from attnviz.app import caches, markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
 from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
-from attnviz.app.heads.behaviour.findings import Findings, SoFar, of_many, of_sentence
+from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import Found, measure_corpus
+from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models.catalogue import Entry
@@ -40,7 +40,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
 
-    def draw(progress: Progress[Found]) -> None:
+    def draw(progress: Progress[BehaviourFindings]) -> None:
         # A head that was picked in this part of the page is told to the rest of it, too.
         now = link.along(MODEL, TEXT, LAYER, HEAD)
         if drawn.setdefault("link", now) != now:
@@ -49,7 +49,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
-            findings = of_many(name, SoFar(key, sentences, progress.found))
+            findings = of_many(name, JobSnapshot(key, sentences, progress.found))
             rules.tell(findings)
             _draw(findings, chosen)
         elif progress.finished:
@@ -67,7 +67,7 @@ def _draw(findings: Findings, chosen: HeadSelection) -> None:
         alike.draw(findings, chosen)
 
 
-def _skipped(found: Found) -> None:
+def _skipped(found: BehaviourFindings) -> None:
     """Name the lines that could not be read."""
     if not found.skipped:
         return

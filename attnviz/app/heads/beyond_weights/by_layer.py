@@ -19,7 +19,7 @@ from attnviz.experiments.beyond_weights import (
     LAYER_WEIGHTS,
     NORMS_AROUND,
     OCCLUSION,
-    Found,
+    MeasuredToken,
     agreements,
 )
 from attnviz.text import decimal, head_name
@@ -49,7 +49,7 @@ def layers(chosen: TokenSelection) -> None:
             _layers(found, counted)
 
 
-def _known(chosen: TokenSelection) -> tuple[Found, Mask, Chance] | None:
+def _known(chosen: TokenSelection) -> tuple[MeasuredToken, Mask, Chance] | None:
     """What was found, which tokens are ranked, and how far chance goes; or a word why nothing is drawn."""
     latest = job_of(chosen).latest
     if latest is None or not (OCCLUSION in latest.found.values or latest.finished):
@@ -65,7 +65,7 @@ def _known(chosen: TokenSelection) -> tuple[Found, Mask, Chance] | None:
     return None
 
 
-def _heads(chosen: TokenSelection, found: Found, counted: Mask, chance: Chance) -> None:
+def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask, chance: Chance) -> None:
     heads, count = agreements(found, HEAD_WEIGHTS, counted), int(counted.sum())
     layer, head = np.unravel_index(int(np.nanargmax(heads)), heads.shape)
     far = int(chance.reached(heads).sum())
@@ -92,7 +92,7 @@ def _heads(chosen: TokenSelection, found: Found, counted: Mask, chance: Chance) 
     )
 
 
-def _layers(found: Found, counted: Mask) -> None:
+def _layers(found: MeasuredToken, counted: Mask) -> None:
     lines = []
     for measure, line in _LINES.items():
         if measure in found.values:

@@ -12,7 +12,7 @@ from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import Found
+from attnviz.experiments.beyond_weights import MeasuredToken
 from attnviz.trace import Kind, Mask
 
 
@@ -42,7 +42,7 @@ class TokenSelection(choosing.QueryInHead):
             if self.special or not group.special or place == self.query
         )
 
-    def counted(self, found: Found) -> Mask:
+    def counted(self, found: MeasuredToken) -> Mask:
         """[token], those that are ranked: shown, in sight of the chosen one, and perhaps not it itself."""
         return np.array(
             [

@@ -21,7 +21,7 @@ from attnviz.experiments.beyond_weights import (
     LAYER_WEIGHTS,
     OCCLUSION,
     ROLLOUT,
-    Found,
+    MeasuredToken,
     Row,
     measured,
 )
@@ -43,18 +43,18 @@ def draw(chosen: TokenSelection) -> None:
     )
 
 
-def job_of(chosen: TokenSelection) -> Job[Found]:
+def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
     """The computation behind the page; other heads and other choices of what is ranked need no new one."""
     entry, text, kind, place = chosen.entry, chosen.given.text, chosen.kind, chosen.query
 
-    def steps() -> Iterator[Progress[Found]]:
+    def steps() -> Iterator[Progress[MeasuredToken]]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
     return JOBS.find(("beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place), steps)
 
 
-def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:
+def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
     found = progress.found
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
@@ -74,7 +74,9 @@ def _draw(chosen: TokenSelection, progress: Progress[Found]) -> None:
         st.info(f"**{measure}** is not here. {markdown.plain(reason)}", icon=":material/block:")
 
 
-def _finding(chosen: TokenSelection, progress: Progress[Found], rows: Sequence[Row], counted: Mask) -> str:
+def _finding(
+    chosen: TokenSelection, progress: Progress[MeasuredToken], rows: Sequence[Row], counted: Mask
+) -> str:
     """The picture in words."""
     found = progress.found
     yardstick = next((row for row in rows if row.measure == OCCLUSION), None)
@@ -86,7 +88,7 @@ def _finding(chosen: TokenSelection, progress: Progress[Found], rows: Sequence[R
     return f"{_moves_most(chosen, found, yardstick)} {agree}"
 
 
-def _moves_most(chosen: TokenSelection, found: Found, yardstick: Row) -> str:
+def _moves_most(chosen: TokenSelection, found: MeasuredToken, yardstick: Row) -> str:
     """What leaving words out does."""
     most = int(np.flatnonzero(yardstick.ranks == yardstick.ranks[yardstick.ranks > 0].min())[0])
     called = chosen.called(most)
@@ -146,7 +148,7 @@ def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     return ", ".join(f"{name_here(row.measure, chosen.name)} (ρ = {decimal(row.agreement)})" for row in rows)
 
 
-def _how_to_read(found: Found, count: int) -> str:
+def _how_to_read(found: MeasuredToken, count: int) -> str:
     stand_in = "the mean of all word vectors"
     if found.stand_in is not None:
         stand_in = f"that of {markdown.code(found.stand_in)}"
@@ -175,7 +177,7 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
     )
 
 
-def _column(chosen: TokenSelection, found: Found, counted: Mask, place: int) -> Column:
+def _column(chosen: TokenSelection, found: MeasuredToken, counted: Mask, place: int) -> Column:
     group = chosen.queries[place]
     standing: Standing = "aside"
     if not found.seen[place]:

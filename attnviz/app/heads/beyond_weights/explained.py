@@ -31,7 +31,7 @@ _STYLE = """
 
 
 @dataclass(frozen=True)
-class Explained:
+class MeasureText:
     """One measure in words.
 
     Attributes:
@@ -47,7 +47,7 @@ class Explained:
 
 
 EXPLAINED = {
-    OCCLUSION: Explained(
+    OCCLUSION: MeasureText(
         "Each word in turn is replaced by a blank one, and the model is run again. How far does the chosen "
         "token’s output turn, or, where the model predicts, the expected token’s log-probability move? This "
         "asks the model itself, so the other measures are compared with it.",
@@ -59,21 +59,21 @@ EXPLAINED = {
         "for each other, so that neither seems to matter.",
         "Zeiler & Fergus 2014; Li, Monroe & Jurafsky 2016",
     ),
-    HEAD_WEIGHTS: Explained(
+    HEAD_WEIGHTS: MeasureText(
         "What one head of one layer reads, as shares that sum to 100 %: what Explore draws.",
         (r"\alpha_{ij}=\text{softmax}_j\left(\frac{q_i\cdot k_j}{\sqrt{d_{head}}}\right)",),
         "One head of many; and a large weight on a vector of next to no length carries next to nothing. In "
         "deep layers a token’s vector is a mixture of its whole sentence, not the word alone.",
         "Vaswani et al. 2017; Jain & Wallace 2019; Wiegreffe & Pinter 2019",
     ),
-    LAYER_WEIGHTS: Explained(
+    LAYER_WEIGHTS: MeasureText(
         "The mean of the weights over all heads of the chosen layer: what many papers call *the* attention.",
         (r"\bar\alpha_{ij}=\frac1H\sum_h\alpha^h_{ij}",),
         "Averaging hides what single heads do: eleven heads that rest on a special token drown the one that "
         "follows the pronoun.",
         "Voita et al. 2019",
     ),
-    HEAD_NORMS: Explained(
+    HEAD_NORMS: MeasureText(
         "The length of what the head really takes from a token: its weight times the value vector, after the "
         "head’s slice of $W_O$. A large weight on a short vector becomes small.",
         (r"\left\|\alpha_{ij}\,f(x_j)\right\|", r"f(x)=(x\,W_V+b_V)\,W_O"),
@@ -81,7 +81,7 @@ EXPLAINED = {
         "layer.",
         "Kobayashi et al. 2020",
     ),
-    LAYER_NORMS: Explained(
+    LAYER_NORMS: MeasureText(
         "The same for all heads of the chosen layer together: their vectors are added first, then the length"
         " is taken, so that what cancels, cancels.",
         (r"\left\|\sum_h\alpha^h_{ij}\,f^h(x_j)\right\|",),
@@ -89,7 +89,7 @@ EXPLAINED = {
         "token’s new vector.",
         "Kobayashi et al. 2020",
     ),
-    NORMS_AROUND: Explained(
+    NORMS_AROUND: MeasureText(
         "The same with what is around the attention: the token’s own vector is added to what it hands "
         "itself, and each part goes through the layer norm, where the model has one there.",
         (
@@ -101,7 +101,7 @@ EXPLAINED = {
         "here.",
         "Kobayashi et al. 2021",
     ),
-    ROLLOUT: Explained(
+    ROLLOUT: MeasureText(
         "All layers multiplied: half of each token stays, half is mixed by the mean weights of the layer. "
         "How much of each input word has arrived at the chosen token?",
         (r"R_l=\tilde A_l\,R_{l-1}", r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)"),
@@ -109,7 +109,7 @@ EXPLAINED = {
         "feed-forward network. After many layers all words look alike.",
         "Abnar & Zuidema 2020",
     ),
-    FLOW: Explained(
+    FLOW: MeasureText(
         "The weights as pipes of that width, through all layers: how much can flow from the chosen token "
         "back to one input word, if everything makes way for it?",
         (
@@ -120,7 +120,7 @@ EXPLAINED = {
         "nearly everything can flow from everywhere, and the order is left to small differences.",
         "Abnar & Zuidema 2020",
     ),
-    GRADIENT_ATTENTION: Explained(
+    GRADIENT_ATTENTION: MeasureText(
         "Each weight times how much what we follow would move if that weight moved: of all weights that any "
         "token gives to this one, in all layers and heads, the sizes are added.",
         (r"\sum_{l,h,i}\left|\alpha^{lh}_{ij}\,\frac{\partial s}{\partial \alpha^{lh}_{ij}}\right|",),
@@ -128,13 +128,13 @@ EXPLAINED = {
         "though in the model they must sum to 1.",
         "compare Barkan et al. 2021 (who keep positive slopes only); Serrano & Smith 2019",
     ),
-    GRADIENT_INPUT: Explained(
+    GRADIENT_INPUT: MeasureText(
         "How far what we follow would go if it were a straight line and the word’s vector shrank to 0.",
         (r"\left\|\frac{\partial s}{\partial x_j}\cdot x_j\right\|",),
         "The model is no straight line, and a vector of zeros is no missing word.",
         "Denil et al. 2014; Shrikumar et al. 2017",
     ),
-    GRADIENT: Explained(
+    GRADIENT: MeasureText(
         "How strongly what we follow would move if the word’s vector moved a little, in whichever direction "
         "moves it most or least, all taken together.",
         (r"\left\|\frac{\partial s}{\partial x_j}\right\|_F",),

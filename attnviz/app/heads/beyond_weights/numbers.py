@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import numbered
 from attnviz.app import caches
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
@@ -17,7 +17,7 @@ from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
-from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, Found
+from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, MeasuredToken
 
 _THREE_DIGITS = "%.3g"
 _POWERS = 1e-6  # a smaller number is written with a power of ten, by JavaScript
@@ -68,7 +68,7 @@ def _told(table: Mapping[str, list[str] | list[float]]) -> str:
 
 
 def columns(
-    chosen: TokenSelection, found: Found, measures: Sequence[str] = beyond_weights.MEASURES
+    chosen: TokenSelection, found: MeasuredToken, measures: Sequence[str] = beyond_weights.MEASURES
 ) -> dict[str, list[str] | list[float]]:
     """The tokens, and the values of each measure that is there, by what the column is called."""
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
@@ -79,7 +79,7 @@ def columns(
     return table
 
 
-def csv_of(chosen: TokenSelection, found: Found) -> str:
+def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
     """The table, below lines that say what it is; spreadsheets know by the first character that it is UTF-8.
 
     Numbers have 9 significant digits, enough to give every float32 back exactly. A text stands in quotation

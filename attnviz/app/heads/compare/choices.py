@@ -14,7 +14,7 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.compare.compared import MEASURES, Aligned, Compared, How, Read
+from attnviz.app.heads.compare.compared import MEASURES, Aligned, ChangeMeasure, ComparedSide, Comparison
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice, option
 from attnviz.app.state.choices import (
@@ -58,7 +58,7 @@ _EXPLAINED = (
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
 
 
-def choose() -> Compared | None:
+def choose() -> Comparison | None:
     """Draw what is compared; return it, or None while something is missing, after a kind word.
 
     Raises:
@@ -70,7 +70,7 @@ def choose() -> Compared | None:
     return _two_sentences(*beside) if what == SENTENCES else _two_models(*beside)
 
 
-def how(compared: Compared) -> tuple[Compared, How]:
+def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     """Draw what is measured, what that means, and of which weights; return what is compared, and how."""
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("How it is measured", icon=":material/straighten:"):
@@ -88,10 +88,10 @@ def how(compared: Compared) -> tuple[Compared, How]:
             help="Leaves out the tokens that the tokenizer added and rescales what is left of each row to "
             "100 %. Heads rest on them: without them, what changes elsewhere weighs more.",
         )
-    return replace(compared, hide=hide), How(name, over == ONE_WORD, rescale)
+    return replace(compared, hide=hide), ChangeMeasure(name, over == ONE_WORD, rescale)
 
 
-def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
+def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
     first, second, beside = st.columns([5, 5, 2])
     with beside:
         entry = controls.reading_model()
@@ -122,10 +122,10 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | No
     if other == text:
         _wait("Nothing changes: the two are the same. Change a word in one of them.", impossible)
         return None
-    return Compared(_read(entry, text, kind), _read(entry, other, kind))
+    return Comparison(_read(entry, text, kind), _read(entry, other, kind))
 
 
-def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
+def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
     sentence, first, second = st.columns([6, 3, 3])
     with first:
         entry = controls.reading_model()
@@ -151,7 +151,7 @@ def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Compared | None:
     elif not _can_read(against, text):
         _offer(against, offered[0])
         return None
-    return Compared(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
+    return Comparison(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
 
 
 def _impossible(entry: Entry) -> list[str]:
@@ -232,8 +232,8 @@ def _offer(against: Entry, example: Example) -> None:
         st.button(f"“{example.name}”", on_click=_open, args=(example,), icon=":material/lightbulb:")
 
 
-def _read(entry: Entry, text: str, kind: Kind) -> Read:
-    return Read(entry.name, ModelInput(text), kind)
+def _read(entry: Entry, text: str, kind: Kind) -> ComparedSide:
+    return ComparedSide(entry.name, ModelInput(text), kind)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:
@@ -296,7 +296,7 @@ def _open(example: Example) -> None:
     controls.edited(OTHER)
 
 
-def choose_word(compared: Compared, grid: Aligned) -> int:
+def choose_word(compared: Comparison, grid: Aligned) -> int:
     """Draw the choice; return which of the shared rows it is. A word that occurs twice has two entries."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]

@@ -19,6 +19,7 @@ from attnviz.analysis.aligned import (
     overlap,
     to_shared,
 )
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens, shown_mask, shown_weights
 from attnviz.analysis.distance import (
     Measure,
     changes,
@@ -28,7 +29,6 @@ from attnviz.analysis.distance import (
     rows_on,
     total_variation,
 )
-from attnviz.analysis.shown import Group, Shown, shown_mask, shown_weights
 from attnviz.app import caches
 from attnviz.app.caches import cached
 from attnviz.capture.model import ModelInput
@@ -42,7 +42,7 @@ MOST_STEPS = 2**28
 
 
 @dataclass(frozen=True)
-class Read:
+class ComparedSide:
     """One side of a comparison: a model, what it reads, and which of its attentions is looked at."""
 
     model: str
@@ -51,11 +51,11 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """Two sides, perhaps without their special tokens (`hide`); a key of the caches."""
 
-    first: Read
-    second: Read
+    first: ComparedSide
+    second: ComparedSide
     hide: bool = False
 
     @property
@@ -63,13 +63,13 @@ class Compared:
         """Whether two models read one text, rather than one model two."""
         return self.first.model != self.second.model
 
-    def of(self, side: Side) -> Read:
+    def of(self, side: Side) -> ComparedSide:
         """One of the two sides."""
         return self.first if side == "first" else self.second
 
 
 @dataclass(frozen=True)
-class How:
+class ChangeMeasure:
     """How a change is measured.
 
     Attributes:
@@ -95,8 +95,8 @@ class Aligned:
 
     rows: tuple[Place, ...]
     columns: tuple[Place, ...]
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
+    queries: tuple[DisplayToken, ...]
+    keys: tuple[DisplayToken, ...]
     overlap: Overlap
 
     @property
@@ -105,17 +105,17 @@ class Aligned:
         return [at for at, place in enumerate(self.rows) if place.shared]
 
     @property
-    def shared_queries(self) -> tuple[Group, ...]:
+    def shared_queries(self) -> tuple[DisplayToken, ...]:
         """What these are called."""
         return tuple(self.queries[at] for at in self.shared)
 
 
-def _models(compared: Compared, *_: object) -> tuple[str, str]:
+def _models(compared: Comparison, *_: object) -> tuple[str, str]:
     return compared.first.model, compared.second.model
 
 
 @cached(_models)
-def aligned(compared: Compared) -> Aligned:
+def aligned(compared: Comparison) -> Aligned:
     """The words of both sides, on one grid.
 
     Raises:
@@ -139,7 +139,7 @@ def aligned(compared: Compared) -> Aligned:
     return Aligned(rows, columns, queries, keys, overlap(columns, first[-1].groups, second[-1].groups))
 
 
-def weights(compared: Compared, side: Side) -> Floats:
+def weights(compared: Comparison, side: Side) -> Floats:
     """One side's weights between its words, [layer, head, query, key]."""
     read = compared.of(side)
     if not compared.two_models:
@@ -147,7 +147,7 @@ def weights(compared: Compared, side: Side) -> Floats:
     return _in_common_words(compared, side)
 
 
-def placed(compared: Compared, side: Side, layer: int, head: int, rescale: bool) -> Floats:
+def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: bool) -> Floats:
     """One head's weights on the aligned grid, [row, column]; NaN where there is no such word, or a mask."""
     grid, read = aligned(compared), compared.of(side)
     shown = _shown(compared, side)
@@ -158,18 +158,20 @@ def placed(compared: Compared, side: Side, layer: int, head: int, rescale: bool)
 
 
 @cached(_models)
-def moved(compared: Compared, measure: str, rescale: bool) -> Floats:
+def moved(compared: Comparison, measure: str, rescale: bool) -> Floats:
     """How far each head's rows lie apart, [layer, head, shared row]; for two texts that one model reads."""
     return changes(*_both(compared), MEASURES[measure], rescale)
 
 
 @cached(_models)
-def largest(compared: Compared, rescale: bool) -> float:
+def largest(compared: Comparison, rescale: bool) -> float:
     """The largest change of one weight in any head; for two texts that one model reads."""
     return largest_difference(*_both(compared), rescale)
 
 
-def away_from(compared: Compared, side: Side, head: tuple[int, int], how: How, row: int) -> Floats:
+def away_from(
+    compared: Comparison, side: Side, head: tuple[int, int], how: ChangeMeasure, row: int
+) -> Floats:
     """How far each head of the other model is from one of this side's (from 0), [layer, head].
 
     `row` is the chosen one of the shared rows.
@@ -179,7 +181,7 @@ def away_from(compared: Compared, side: Side, head: tuple[int, int], how: How, r
     return from_one_head(here[head], there, MEASURES[how.measure])
 
 
-def twins(compared: Compared, how: How, row: int) -> Floats | None:
+def twins(compared: Comparison, how: ChangeMeasure, row: int) -> Floats | None:
     """How far every head of the first model is from every one of the second; None where that is too much.
 
     Returns:
@@ -194,29 +196,29 @@ def twins(compared: Compared, how: How, row: int) -> Floats | None:
 
 
 @cached(_models)
-def _twins(compared: Compared, how: How, row: int | None) -> Floats:
+def _twins(compared: Comparison, how: ChangeMeasure, row: int | None) -> Floats:
     first, second = (_rows(compared, side, how, row or 0) for side in ("first", "second"))
     measure = MEASURES[how.measure]
     return np.stack([[from_one_head(head, second, measure) for head in layer] for layer in first])
 
 
-def _rows(compared: Compared, side: Side, how: How, row: int) -> Floats:
+def _rows(compared: Comparison, side: Side, how: ChangeMeasure, row: int) -> Floats:
     """What one model's heads are measured on, [layer, head, row, column]."""
     grid = aligned(compared)
     rows = rows_on(weights(compared, side), grid.rows, grid.columns, side, how.rescale)
     return rows[..., [row], :] if how.one_word else rows
 
 
-def _both(compared: Compared) -> tuple[Floats, Floats, tuple[Place, ...], tuple[Place, ...]]:
+def _both(compared: Comparison) -> tuple[Floats, Floats, tuple[Place, ...], tuple[Place, ...]]:
     grid = aligned(compared)
     return weights(compared, "first"), weights(compared, "second"), grid.rows, grid.columns
 
 
-def _blocks(read: Read) -> tuple[Block, ...]:
+def _blocks(read: ComparedSide) -> tuple[Block, ...]:
     return caches.trace(read.model, read.given).of_kind(read.kind)
 
 
-def _shown(compared: Compared, side: Side) -> tuple[Shown, ...]:
+def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     """The words of one side: of queries and keys, or once for both."""
     read = compared.of(side)
     if not compared.two_models:
@@ -225,19 +227,19 @@ def _shown(compared: Compared, side: Side) -> tuple[Shown, ...]:
 
 
 @cached(_models)
-def _of_two_tokenizers(compared: Compared) -> tuple[Shown, Shown]:
+def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayTokens]:
     reads = compared.first, compared.second
     tokens = [_blocks(read)[0].query_tokens for read in reads]
     text = compared.first.given.text
     first, second = in_common_words(tokens[0], tokens[1], text)
     return (
-        Shown(first, text, hide_special=compared.hide, merge_words=True),
-        Shown(second, text, hide_special=compared.hide, merge_words=True),
+        DisplayTokens(first, text, hide_special=compared.hide, merge_words=True),
+        DisplayTokens(second, text, hide_special=compared.hide, merge_words=True),
     )
 
 
 @cached(_models)
-def _in_common_words(compared: Compared, side: Side) -> Floats:
+def _in_common_words(compared: Comparison, side: Side) -> Floats:
     read = compared.of(side)
     stack = caches.trace(read.model, read.given).stack(read.kind)
     return shown_weights(stack, *_shown(compared, side))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app.heads.compare.compared import Compared, How
+from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
 
 _SENTENCES = (
     "**Which word stands where.** The two sentences are aligned by words: as many same words as "
@@ -56,7 +56,7 @@ _ALIKE = (
 )
 
 
-def draw(compared: Compared, how: How) -> None:
+def draw(compared: Comparison, how: ChangeMeasure) -> None:
     """Draw the rules, folded."""
     over = (
         "A head's number is that of the chosen word's row alone."

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnviz.analysis.aligned import Place
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.picture import HIGHEST, MASKED, ZERO, Levels, sequential
-from attnviz.analysis.shown import Group
 from attnviz.app import caches
 from attnviz.app.components import store
 from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
-from attnviz.app.heads.compare.compared import Aligned, Compared
+from attnviz.app.heads.compare.compared import Aligned, Comparison
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
 from attnviz.trace import Floats
@@ -37,7 +37,7 @@ def draw(
     high: float,
     row: int,
     note: str,
-    compared: Compared,
+    compared: Comparison,
 ) -> None:
     """Draw the three matrices; a click on a row chooses its word.
 
@@ -75,7 +75,7 @@ def draw(
     )
 
 
-def _caption(compared: Compared) -> str:
+def _caption(compared: Comparison) -> str:
     """What pictures that leave the page must say about themselves."""
     first, second = (
         f"“{text if len(text) <= _CAPTION else text[:_CAPTION] + '…'}”"
@@ -84,7 +84,7 @@ def _caption(compared: Compared) -> str:
     return first if compared.two_models else f"{first} → {second} · {caches.called(compared.first.model)}"
 
 
-def _filename(compared: Compared) -> str:
+def _filename(compared: Comparison) -> str:
     begin = file_name_of(compared.first.model)
     if not compared.two_models:
         return f"{begin}-two-sentences"
@@ -103,7 +103,7 @@ def _signed(difference: Floats, high: float) -> Levels:
     return np.where(known, np.clip(np.rint(cells), 0, HIGHEST), MASKED).astype(np.uint8)
 
 
-def _named(groups: Sequence[Group], places: Sequence[Place]) -> list[Row]:
+def _named(groups: Sequence[DisplayToken], places: Sequence[Place]) -> list[Row]:
     return [
         {**token, "only": "" if place.shared else "second" if place.first is None else "first"}
         for token, place in zip(shown_tokens(groups), places, strict=True)

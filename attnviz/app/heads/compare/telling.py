@@ -7,7 +7,7 @@ import numpy as np
 from attnviz.analysis.aligned import Side
 from attnviz.analysis.sentence import moves
 from attnviz.app import markdown
-from attnviz.app.heads.compare.compared import Aligned, How
+from attnviz.app.heads.compare.compared import Aligned, ChangeMeasure
 from attnviz.text import percent, points
 from attnviz.trace import Floats
 
@@ -16,7 +16,7 @@ _NAMED = 5  # words that only one side has
 _SIDES: tuple[tuple[Side, str], ...] = (("first", "gave"), ("second", "gives"))
 
 
-def written(distance: float, how: How) -> str:
+def written(distance: float, how: ChangeMeasure) -> str:
     """A distance as a person reads it: "18 %", or "0.065 bits"."""
     return percent(distance) if how.measure == "total variation" else f"{distance:.3f} bits"
 

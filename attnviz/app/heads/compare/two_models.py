@@ -13,7 +13,7 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.choices import choose_word
-from attnviz.app.heads.compare.compared import Compared, How, aligned, away_from, placed, twins
+from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison, aligned, away_from, placed, twins
 from attnviz.app.heads.compare.telling import row_moves, written
 from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
@@ -25,7 +25,7 @@ _LISTED = 6
 Head = tuple[int, int]
 
 
-def draw(compared: Compared) -> tuple[Compared, How]:
+def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
 
     Returns:
@@ -99,7 +99,7 @@ def draw(compared: Compared) -> tuple[Compared, How]:
     return compared, how
 
 
-def _one_kind(compared: Compared, entries: Sequence[Entry]) -> None:
+def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
     """Say which attention is compared of a model that has several kinds."""
     for read, entry in zip((compared.first, compared.second), entries, strict=True):
         if len(entry.kinds) > 1:
@@ -110,7 +110,7 @@ def _one_kind(compared: Compared, entries: Sequence[Entry]) -> None:
             )
 
 
-def _choose_other(entry: Entry, compared: Compared, most_alike: Head | None) -> Head:
+def _choose_other(entry: Entry, compared: Comparison, most_alike: Head | None) -> Head:
     """Draw the choice of the second model's head; it follows what is most alike, if it is to."""
     if most_alike is not None:
         AGAINST_LAYER.set(most_alike[0] + 1)
@@ -135,7 +135,7 @@ def _open_other(layer: int, head: int) -> None:
     ALIKE.set(False)
 
 
-def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> str:
+def _told(distances: Floats, opened: Head, asked: str, there: str, how: ChangeMeasure) -> str:
     """Which head of a model is most alike to one of the other, and where the open one stands.
 
     Args:
@@ -156,7 +156,12 @@ def _told(distances: Floats, opened: Head, asked: str, there: str, how: How) -> 
 
 
 def _map(
-    key: str, distances: Floats, how: How, head: Head, title: str, opened: Callable[[int, int], None]
+    key: str,
+    distances: Floats,
+    how: ChangeMeasure,
+    head: Head,
+    title: str,
+    opened: Callable[[int, int], None],
 ) -> None:
     most = float(distances.max()) or 1.0
     head_map(
@@ -174,7 +179,7 @@ def _map(
     )
 
 
-def _pairs(compared: Compared, how: How, word: int) -> None:
+def _pairs(compared: Comparison, how: ChangeMeasure, word: int) -> None:
     """The heads of the first model that have the nearest twins in the second, as buttons."""
     between = twins(compared, how, word)
     if between is None:

@@ -14,7 +14,15 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.choices import choose_word
-from attnviz.app.heads.compare.compared import Aligned, Compared, How, aligned, largest, moved, placed
+from attnviz.app.heads.compare.compared import (
+    Aligned,
+    ChangeMeasure,
+    Comparison,
+    aligned,
+    largest,
+    moved,
+    placed,
+)
 from attnviz.app.heads.compare.telling import row_moves, written
 from attnviz.app.state.choices import PER_HEAD
 from attnviz.text import head_name, ordinal
@@ -27,7 +35,7 @@ _LEAST_SEEN = 5e-4  # below, every change reads 0
 Head = tuple[int, int]
 
 
-def draw(compared: Compared) -> tuple[Compared, How]:
+def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     """Draw the ranking of all heads, and the open one in both sentences.
 
     Returns:
@@ -76,7 +84,7 @@ def _caution(overlap: Overlap) -> None:
         )
 
 
-def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
+def _place(values: Floats, order: Sequence[Head], head: Head, how: ChangeMeasure) -> str:
     """Where the open head stands among all, and the median head beside it."""
     if float(values.max()) < _LEAST_SEEN:
         return f"None of the {values.size} heads changes."
@@ -90,7 +98,7 @@ def _place(values: Floats, order: Sequence[Head], head: Head, how: How) -> str:
     )
 
 
-def _most_moved(grid: Aligned, rows: Floats, word: int, how: How) -> str:
+def _most_moved(grid: Aligned, rows: Floats, word: int, how: ChangeMeasure) -> str:
     """Which word's row changes most in the open head, where it is another than the chosen one."""
     most = int(rows.argmax())
     if most == word or rows[most] < _LEAST_SEEN:
@@ -99,7 +107,7 @@ def _most_moved(grid: Aligned, rows: Floats, word: int, how: How) -> str:
     return f" In this head the row of {name} changes most ({written(float(rows[most]), how)})."
 
 
-def _map(values: Floats, how: How, head: Head) -> None:
+def _map(values: Floats, how: ChangeMeasure, head: Head) -> None:
     most = max(float(values.max()), _LEAST_SEEN)
     head_map(
         "changes",
@@ -116,14 +124,20 @@ def _map(values: Floats, how: How, head: Head) -> None:
     )
 
 
-def _list(values: Floats, order: Sequence[Head], how: How) -> None:
+def _list(values: Floats, order: Sequence[Head], how: ChangeMeasure) -> None:
     """The heads that change most, as buttons that open them."""
     offered = {f"{head_name(*head)} · {written(float(values[head]), how)}": head for head in order[:_LISTED]}
     controls.buttons("Heads that change most", offered, "most changed", lambda at: controls.open_head(*at))
 
 
 def _differences(
-    compared: Compared, grid: Aligned, head: Head, how: How, row: int, first: Floats, second: Floats
+    compared: Comparison,
+    grid: Aligned,
+    head: Head,
+    how: ChangeMeasure,
+    row: int,
+    first: Floats,
+    second: Floats,
 ) -> None:
     per_head = PER_HEAD.toggle(
         "Scale colours per head",

@@ -11,7 +11,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import ModelNotSupported
-from attnviz.experiments.ablation import LeftOut, Moved, moved
+from attnviz.experiments.ablation import OutcomeDistances, WordOcclusion, moved
 from attnviz.experiments.ablation import words_left_out as left_out
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Floats, Kind
@@ -25,7 +25,7 @@ _MOST_PRODUCTS = 1e11  # tokens² × parameters
 
 
 @dataclass(frozen=True)
-class Likely:
+class LikelyToken:
     """A token that the model could go on with, and how probable it is before and after.
 
     `place` is its rank before, from 1; None if it was not among the likeliest.
@@ -44,8 +44,8 @@ class Effect:
     These are the likeliest before, then those that came up; none where nothing was asked.
     """
 
-    moved: Moved
-    likely: tuple[Likely, ...]
+    moved: OutcomeDistances
+    likely: tuple[LikelyToken, ...]
 
 
 def prediction_positions(chosen: Intervention) -> tuple[int, ...]:
@@ -62,7 +62,7 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
     return _effect(chosen.entry.name, chosen.given, chosen.written, place)
 
 
-def words_left_out(chosen: Intervention) -> LeftOut | None:
+def words_left_out(chosen: Intervention) -> WordOcclusion | None:
     """How far the token's output turns without each of the words.
 
     None where that would take long, where the model cannot be asked so, and of the text that an
@@ -112,13 +112,13 @@ def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | No
     changes = [Edit.parse(edit) for edit in edits]
     before = loading.load(model).outcomes(given, [()], place)
     after = loading.load(model).outcomes(given, [changes], place)
-    likely: list[Likely] = []
+    likely: list[LikelyToken] = []
     if before.probabilities is not None and after.probabilities is not None:
         p, q = before.probabilities[0], after.probabilities[0]
         first, now = ((-each).argsort(kind="stable")[:_MOST_TOKENS].tolist() for each in (p, q))
         ids = [*first, *(number for number in now if number not in first)]
         likely = [
-            Likely(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
+            LikelyToken(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
             for rank, (number, label) in enumerate(
                 zip(ids, loading.load(model).words(ids), strict=True), start=1
             )
@@ -127,7 +127,7 @@ def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | No
 
 
 @_running
-def _left_out(model: str, text: str, place: int) -> LeftOut | None:
+def _left_out(model: str, text: str, place: int) -> WordOcclusion | None:
     try:
         return left_out(model, text, place)
     except ModelNotSupported:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.state import link, memory
@@ -25,7 +25,7 @@ SILENT = "what it changes is silent already"
 _NOTICE = "what became of the changes"
 _NAMED_IN = "the tokens that the changes name"
 
-Sides = tuple[Sequence[Group], Sequence[Group]]
+Sides = tuple[Sequence[DisplayToken], Sequence[DisplayToken]]
 """The tokens that look, and those that are looked at."""
 
 

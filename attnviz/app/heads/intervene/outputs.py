@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import markdown
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed, ranking
@@ -74,7 +74,7 @@ def _cause(chosen: Intervention) -> str:
     return "With this change"
 
 
-def _texts(chosen: Intervention) -> list[tuple[str, tuple[Group, ...]]]:
+def _texts(chosen: Intervention) -> list[tuple[str, tuple[DisplayToken, ...]]]:
     """What each text is called, and its tokens: one, or those of the encoder and of the decoder."""
     kinds = chosen.entry.kinds
     if len(kinds) == 1:
@@ -102,7 +102,7 @@ def _looks(chosen: Intervention, at: int) -> bool:
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 
 
-def _in_words(name: str, groups: Sequence[Group], moved: Numbers, marked: int | None) -> str:
+def _in_words(name: str, groups: Sequence[DisplayToken], moved: Numbers, marked: int | None) -> str:
     """The most and the mean of one text, in Markdown."""
     where = f"In {name}, " if name else ""
     if not moved.any():
@@ -124,7 +124,7 @@ def _rank(moved: Numbers, at: int) -> int:
 
 
 def _bars(
-    key: str, name: str, groups: Sequence[Group], moved: Numbers, marked: int | None, longest: float
+    key: str, name: str, groups: Sequence[DisplayToken], moved: Numbers, marked: int | None, longest: float
 ) -> None:
     shown = sorted(range(len(groups)), key=lambda at: (at != marked, -moved[at]))[:_MOST_BARS]
     sizes = angles(moved) / (angles(longest) or 1.0)

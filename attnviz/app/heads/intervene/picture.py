@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import looks
-from attnviz.analysis.shown import Group
 from attnviz.app import caches, markdown
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
@@ -75,6 +75,6 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
     )
 
 
-def _choose(queries: Sequence[Group], query: int | None) -> None:
+def _choose(queries: Sequence[DisplayToken], query: int | None) -> None:
     if query is not None:
         QUERY.pick(queries[query])

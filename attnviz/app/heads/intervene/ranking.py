@@ -14,7 +14,7 @@ from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND, RANKED_BY
-from attnviz.experiments.ablation import Ablation, Moved, Numbers, ablate, angles
+from attnviz.experiments.ablation import Ablation, Numbers, OutcomeDistances, ablate, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.text import head_name, percent
@@ -54,7 +54,7 @@ def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
     return JOBS.find(key, lambda: ablate(name, given, place))
 
 
-def sizes(chosen: Intervention, moved: Moved, by: str) -> Numbers:
+def sizes(chosen: Intervention, moved: OutcomeDistances, by: str) -> Numbers:
     """[variant], what the heads are ranked by: 1 − cosine, or a share of probability."""
     if by == EXPECTED and moved.variation is not None:
         return moved.variation

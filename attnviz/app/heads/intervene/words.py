@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.candidates import candidates
 from attnviz.app.heads import choosing
@@ -83,7 +83,7 @@ def written(chosen: Intervention) -> None:
         )
 
 
-def _groups(chosen: Intervention) -> Sequence[Group]:
+def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
     """The tokens of the text that the model goes on with."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
@@ -93,7 +93,7 @@ def _where(chosen: Intervention) -> str:
     return "behind" if chosen.entry.expects == "masked" else "after"
 
 
-def _opening(groups: Sequence[Group], places: Sequence[int]) -> int:
+def _opening(groups: Sequence[DisplayToken], places: Sequence[int]) -> int:
     """Where a French pronoun is chosen; else the last place."""
     for at, place in enumerate(places[1:]):
         if groups[place].label in _PRONOUNS:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.plane import (
     Agreement,
     Doubles,
@@ -21,7 +22,6 @@ from attnviz.analysis.plane import (
     faithfulness,
     plane,
 )
-from attnviz.analysis.shown import Group
 from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
@@ -51,7 +51,7 @@ class HeadSelection(choosing.QueryInHead):
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ComparedPlane:
     """The plane, and how it compares with the truth.
 
     Attributes:
@@ -114,13 +114,13 @@ def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
     )
 
 
-def find(chosen: HeadSelection) -> Found:
+def find(chosen: HeadSelection) -> ComparedPlane:
     """The plane of the chosen head, computed once for all visitors."""
     where = (chosen.kind, chosen.layer, chosen.head)
     return _found(chosen.entry.name, chosen.given, *where, chosen.hide, chosen.keeps)
 
 
-def picture(chosen: HeadSelection, found: Found) -> None:
+def picture(chosen: HeadSelection, found: ComparedPlane) -> None:
     """Draw what was found in words, and the plane."""
     told = _finding(chosen, found)
     st.markdown(
@@ -179,7 +179,7 @@ def _pick(chosen: HeadSelection, query: int) -> None:
     QUERY.pick(chosen.queries[query])
 
 
-def _finding(chosen: HeadSelection, found: Found) -> str:
+def _finding(chosen: HeadSelection, found: ComparedPlane) -> str:
     """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
     looker = chosen.token
@@ -198,7 +198,7 @@ def _finding(chosen: HeadSelection, found: Found) -> str:
     )
 
 
-def _expected(chosen: HeadSelection, found: Found, most: int) -> str:
+def _expected(chosen: HeadSelection, found: ComparedPlane, most: int) -> str:
     """Whether the plane makes one expect that weight, and if not, why."""
     sign = -1 if chosen.keeps == "distances" else 1
     here, truly = (
@@ -226,7 +226,7 @@ def _key(chosen: HeadSelection, key: int) -> str:
     return markdown.token(key, chosen.keys)
 
 
-def trust(chosen: HeadSelection, found: Found) -> None:
+def trust(chosen: HeadSelection, found: ComparedPlane) -> None:
     """Draw how far the plane can be trusted, in numbers."""
     st.header("How far to trust this plane", anchor=False)
     for column, draw in zip(
@@ -236,7 +236,7 @@ def trust(chosen: HeadSelection, found: Found) -> None:
             draw(chosen, found)
 
 
-def _kept(chosen: HeadSelection, found: Found) -> None:
+def _kept(chosen: HeadSelection, found: ComparedPlane) -> None:
     first, second = map(percent, found.points.shares)
     st.markdown(f"**{percent(found.points.kept)} is kept**")
     if chosen.keeps == "distances":
@@ -255,7 +255,7 @@ def _kept(chosen: HeadSelection, found: Found) -> None:
     )
 
 
-def _true_and_shown(chosen: HeadSelection, found: Found) -> None:
+def _true_and_shown(chosen: HeadSelection, found: ComparedPlane) -> None:
     faithful = found.faithful
     what = "Distances" if chosen.keeps == "distances" else "Dot products"
     told = "not defined" if faithful.correlation is None else decimal(faithful.correlation)
@@ -269,7 +269,7 @@ def _true_and_shown(chosen: HeadSelection, found: Found) -> None:
     )
 
 
-def _near_and_much(chosen: HeadSelection, found: Found) -> None:
+def _near_and_much(chosen: HeadSelection, found: ComparedPlane) -> None:
     here, truth = found.here, found.in_truth
     chance = f"Keys drawn at random would be right for {here.chance:.1f}."
     if chosen.keeps == "distances":
@@ -288,7 +288,7 @@ def _near_and_much(chosen: HeadSelection, found: Found) -> None:
     st.markdown(told if here.of else "No query has a choice between keys here.")
 
 
-def lost(chosen: HeadSelection, found: Found) -> None:
+def lost(chosen: HeadSelection, found: ComparedPlane) -> None:
     """Draw what no plane shows, with the numbers of the chosen query and the key that it looks at most."""
     st.header("Why near is not the same as much", anchor=False)
     query = chosen.query
@@ -360,7 +360,7 @@ def _turning_layers(model: str) -> frozenset[int]:
 @cached(named)
 def _found(
     model: str, given: ModelInput, kind: Kind, layer: int, head: int, hide: bool, keeps: Keeps
-) -> Found:
+) -> ComparedPlane:
     shown = caches.shown(model, given, kind, hide, False)
     block = caches.trace(model, given).block(kind, layer)
     rows, columns = ([group.positions[0] for group in side.groups] for side in (shown[0], shown[-1]))
@@ -375,7 +375,7 @@ def _found(
         agreement(weights[seeing], sign * each[seeing], allowed[seeing]) for each in (points.shown, true)
     )
     faithful = faithfulness(true, points.shown)
-    return Found(points, weights, allowed, products, far, faithful, here, in_truth, apart(query, key))
+    return ComparedPlane(points, weights, allowed, products, far, faithful, here, in_truth, apart(query, key))
 
 
 def _pair(chosen: HeadSelection, query: int, key: int) -> str:
@@ -389,7 +389,7 @@ def _d_head(chosen: HeadSelection) -> int:
     return int(chosen.block.query.shape[-1])
 
 
-def _named(groups: Sequence[Group]) -> list[ShownToken]:
+def _named(groups: Sequence[DisplayToken]) -> list[ShownToken]:
     """The tokens; of equal ones, each with its place in small digits."""
     twice = _subscripted(groups)
     named = shown_tokens(groups)
@@ -400,7 +400,7 @@ def _named(groups: Sequence[Group]) -> list[ShownToken]:
     return named
 
 
-def _subscripted(groups: Sequence[Group]) -> set[str]:
+def _subscripted(groups: Sequence[DisplayToken]) -> set[str]:
     """The labels that several tokens have."""
     labels = [group.label for group in groups]
     return {label for label in labels if labels.count(label) > 1}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span, positions
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import EDITS, HEAD, KIND, LAYER, MODEL, OTHER, QUERY, TEXT
 from attnviz.capture import loading
-from attnviz.experiments.pairs import Pair, Reading
+from attnviz.experiments.pairs import Pair, SentenceOfPair
 
 
-def pair(chosen: HeadSelection, opened: Pair, read: Reading, label: str) -> None:
+def pair(chosen: HeadSelection, opened: Pair, read: SentenceOfPair, label: str) -> None:
     """Draw the ways onward from a pair: to Explore, and to one of its sentences, read without the head."""
     first, second = opened.readings
     explore(chosen, first.text, first.pronoun, label, second.text)
@@ -46,7 +46,7 @@ def silence(chosen: HeadSelection, text: str, looks: Span, label: str) -> None:
 def _along(chosen: HeadSelection, text: str, looks: Span) -> dict[str, str]:
     """The model, the sentence, the head and the word, as links write them; the word is "11 it"."""
     tokens = loading.tokens(chosen.entry.name, text)
-    shown = Shown(tokens, text)
+    shown = DisplayTokens(tokens, text)
     index = shown.index_of(positions(tokens, looks)[0])
     assert index is not None  # noqa: S101 - nothing is hidden; for the type checker
     return {

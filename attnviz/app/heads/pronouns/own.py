@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import caches, controls, markdown
 from attnviz.app.heads.pronouns import onward
@@ -56,7 +56,7 @@ def _typed(chosen: HeadSelection) -> Pair:
         )
     tokens = loading.tokens(chosen.entry.name, text)
     loading.tokens(chosen.entry.name, other)
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+    shown = DisplayTokens(tokens, text, hide_special=True, merge_words=True)
     given = ModelInput(text)
     suggested = _suggested(shown, text, other)
     asked = (
@@ -81,12 +81,12 @@ def _partner(text: str) -> str:
     return ""
 
 
-def _span(shown: Shown, place: int) -> Span:
+def _span(shown: DisplayTokens, place: int) -> Span:
     pieces = [shown.tokens[position] for position in shown.groups[place].positions]
     return Span(pieces[0].start, pieces[-1].end)
 
 
-def _suggested(shown: Shown, text: str, other: str) -> tuple[int, int, int]:
+def _suggested(shown: DisplayTokens, text: str, other: str) -> tuple[int, int, int]:
     """The words that are chosen first: those of a known pair, or else a pronoun and two words before it."""
     for pair in pairs.bundled():
         readings = {reading.text: reading for reading in pair.readings}
@@ -103,7 +103,7 @@ def _suggested(shown: Shown, text: str, other: str) -> tuple[int, int, int]:
     return pronoun, min(1, before), before
 
 
-def _place(shown: Shown, span: Span) -> int:
+def _place(shown: DisplayTokens, span: Span) -> int:
     return next(place for place in range(len(shown)) if _span(shown, place).end > span.start)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
@@ -212,7 +212,9 @@ def _lengths_chart(through: compute.Journey, token: int) -> None:
     )
 
 
-def _similarity_chart(through: compute.Journey, tokens: Sequence[int], groups: tuple[Group, ...]) -> None:
+def _similarity_chart(
+    through: compute.Journey, tokens: Sequence[int], groups: tuple[DisplayToken, ...]
+) -> None:
     """The first of the tokens stands out."""
     after = range(len(through.similarity))
     token, *others = tokens

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.arithmetic import why
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks, name_of
-from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
@@ -39,7 +39,7 @@ _OPTIONS = 4  # to guess from
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class CrossSelection:
     """One text reading another, and the reader token that is pointed at.
 
     Attributes:
@@ -54,8 +54,8 @@ class Reading:
     source: str
     layer: int
     block: Block
-    readers: Shown
-    sources: Shown
+    readers: DisplayTokens
+    sources: DisplayTokens
     at: int
 
     @property
@@ -95,7 +95,7 @@ def choose_texts() -> tuple[str, str]:
     return reader, source
 
 
-def choose(reader: str, other: str) -> Reading:
+def choose(reader: str, other: str) -> CrossSelection:
     """Draw the choice of the token that reads, and which of the texts it reads; return the numbers."""
     word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
     with word:
@@ -110,11 +110,11 @@ def choose(reader: str, other: str) -> Reading:
     across = CROSS_READS.segments("Who is read", (ACROSS, ITSELF)) == ACROSS
     source = other if across else reader
     block = _cross(reader, source, layer)
-    readers, sources = Shown(block.query_tokens, reader), Shown(block.key_tokens, source)
-    return Reading(reader, source, layer, block, readers, sources, at)
+    readers, sources = DisplayTokens(block.query_tokens, reader), DisplayTokens(block.key_tokens, source)
+    return CrossSelection(reader, source, layer, block, readers, sources, at)
 
 
-def question(reading: Reading) -> None:
+def question(reading: CrossSelection) -> None:
     """Ask what the chosen token reads most."""
     strongest = reading.order[0]
     groups = reading.sources.groups
@@ -131,7 +131,7 @@ def question(reading: Reading) -> None:
     )
 
 
-def picture(reading: Reading) -> None:
+def picture(reading: CrossSelection) -> None:
     """Draw the weights, and the chosen token's row in words."""
     n, m = reading.sizes
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -166,7 +166,7 @@ def picture(reading: Reading) -> None:
     st.markdown(f"{reading.name} reads {listed}.{left}")
 
 
-def text(reading: Reading) -> None:
+def text(reading: CrossSelection) -> None:
     """Say what makes attention cross-attention, with the sizes of the picture."""
     n, m = reading.sizes
     width = reading.block.value.shape[-1]
@@ -205,7 +205,7 @@ def text(reading: Reading) -> None:
     )
 
 
-def more(reading: Reading) -> None:
+def more(reading: CrossSelection) -> None:
     """Work out one weight and one number of the output."""
     weights = reading.weights[reading.at]
     st.header("From two vectors to a weight", anchor=False)

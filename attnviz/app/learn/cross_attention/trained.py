@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
-from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import EXAMPLES
@@ -58,7 +58,10 @@ def trained() -> None:
             caption=f"“{EXAMPLES[example]}” → “{read.text}” · cross-attention head {head}",
             filename=f"attnviz-trained-cross-attention-head{head}",
         )
-        targets, sources = Shown(read.target, read.trace.target or ""), Shown(read.source, EXAMPLES[example])
+        targets, sources = (
+            DisplayTokens(read.target, read.trace.target or ""),
+            DisplayTokens(read.source, EXAMPLES[example]),
+        )
         row = looks(weights, step, targets.groups, sources.groups)
         listed = markdown.shares(row.keys)
         following = (*read.words, "[END]")[step]

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from attnviz.analysis.behaviour import Behaviour, behaviours
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app.learn.compute import bert, parameters, read_only, run, tokens
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
@@ -132,7 +132,7 @@ def habits(text: str) -> tuple[tuple[Behaviour, float], ...]:
     """
     weights = owned(torch.stack([layer.attention.attention.weights for layer in run(text).layers]))
     evenly = np.full_like(weights[:1, :1], 1 / weights.shape[-1])
-    shown = Shown(tokens(text), text)
+    shown = DisplayTokens(tokens(text), text)
     found, of_even = behaviours(weights, shown), behaviours(evenly, shown)
     for habit in found:
         read_only(habit.score)

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import looks, name_of
-from attnviz.analysis.shown import Group
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed, later
@@ -278,7 +278,7 @@ def _draw(drawn: str) -> None:
     CELLS.set(drawn)
 
 
-def _refuse(error: InvalidMask, cells: Mask, groups: tuple[Group, ...]) -> None:
+def _refuse(error: InvalidMask, cells: Mask, groups: tuple[DisplayToken, ...]) -> None:
     names = [markdown.token(int(row), groups) for row in np.flatnonzero(~cells.any(axis=1))]
     st.error(
         f"**Not computed.** {markdown.plain(str(error))} Rows without an open cell: {', '.join(names)}.",

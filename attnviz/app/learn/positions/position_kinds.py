@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.shown import Group
+from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed, later
@@ -72,7 +72,7 @@ def code() -> tuple[tuple[str, str], ...]:
     return _CODE[ENCODING.get(_KINDS[0])]
 
 
-def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
+def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     found = _waves(len(groups))
     positions, d_model = found.encoding.shape
     told, drawn = st.columns(2, gap="large")
@@ -115,7 +115,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[Group, ...]) -> None:
         _chart_of_waves(found, _curve(pair, positions), pair, word)
 
 
-def _chart_of_encoding(found: compute.Waves, groups: tuple[Group, ...], word: int, pair: int) -> None:
+def _chart_of_encoding(found: compute.Waves, groups: tuple[DisplayToken, ...], word: int, pair: int) -> None:
     encoding(
         "encoding picture",
         found.encoding,
@@ -166,7 +166,7 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
     )
 
 
-def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
+def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     found = _table(len(groups))
     told, drawn = st.columns(2, gap="large")
     with told:
@@ -223,7 +223,7 @@ def _learned(text: str, word: int, groups: tuple[Group, ...]) -> None:
         )
 
 
-def _rotary(text: str, word: int, groups: tuple[Group, ...]) -> None:
+def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("Turn the query and the key", anchor=False)
@@ -279,7 +279,7 @@ def _chart_of_distance(found: compute.Rotary, word: int, key: int) -> None:
     st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
 
 
-def _chart_of_turning(found: compute.Rotary, groups: tuple[Group, ...], word: int, pair: int) -> None:
+def _chart_of_turning(found: compute.Rotary, groups: tuple[DisplayToken, ...], word: int, pair: int) -> None:
     shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
     across, up = found.turned[:shown, 2 * pair : 2 * pair + 2].T
     names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
@@ -324,7 +324,9 @@ def _spread(found: compute.Rotary) -> float:
     return float(np.ptp(found.moved, axis=0).max())
 
 
-def _tell_rotary(found: compute.Rotary, word: int, key: int, pair: int, groups: tuple[Group, ...]) -> None:
+def _tell_rotary(
+    found: compute.Rotary, word: int, key: int, pair: int, groups: tuple[DisplayToken, ...]
+) -> None:
     query_name, key_name = token(word, groups), token(key, groups)
     turn = float(found.frequencies[pair])
     st.markdown(
@@ -343,7 +345,7 @@ def _tell_rotary(found: compute.Rotary, word: int, key: int, pair: int, groups: 
     )
 
 
-def _alibi(text: str, word: int, groups: tuple[Group, ...]) -> None:
+def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("Far away counts less", anchor=False)

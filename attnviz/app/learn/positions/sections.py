@@ -33,7 +33,7 @@ _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the 
 
 
 @dataclass(frozen=True)
-class Read:
+class TwoOrders:
     """The sentence, read in its own order and in the other one of a number; 0 is the original."""
 
     chosen: TokenSelection
@@ -73,14 +73,14 @@ def question(chosen: TokenSelection) -> None:
     )
 
 
-def picture(chosen: TokenSelection) -> Read:
+def picture(chosen: TokenSelection) -> TwoOrders:
     """Draw the shuffle, and what becomes of every token's output."""
     st.header("The same words in another order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         order = ORDER.draw("Order (0 is the original one)", width=220)
         st.button("Shuffle", icon=":material/shuffle:", on_click=_shuffle)
         st.button("Original order", on_click=ORDER.set, args=(0,))
-    read = Read(chosen, order, _experiment(chosen.text, order))
+    read = TwoOrders(chosen, order, _experiment(chosen.text, order))
     tokens, note = _shown(read)
     shuffle(
         "shuffle",
@@ -94,7 +94,7 @@ def picture(chosen: TokenSelection) -> Read:
     return read
 
 
-def in_words(read: Read) -> str:
+def in_words(read: TwoOrders) -> str:
     """The picture's sentence, in Markdown."""
     bare, placed = read.found.without, read.found.with_positions
     name, row = read.chosen.name, read.row
@@ -116,7 +116,7 @@ def in_words(read: Read) -> str:
     )
 
 
-def text(read: Read) -> None:
+def text(read: TwoOrders) -> None:
     """Say why, beside the picture."""
     st.header("Attention sees a set, not a sequence", anchor=False)
     st.markdown(
@@ -192,7 +192,7 @@ def written(number: float) -> str:
     return f"{number:.7f}" if number >= 1e-7 else "less than 0.0000001"
 
 
-def _shown(read: Read) -> tuple[list[ShuffledToken], str]:
+def _shown(read: TwoOrders) -> tuple[list[ShuffledToken], str]:
     """The tokens as the widget takes them, and what its colours mean."""
     found, groups = read.found, read.chosen.groups
     places = [*range(min(len(groups), _SHOWN_TOKENS))]

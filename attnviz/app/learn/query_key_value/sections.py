@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.analysis.sentence import looks, name_of
-from attnviz.analysis.shown import Group, Shown
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
@@ -58,8 +58,8 @@ class QueryAtWork:
 
     attention: Attention
     walk: compute.Walk
-    queries: tuple[Group, ...]
-    keys: tuple[Group, ...]
+    queries: tuple[DisplayToken, ...]
+    keys: tuple[DisplayToken, ...]
 
     def name(self, key: int) -> str:
         """A token that is looked at as plain text; with its number where the sentence has it twice."""
@@ -100,7 +100,10 @@ def choose() -> QueryAtWork:
     """Draw the choice of a model, a sentence, a head and a word of the sentence."""
     attention, text, layer, head, token = six_steps_of.choose()
     done = _walk(attention.model, attention.kind, text, layer, head, token)
-    queries, keys = Shown(done.query_tokens, done.query_text), Shown(done.key_tokens, done.key_text)
+    queries, keys = (
+        DisplayTokens(done.query_tokens, done.query_text),
+        DisplayTokens(done.key_tokens, done.key_text),
+    )
     return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
@@ -464,7 +467,7 @@ def _go(step: int) -> None:
     STEP.set(str(step))
 
 
-def _labels(groups: tuple[Group, ...], rows: list[int]) -> list[str]:
+def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
     """What rows are called; with their numbers where some tokens have no row."""
     numbered = len(rows) < len(groups)
     return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]

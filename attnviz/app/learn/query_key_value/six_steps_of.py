@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, later, translated
@@ -161,10 +161,10 @@ def _choose_translators_head(attention: Attention) -> tuple[int, int]:
 def _choose_translators_word(attention: Attention, text: str, translation: compute.Translation) -> int:
     """At first, who is at the root of *il* or *elle*: "it", or the French word that it is written after."""
     if attention.kind == "encoder":
-        groups = Shown(loading.tokens(TRANSLATOR, text), text).groups
+        groups = DisplayTokens(loading.tokens(TRANSLATOR, text), text).groups
         begin = controls.place_of("it", groups)
     else:
-        groups = Shown(translation.target, str(translation.trace.target)).groups
+        groups = DisplayTokens(translation.target, str(translation.trace.target)).groups
         begin = translation.pronouns[0].step if translation.pronouns else len(groups) // 2
     of = attention.kind, text
     return controls.token(groups, of, "Query (looks)", TRANSLATOR_QUERY, begin)

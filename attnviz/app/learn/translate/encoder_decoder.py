@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
-from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.lesson import formula
@@ -147,7 +147,9 @@ def _finder(chosen: ShownTranslation) -> str:
     )
 
 
-def _table(chosen: ShownTranslation, kind: Kind, query: int, queries: Shown, keys: Shown) -> None:
+def _table(
+    chosen: ShownTranslation, kind: Kind, query: int, queries: DisplayTokens, keys: DisplayTokens
+) -> None:
     lines = ["| head | read |", "|:--|:--|"]
     for block in chosen.translation.trace.of_kind(kind):
         for head, weights in enumerate(block.weights):
@@ -155,5 +157,5 @@ def _table(chosen: ShownTranslation, kind: Kind, query: int, queries: Shown, key
     st.markdown("\n".join(lines))
 
 
-def _strongest(weights: Floats, query: int, queries: Shown, keys: Shown) -> str:
+def _strongest(weights: Floats, query: int, queries: DisplayTokens, keys: DisplayTokens) -> str:
     return markdown.shares(looks(weights, query, queries.groups, keys.groups, _LISTED).keys, bold=False)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Shown
 from attnviz.app import markdown
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.measured import how_often, label_smoothing, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
-from attnviz.app.learn.translate.translation import Reading, Word, translation
+from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
 from attnviz.app.state.choices import FRENCH_WORD
 from attnviz.text import percent, probability
 from attnviz.trace import Floats
@@ -85,7 +85,7 @@ def picture(chosen: ShownTranslation) -> None:
         target=targets,
         written=[*targets[1:], Word(label=last, name=last, special=last == END)],
         row=chosen.row,
-        encoder=Reading(
+        encoder=DrawnAttention(
             caption=f"layer {layer + 1}, head {head + 1}", heads=[head + 1], weights=[_rows(chosen.encoder)]
         ),
         cross=_reading(chosen.cross, chosen.cross_heads),
@@ -118,7 +118,7 @@ def _meanings(chosen: ShownTranslation) -> None:
         st.markdown(f"*it* could be {' or '.join(gendered)}.", width="content")
 
 
-def words_of(shown: Shown) -> list[Word]:
+def words_of(shown: DisplayTokens) -> list[Word]:
     """The tokens of a text as the picture names them."""
     groups = shown.groups
     return [
@@ -127,9 +127,9 @@ def words_of(shown: Shown) -> list[Word]:
     ]
 
 
-def _reading(weights: Floats, heads: tuple[int, ...]) -> Reading:
+def _reading(weights: Floats, heads: tuple[int, ...]) -> DrawnAttention:
     caption = f"head {heads[0] + 1}" if len(heads) == 1 else f"all {len(heads)} heads, side by side"
-    return Reading(
+    return DrawnAttention(
         caption=caption, heads=[head + 1 for head in heads], weights=[_rows(head) for head in weights]
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.shown import Shown
+from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import choose_variant, english, known_words, outside_note, typed
@@ -59,14 +59,14 @@ class ShownTranslation:
     decoder_heads: tuple[int, ...]
 
     @property
-    def sources(self) -> Shown:
+    def sources(self) -> DisplayTokens:
         """The English tokens as they are shown."""
-        return Shown(self.translation.source, self.text)
+        return DisplayTokens(self.translation.source, self.text)
 
     @property
-    def targets(self) -> Shown:
+    def targets(self) -> DisplayTokens:
         """What the decoder reads: [START] and the French words."""
-        return Shown(self.translation.target, str(self.translation.trace.target))
+        return DisplayTokens(self.translation.target, str(self.translation.trace.target))
 
     @property
     def pronoun(self) -> compute.PronounChoice | None:

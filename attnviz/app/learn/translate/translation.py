@@ -21,7 +21,7 @@ class Word(TypedDict):
     special: bool
 
 
-class Reading(TypedDict):
+class DrawnAttention(TypedDict):
     """What one kind of attention read.
 
     Attributes:
@@ -52,9 +52,9 @@ def translation(
     target: Sequence[Word],
     written: Sequence[Word],
     row: int,
-    encoder: Reading,
-    cross: Reading,
-    decoder: Reading,
+    encoder: DrawnAttention,
+    cross: DrawnAttention,
+    decoder: DrawnAttention,
     choices: Sequence[Sequence[tuple[str, float]]],
     pronouns: Sequence[Pronoun],
     titles: Sequence[str],

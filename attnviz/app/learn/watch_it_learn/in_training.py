@@ -13,7 +13,7 @@ from attnviz.text import head_name, percent
 from attnviz.trace import Kind
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
-from attnviz.trained.translator.learning import Glance, Probe, Snapshot
+from attnviz.trained.translator.learning import Probe, ProbeAnswer, Snapshot
 from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER
 from attnviz.widgets.tokens import ShownToken
 
@@ -44,7 +44,7 @@ TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)
 TAUGHT_CROSS = Head("cross", 0, TAUGHT_CROSS_HEAD)
 
 
-def heads_of(glance: Glance) -> list[Head]:
+def heads_of(glance: ProbeAnswer) -> list[Head]:
     """All heads, in the order in which the model uses them."""
     return [
         Head(kind, layer, head)
@@ -54,7 +54,7 @@ def heads_of(glance: Glance) -> list[Head]:
     ]
 
 
-def says(probe: Probe, glance: Glance) -> None:
+def says(probe: Probe, glance: ProbeAnswer) -> None:
     """Write the sentence, the model's translation, and how probable it finds the two pronouns."""
     said = written(glance.said[:_MOST_WORDS]) or "(nothing)"
     if len(glance.said) > _MOST_WORDS:
@@ -68,7 +68,7 @@ def says(probe: Probe, glance: Glance) -> None:
     )
 
 
-def weights(name: str, shown: Head, probe: Probe, glance: Glance, step: int, view: str) -> None:
+def weights(name: str, shown: Head, probe: Probe, glance: ProbeAnswer, step: int, view: str) -> None:
     """Draw where a head looks in a sentence after so many steps, as LINES or MATRIX."""
     queries, keys, row = rows_and_columns(shown.kind, probe)
     weights_picture(
@@ -97,7 +97,7 @@ def rows_and_columns(kind: Kind, probe: Probe) -> tuple[list[ShownToken], list[S
     return target, target if kind == "decoder" else source, probe.pronoun
 
 
-def looks(shown: Head, probe: Probe, glance: Glance, step: int) -> str:
+def looks(shown: Head, probe: Probe, glance: ProbeAnswer, step: int) -> str:
     """What the row that the pronoun hangs on looks at, in Markdown."""
     queries, keys, row = rows_and_columns(shown.kind, probe)
     thousandths = glance.weights[shown.kind][shown.layer, shown.head, row].tolist()

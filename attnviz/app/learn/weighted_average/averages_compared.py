@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.shown import Group, visible_text
+from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.app import markdown
 from attnviz.app.learn import lesson
 from attnviz.app.learn.computed import MODEL, computed, later
@@ -64,7 +64,7 @@ class WeighedToken:
     """
 
     text: str
-    tokens: tuple[Group, ...]
+    tokens: tuple[DisplayToken, ...]
     query: int
     scoring: str = DOT
     temperature: str = "1"

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from attnviz.analysis.shown import Group, Shown
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
@@ -179,7 +179,7 @@ class Average:
         mixed_similarity: [token, token], the cosine between x' of the row and x of the column.
     """
 
-    tokens: tuple[Group, ...]
+    tokens: tuple[DisplayToken, ...]
     vectors: Floats
     scores: Floats
     weights: Floats
@@ -277,9 +277,9 @@ def score_named(scoring: str, seed: int) -> Score:
     return SCORES[scoring]
 
 
-def sentence_tokens(text: str) -> tuple[Group, ...]:
+def sentence_tokens(text: str) -> tuple[DisplayToken, ...]:
     """The sentence's tokens, without those that the tokenizer adds."""
-    return Shown(compute.tokens(text), text, hide_special=True).groups
+    return DisplayTokens(compute.tokens(text), text, hide_special=True).groups
 
 
 def word_vectors(text: str) -> Float[Tensor, "token d_model"]:

@@ -8,7 +8,7 @@ from typing import TypedDict
 from attnviz.app.components.component import widget
 
 
-class Near(TypedDict):
+class NeighbourRow(TypedDict):
     """One line: a token, and the two cosine similarities to it, from −1 to 1."""
 
     label: str
@@ -18,7 +18,7 @@ class Near(TypedDict):
 
 
 @widget
-def nearness(key: str, /, *, lines: Sequence[Near], before: str, after: str) -> None:
+def nearness(key: str, /, *, lines: Sequence[NeighbourRow], before: str, after: str) -> None:
     """Draws for each token an empty circle (before) and a full one (after) on one scale.
 
     `before` and `after` are what the two vectors are called.

@@ -8,7 +8,7 @@ from typing import TypedDict
 from attnviz.app.components.component import widget
 
 
-class Cut(TypedDict):
+class TokenRow(TypedDict):
     """One token: what is written, its id, and its characters in the text, from `start` up to before `end`."""
 
     label: str
@@ -18,7 +18,7 @@ class Cut(TypedDict):
 
 
 @widget
-def pieces(key: str, /, *, text: str, cuts: Sequence[Cut], more: int) -> None:
+def pieces(key: str, /, *, text: str, cuts: Sequence[TokenRow], more: int) -> None:
     """Draws the text up to the last token shown, and each token; pointing at one shows its place in the text.
 
     `more` is how many further tokens there are.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import DisplayTokens, visible_text
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.shown import Shown, visible_text
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing, lesson
 from attnviz.app.learn.computed import MODEL, later
@@ -40,7 +40,7 @@ def choose() -> WeighedToken:
     sentence_column, word_column = st.columns([3, 1])
     with sentence_column:
         text = choosing.sentence()
-    tokens = Shown(loading.tokens(MODEL, text), text, hide_special=True).groups
+    tokens = DisplayTokens(loading.tokens(MODEL, text), text, hide_special=True).groups
     with word_column:
         query = controls.token(tokens, text, "Query (looks)", begin=controls.place_of("it", tokens))
     return WeighedToken(text, tokens, query)

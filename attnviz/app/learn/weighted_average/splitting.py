@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.analysis.shown import visible_text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import markdown
 from attnviz.app.learn.computed import computed, later
 from attnviz.app.learn.weighted_average.pieces import pieces

@@ -29,7 +29,7 @@ Value = TypeVar("Value", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DisplayToken:
     """One row or column of a picture: a token, or the pieces of one word.
 
     Attributes:
@@ -54,7 +54,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayTokens:
     """The tokens of one text, or of a pair of sentences, as a picture shows them.
 
     Args:
@@ -82,8 +82,8 @@ class Shown:
     second: str | None = None
     only_sentence: int | None = None
     written: int = 0
-    all_groups: tuple[Group, ...] = field(init=False, repr=False, compare=False)
-    groups: tuple[Group, ...] = field(init=False, repr=False, compare=False)
+    all_groups: tuple[DisplayToken, ...] = field(init=False, repr=False, compare=False)
+    groups: tuple[DisplayToken, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.second is None and any(token.sentence for token in self.tokens):
@@ -141,7 +141,7 @@ class Shown:
                 return index
         return None
 
-    def _asked_for(self, group: Group) -> bool:
+    def _asked_for(self, group: DisplayToken) -> bool:
         return self.only_sentence in (None, self.tokens[group.positions[0]].sentence)
 
     def _choices(self) -> tuple[str, ...]:
@@ -168,14 +168,14 @@ class Shown:
 
         return [tuple(run) for _, run in groupby(range(len(self.tokens)), key=together)]
 
-    def _group(self, positions: tuple[int, ...]) -> Group:
+    def _group(self, positions: tuple[int, ...]) -> DisplayToken:
         special = self.tokens[positions[0]].special
         label = self._word(positions) if self.merge_words and not special else self._label(positions[0])
         first, last = positions[0] + 1, positions[-1] + 1
         number = f"token {first}" if first == last else f"tokens {first}–{last}"
         characters = self.tokens[positions[0]].start, self.tokens[positions[-1]].end
         title = f"{number}: {self._told(positions, label)}"
-        return Group(label, title, special, first, positions, characters)
+        return DisplayToken(label, title, special, first, positions, characters)
 
     def _told(self, positions: tuple[int, ...], label: str) -> str:
         """What a title says behind the number."""
@@ -278,7 +278,7 @@ def _drawn(typed: str) -> str:
     return visible_text(signs if signs.strip() else signs.replace(" ", "␣"))
 
 
-def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
+def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
     """The weights as the picture shows them: pieces merged, then special tokens left out, then rows rescaled.
 
     Attention *to* a word is the sum over its pieces, attention *from* a word their mean (Clark et al.
@@ -297,7 +297,7 @@ def shown_weights(weights: Floats, queries: Shown, keys: Shown | None = None) ->
     return np.ascontiguousarray(rescaled(kept) if keys.hides else kept, dtype=np.float32)
 
 
-def left_share(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
+def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
     """How much of each shown row goes to tokens that are shown: what rescaling divides by.
 
     Returns:
@@ -308,7 +308,7 @@ def left_share(weights: Floats, queries: Shown, keys: Shown | None = None) -> Fl
     return _sum(kept) if keys.hides else np.ones(kept.shape[:-1], dtype=np.float32)
 
 
-def merged_weights(weights: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
+def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
     """The weights with pieces merged where asked for, nothing left out: [..., all groups, all groups]."""
     keys = queries if keys is None else keys
     _check(weights.shape, queries, keys)
@@ -333,7 +333,7 @@ def only(array: NDArray[Value], queries: Sequence[int], keys: Sequence[int]) -> 
     return array[..., index_of_places(queries), :][..., index_of_places(keys)]
 
 
-def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> Floats:
+def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
     """Scores (of any stage before the softmax) as the picture shows them: rows and columns left out.
 
     Args:
@@ -353,13 +353,13 @@ def shown_scores(scores: Floats, queries: Shown, keys: Shown | None = None) -> F
     return np.ascontiguousarray(only(scores, queries.visible, keys.visible), dtype=np.float32)
 
 
-def shown_mask(mask: Mask, queries: Shown, keys: Shown | None = None) -> Mask:
+def shown_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
     """Where a shown query may look, [shown query, shown key]; a word may look if one of its pieces may."""
     keys = queries if keys is None else keys
     return only(merged_mask(mask, queries, keys), queries.visible, keys.visible)
 
 
-def merged_mask(mask: Mask, queries: Shown, keys: Shown | None = None) -> Mask:
+def merged_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
     """The mask with pieces merged where asked for, nothing left out: [all groups, all groups]."""
     keys = queries if keys is None else keys
     _check(mask.shape, queries, keys)
@@ -404,11 +404,11 @@ def index_of_places(wanted: Sequence[int] | NDArray[np.intp]) -> Index:
     return np.array(wanted, dtype=np.intp)
 
 
-def _starts(shown: Shown) -> NDArray[np.intp]:
+def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
     return np.array([group.positions[0] for group in shown.all_groups])
 
 
-def _summed(weights: Floats, shown: Shown, axis: Literal[-1, -2]) -> Floats:
+def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
     """Sums the pieces of each group: takes every first piece, then adds second pieces to it, then third ones.
 
     Most words are one piece, so this touches little; `np.add.reduceat` takes several times as long.
@@ -425,7 +425,7 @@ def _summed(weights: Floats, shown: Shown, axis: Literal[-1, -2]) -> Floats:
     return summed
 
 
-def _check(shape: tuple[int, ...], queries: Shown, keys: Shown) -> None:
+def _check(shape: tuple[int, ...], queries: DisplayTokens, keys: DisplayTokens) -> None:
     expected = (len(queries.tokens), len(keys.tokens))
     if shape[-2:] != expected:
         raise AttnvizError(f"The array is for {shape[-2:]} tokens, but the texts have {expected}.")

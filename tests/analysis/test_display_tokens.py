@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from attnviz.analysis.shown import (
-    Shown,
+from attnviz.analysis.display_tokens import (
+    DisplayTokens,
     left_share,
     merged_weights,
     shown_mask,
@@ -32,7 +32,7 @@ def sentence(words: list[int]) -> Text:
     return "x" * sum(words), (*tokens, Token("[SEP]", 102, 0, 0, None, True))
 
 
-def titles(shown: Shown) -> tuple[str, ...]:
+def titles(shown: DisplayTokens) -> tuple[str, ...]:
     return tuple(group.title for group in shown.groups)
 
 
@@ -111,7 +111,7 @@ def test_a_tiny_rest_is_still_rescaled() -> None:
 def test_two_different_texts() -> None:
     source = pieces(hide_special=True, merge_words=True)
     target_text, target_tokens = sentence([1, 2])
-    target = Shown(target_tokens, target_text, merge_words=True)
+    target = DisplayTokens(target_tokens, target_text, merge_words=True)
     weights = np.full((5, 7), 1 / 7, dtype=np.float32)
     made = shown_weights(weights, target, source)
     np.testing.assert_allclose(made, np.tile([0.6, 0.2, 0.2], (4, 1)), rtol=1e-6)
@@ -120,10 +120,10 @@ def test_two_different_texts() -> None:
 def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> None:
     weights = tired.stack("encoder")
     tokens = tired.blocks[0].query_tokens
-    assert np.array_equal(shown_weights(weights, Shown(tokens, tired.text)), weights)
+    assert np.array_equal(shown_weights(weights, DisplayTokens(tokens, tired.text)), weights)
     plain = tuple(token for token in tokens if not token.special)
     part = weights[..., 1:-1, 1:-1]
-    shown = Shown(plain, tired.text, hide_special=True)
+    shown = DisplayTokens(plain, tired.text, hide_special=True)
     assert np.array_equal(shown_weights(part, shown), part)
     assert shown.explanation == "nothing hidden, merged or rescaled"
     assert left_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
@@ -134,7 +134,9 @@ def test_scores_are_left_out_but_never_merged() -> None:
     assert np.array_equal(shown_scores(scores, pieces(hide_special=True)), scores[:, 1:-1, 1:-1])
     with pytest.raises(AttnvizError, match="Only weights can be merged"):
         shown_scores(scores, pieces(merge_words=True))
-    assert shown_scores(scores[:, 4:, 4:], Shown(PIECES[4:], UNBREAKABLE, merge_words=True)).shape == (
+    assert shown_scores(
+        scores[:, 4:, 4:], DisplayTokens(PIECES[4:], UNBREAKABLE, merge_words=True)
+    ).shape == (
         3,
         3,
         3,
@@ -153,7 +155,7 @@ def test_a_word_may_look_where_one_of_its_pieces_may() -> None:
 
 def test_other_tokenizers_marks_vanish_from_merged_words() -> None:
     tokens = (Token("▁Don", 1, 0, 3, 0, False), Token("au", 2, 3, 5, 0, False), Token("Ġ", 3, 5, 6, 1, False))
-    shown = Shown(tokens, "Donau ", merge_words=True)
+    shown = DisplayTokens(tokens, "Donau ", merge_words=True)
     assert shown.labels == ("Donau", "␣")
     assert titles(shown)[0] == 'tokens 1–2: "Donau", characters 1–5'
 
@@ -184,7 +186,7 @@ GPT_2 = (
 
 def test_byte_level_tokens_are_called_what_was_typed() -> None:
     text, tokens = GPT_2
-    shown = Shown(tokens, text, written=2)
+    shown = DisplayTokens(tokens, text, written=2)
     assert shown.labels == (
         *("The", "tired", "##est", "café", "␣"),
         *("😀 1/4", "😀 2/4", "😀 3/4", "😀 4/4", "é 1/2", "é 2/2", "⏎", "<|endoftext|>"),
@@ -208,7 +210,7 @@ def test_byte_level_tokens_are_called_what_was_typed() -> None:
 
 def test_byte_level_words_are_called_what_was_typed() -> None:
     text, tokens = GPT_2
-    shown = Shown(tokens, text, hide_special=True, merge_words=True)
+    shown = DisplayTokens(tokens, text, hide_special=True, merge_words=True)
     assert shown.labels == ("The", "tiredest", "café", "␣", "😀é", "⏎")
     assert titles(shown)[4] == 'tokens 6–11: "😀é", characters 19–20'
 
@@ -244,22 +246,22 @@ def test_byte_level_words_are_called_what_was_typed() -> None:
     ],
 )
 def test_labels_and_titles_of_other_tokenizers(token: Token, text: str, label: str, title: str) -> None:
-    shown = Shown((token,), text)
+    shown = DisplayTokens((token,), text)
     assert shown.labels == (label,)
     assert titles(shown) == (title,)
 
 
 def test_bytes_that_a_model_wrote_and_that_are_no_character() -> None:
     tokens = (Token("a", 1, 0, 1, 0, False), Token("ð", 2, 1, 2, 0, False), Token("ĠÃ", 3, 2, 3, 0, False))
-    assert Shown(tokens, "a\ufffd\ufffd").labels == ("a", "<0xF0>", "<0x20><0xC3>")
-    assert Shown(tokens, "a\ufffd\ufffd", merge_words=True).labels == ("a\ufffd\ufffd",)
+    assert DisplayTokens(tokens, "a\ufffd\ufffd").labels == ("a", "<0xF0>", "<0x20><0xC3>")
+    assert DisplayTokens(tokens, "a\ufffd\ufffd", merge_words=True).labels == ("a\ufffd\ufffd",)
 
 
 def test_a_row_of_pieces_without_a_beginning_is_no_continuation() -> None:
     """SentencePiece's sign alone begins the word; the piece after it is its first."""
     tokens = (Token("▁", 1, 0, 0, 0, False), Token("T", 2, 0, 1, 0, False), Token("he", 3, 1, 3, 0, False))
-    assert Shown(tokens, "The").labels == ("▁", "T", "##he")
-    assert Shown(tokens, "The", merge_words=True).labels == ("The",)
+    assert DisplayTokens(tokens, "The").labels == ("▁", "T", "##he")
+    assert DisplayTokens(tokens, "The", merge_words=True).labels == ("The",)
 
 
 # Pairs of sentences.
@@ -275,7 +277,7 @@ def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ..
 
 def test_titles_of_a_pair_say_which_sentence() -> None:
     text, second, tokens = pair([1], [2])
-    assert titles(Shown(tokens, text, second=second)) == (
+    assert titles(DisplayTokens(tokens, text, second=second)) == (
         "token 1: [CLS], added by the tokenizer to the first sentence",
         'token 2: "x", character 1 of the first sentence',
         "token 3: [SEP], added by the tokenizer to the first sentence",
@@ -283,7 +285,7 @@ def test_titles_of_a_pair_say_which_sentence() -> None:
         'token 5: "x", character 2 of the second sentence',
         "token 6: [SEP], added by the tokenizer to the second sentence",
     )
-    merged = Shown(tokens, text, second=second, merge_words=True)
+    merged = DisplayTokens(tokens, text, second=second, merge_words=True)
     assert titles(merged)[3] == 'tokens 4–5: "xx", characters 1–2 of the second sentence'
 
 
@@ -302,7 +304,7 @@ def test_one_sentence_of_a_pair(
     only: int | None, hide: bool, numbers: tuple[int, ...], explanation: str
 ) -> None:
     text, second, tokens = pair([1], [2])
-    shown = Shown(tokens, text, second=second, only_sentence=only, hide_special=hide)
+    shown = DisplayTokens(tokens, text, second=second, only_sentence=only, hide_special=hide)
     assert tuple(group.number for group in shown.groups) == numbers
     assert shown.explanation_of_scores == explanation
     rescaled = "; each row rescaled to sum to 100 %" if len(numbers) < 6 else ""
@@ -312,7 +314,7 @@ def test_one_sentence_of_a_pair(
 def test_from_one_sentence_to_the_other_by_hand() -> None:
     text, second, tokens = pair([1], [1])  # [CLS] x [SEP] x [SEP]
     weights = np.tile(np.array([0.1, 0.2, 0.1, 0.3, 0.3], dtype=np.float32), (5, 1))
-    first, other = (Shown(tokens, text, second=second, only_sentence=only) for only in (0, 1))
+    first, other = (DisplayTokens(tokens, text, second=second, only_sentence=only) for only in (0, 1))
     np.testing.assert_allclose(shown_weights(weights, first, other), [[0.5, 0.5]] * 3, rtol=1e-6)
     np.testing.assert_allclose(left_share(weights, first, other), [0.6] * 3, rtol=1e-6)
     np.testing.assert_allclose(shown_weights(weights, other, first), [[0.25, 0.5, 0.25]] * 2, rtol=1e-6)
@@ -331,7 +333,7 @@ def test_weights_are_those_of_matrices_that_sum_columns_and_average_rows(
     text, other_text, tokens = pair(first, second)
     weights = random_weights(len(tokens), seed)
     looking, looked_at = (
-        Shown(tokens, text, hide, merge, second=other_text, only_sentence=only) for only in (of, to)
+        DisplayTokens(tokens, text, hide, merge, second=other_text, only_sentence=only) for only in (of, to)
     )
     rows, columns = (
         np.array([[place in group.positions for group in shown.groups] for place in range(len(tokens))])
@@ -348,20 +350,20 @@ def test_weights_are_those_of_matrices_that_sum_columns_and_average_rows(
 def test_what_is_not_there_cannot_be_shown() -> None:
     text, second, tokens = pair([1], [1])
     with pytest.raises(AttnvizError, match="Give the second one, too"):
-        Shown(tokens, text)
+        DisplayTokens(tokens, text)
     with pytest.raises(AttnvizError, match="no second sentence"):
-        Shown(PIECES, UNBREAKABLE, only_sentence=1)
-    assert len(Shown(PIECES, UNBREAKABLE, only_sentence=0)) == len(PIECES)
+        DisplayTokens(PIECES, UNBREAKABLE, only_sentence=1)
+    assert len(DisplayTokens(PIECES, UNBREAKABLE, only_sentence=0)) == len(PIECES)
     alone = tuple(token for token in tokens if token.special or token.sentence == 0)
     with pytest.raises(AttnvizError, match="special"):
-        Shown(alone, text, second=second, only_sentence=1, hide_special=True)
+        DisplayTokens(alone, text, second=second, only_sentence=1, hide_special=True)
 
 
 def test_only_special_tokens_cannot_be_hidden() -> None:
     text, tokens = sentence([])
-    assert len(Shown(tokens, text)) == 2
+    assert len(DisplayTokens(tokens, text)) == 2
     with pytest.raises(AttnvizError, match="special"):
-        Shown(tokens, text, hide_special=True)
+        DisplayTokens(tokens, text, hide_special=True)
 
 
 def test_arrays_of_another_text_are_refused() -> None:
@@ -373,4 +375,4 @@ def test_arrays_of_another_text_are_refused() -> None:
 def test_control_characters_are_drawn_not_obeyed() -> None:
     assert visible_text("a\0b\nc\r\x7f\x85\u2028d <script> ﷽ é") == "a␀b␊c␍␡��d <script> ﷽ é"
     tokens = (Token("ab", 5, 0, 3, 0, False),)
-    assert titles(Shown(tokens, "a\0b")) == ('token 1: "a␀b", characters 1–3, read as ab',)
+    assert titles(DisplayTokens(tokens, "a\0b")) == ('token 1: "a␀b", characters 1–3, read as ab',)
