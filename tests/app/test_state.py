@@ -55,7 +55,7 @@ def test_a_wrong_value_under_an_old_name_is_told() -> None:
 
 
 def test_only_one_file_touches_the_session_state() -> None:
-    touching = [path for path in SOURCES if "session_state" in path.read_text("utf-8")]
+    touching = [path for path in SOURCES if "st.session_state" in path.read_text("utf-8")]
     assert touching == [STATE / "memory.py"]
 
 

@@ -51,8 +51,9 @@ def check(app: AppTest, page: str, where: str) -> None:
     here = of_page(page)
     for name, sentence in SENTENCES.items():
         assert name not in here or app.session_state[name] == sentence, where
-    left = set(app.query_params) - set(here) - {"teacher"}
-    assert not left, (where, left)
+    if here:  # what has no choices writes nothing into the address: there the browser takes out the rest
+        left = set(app.query_params) - set(here) - {"teacher"}
+        assert not left, (where, left)
 
 
 def test_every_page_has_its_choice() -> None:
@@ -74,8 +75,6 @@ def test_every_page_opens_after_a_choice_on_every_other(
     for before, page in nx.eulerian_circuit(nx.complete_graph(PAGES, nx.DiGraph), "explore"):
         choose(app, before, made)
         app.switch_page(f"pages/{page}.py").run()
-        for name in of_page(before).keys() - of_page(page).keys():
-            app.query_params.pop(name, None)  # as the browser does with what the page that has gone had there
         check(app, page, f"{page} after {before}")
 
 

@@ -36,9 +36,10 @@ def arrive(name: str) -> None:
     Args:
         name: of the page.
     """
+    came = page() != name
     memory.put(_PAGE, name)
     _rename()
-    _take_carried()
+    _take_carried(came)
     if not memory.has(_ASKED):
         memory.put(_ASKED, {name: st.query_params.get_all(name) for name in st.query_params})
 
@@ -146,11 +147,14 @@ def _rename() -> None:
                 _delete(former)
 
 
-def _take_carried() -> None:
+def _take_carried(came: bool) -> None:
     """Let a link from another page of the app win over what stood in the widgets there.
 
     Streamlit hides from a page all parameters for which the page before had a widget, and keeps what was in
     that widget, if anything. The whole address has the old page's values first, then the link's.
+
+    Args:
+        came: whether the visitor has come from another page just now.
     """
     context = get_script_run_ctx()
     address = parse_qs(context.query_string if context else "", keep_blank_values=True)
@@ -168,7 +172,9 @@ def _take_carried() -> None:
         st.rerun()
     here = of_page(page())
     taken = {choice.name: value for choice, value in hidden.items() if choice.name in here}
-    if taken:  # an update with nothing would take out of the address what the browser alone has written there
+    # On arrival even nothing is written: that takes out of the address what the page before had. Later it
+    # would take out what the browser alone has written there.
+    if taken or came:
         st.query_params.update(taken)
 
 
