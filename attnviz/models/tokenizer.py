@@ -204,6 +204,8 @@ class TextTokenizer:
             last = place + 1 == len(spans) or sentences[place + 1] != sentence
             start, bare_end = _span(text, *spans[place], spelling)
             end = _with_combining_marks(text, bare_end, len(text) if last else spans[place + 1][0])
+            if placed and placed[-1].sentence == sentence:
+                end = max(end, placed[-1].end)  # for a space inside of what one character stands for ("ﷺ")
             token = Token(spelling, number, start, end, words[place], special=False, sentence=sentence)
             placed.append(token)
         return _numbered(texts, placed)

@@ -270,6 +270,7 @@ def test_spans_and_words_of_every_kind(
 @given(text=READABLE)
 @example(text="<script>alert(1)</script> \0 שלום 😀👍🏽 \u0301")
 @example(text="</s><s> <mask> <|endoftext|>")
+@example(text="ﷺ")  # one character that is four words
 def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, tokenizers: Tokenizers) -> None:
     try:
         tokens = [token for token in tokenizers[kind].tokens(text) if not token.special]
