@@ -1,4 +1,4 @@
-"""Attention in eight questions, one a page, and a whole transformer in four more."""
+"""Attention, one question a page, and then a whole transformer."""
 
 import streamlit as st
 
@@ -6,14 +6,14 @@ from attnviz.app.learn.contents import about_attention, about_the_translator
 from attnviz.app.page import page
 
 with page("learn", "Learn"):
-    st.header("Attention in eight questions", anchor=False)
+    st.header("Attention, one question a page", anchor=False)
     st.markdown(
         "Each page answers one question: a minute to understand, ten to play with. The sentence is yours, "
         "and every number is computed while you look, with the vectors of a real BERT. Read them in order, "
         "or begin where you are curious."
     )
     about_attention()
-    st.header("A whole transformer in four", anchor=False)
+    st.header("A whole transformer", anchor=False)
     st.markdown(
         "A small translator from English into French, written from scratch and trained for these pages: see "
         "how it decides whether *it* is *il* or *elle*, and put that to the test."
