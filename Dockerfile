@@ -26,7 +26,7 @@ ENV HOME=/tmp \
 COPY . .
 RUN chmod -R a+rX . && \
     python -m compileall -q app.py attnviz pages && \
-    python -c "from attnviz.capture import catalogue, loading; [loading.load(name) for name in catalogue.names()]"
+    python -c "from attnviz.capture import loading; from attnviz.models import catalogue; [loading.load(n) for n in catalogue.names()]"
 
 USER 1000
 EXPOSE 8501

@@ -65,7 +65,7 @@ $(VENV)/.dev: $(VENV)/.app requirements-dev.txt requirements-ray.txt
 
 # What checks and bundles our JavaScript. The app needs none of it: it serves the bundles that are in the repository.
 node_modules/.made: package.json package-lock.json .npmrc
-	@command -v npm >/dev/null || { echo "To work on attnviz needs Node.js 20 or newer with npm."; exit 1; }
+	@command -v npm >/dev/null || { echo "To work on attnviz needs Node.js 20.19 or newer with npm."; exit 1; }
 	@echo "Installing what checks and bundles the JavaScript ..."
 	@npm ci --silent
 	@touch $@

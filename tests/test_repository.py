@@ -1,12 +1,16 @@
 """What no file of the project may contain, whoever wrote it."""
 
 import ast
+import importlib.util
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from attnviz.capture import loading
+from attnviz.models import catalogue
 
 ROOT = Path(__file__).parents[1]
 
@@ -178,3 +182,15 @@ def test_the_files_that_these_rules_are_for_exist() -> None:
     assert len(APP) > 1
     assert {path.suffix for path in BROWSER} == {".js", ".css"}
     assert {"requirements.txt", "constraints.txt"} <= {str(path) for path in REQUIREMENTS}
+
+
+def test_what_the_image_runs_while_it_is_built_can_be_imported() -> None:
+    """The image is not built here, so a module that moved would be missed."""
+    [code] = re.findall(r'python -c "(from .*)"$', (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    names = [(node.module or "", each.name) for node in imports for each in node.names]
+    assert ("attnviz.capture", "loading") in names
+    for module, name in names:
+        assert importlib.util.find_spec(f"{module}.{name}"), (module, name)
+    assert callable(loading.load)
+    assert callable(catalogue.names)
