@@ -4,6 +4,8 @@
 import { element } from "../../widgets/dom.js";
 import { aligned, enoughDigits, fixed, inBrackets, MOST_DIGITS, multiplication, number, rounded } from "../../widgets/numbers.js";
 
+const ROOT_DIGITS = 5; // decimals of √d_head
+
 /** The name of a token. */
 export const token = (text, role = "") => element("bdi", { class: `token ${role}`, title: text }, text);
 
@@ -63,7 +65,8 @@ export function productList(factors, nameOf, { digits, factorDigits, roles, part
  * @param {{ dot_product: number, scale: number, d_head: number, bias?: number | null, score: number,
  *   masked: boolean }} worked
  * @param {number} digits decimals of the score
- * @param {{ product: string, score: string }} parts what the numbers are for tests
+ * @param {{ product: string, score: string, root?: string }} parts what the numbers are for tests; with `root`, √d_head is
+ *   also written as a number
  */
 export function scaled({ dot_product: product, scale, d_head, bias = null, score, masked }, digits, parts) {
   const paper = isOfPaper(scale, d_head);
@@ -78,6 +81,7 @@ export function scaled({ dot_product: product, scale, d_head, bias = null, score
     paper ? " ÷ " : " × ",
     element("span", { "data-part": "scale", "data-value": scale }, by),
   );
+  if (parts.root) line.append(" = ", fixed(product, enough), " ÷ ", number(parts.root, 1 / scale, fixed(1 / scale, ROOT_DIGITS)));
   if (bias !== null) line.append(bias < 0 ? " − " : " + ", number("bias", bias, fixed(Math.abs(bias), enough)));
   line.append(" = ", number(parts.score, score, fixed(score, digits), "outcome"));
   if (masked) line.append(" → ", element("span", { class: "masked-score" }, "masked: −∞"));

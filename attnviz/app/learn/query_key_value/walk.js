@@ -709,7 +709,7 @@ class Walk extends View {
     const worked = { dot_product: dot, scale: 1 / Math.sqrt(this.size), d_head: this.size, score };
     return [
       heading("The score of ", this.token(row, "key")),
-      scaled({ ...worked, masked: this.data.forbidden[row] }, RESULT_DIGITS, { product: "dot-product", score: "result" }),
+      scaled({ ...worked, masked: this.data.forbidden[row] }, RESULT_DIGITS, { product: "dot-product", score: "result", root: "root" }),
       element("p", { class: "muted" }, `A sum of ${this.size} products grows with their number; ÷ √${this.size} brings it back to the size of one of them.`),
       ...this.masked(row, "the mask puts −∞ in place of this score"),
     ];
