@@ -6,6 +6,6 @@ from attnviz.app.state import memory
 frame.configure()
 garbage.collect_when_idle()
 page = frame.navigation()
-page.run()
-memory.drawn()
+with memory.drawing():
+    page.run()
 warm_up.start()

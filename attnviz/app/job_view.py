@@ -28,7 +28,8 @@ def show_job(
     start: str = "",
     mine: bool = True,
     stop: Callable[[], None] | None = None,
-) -> None:
+    only_running: bool = False,
+) -> Progress[Found] | None:
     """Draw how far a job is, the buttons that start and stop it, and what it has found so far.
 
     While it runs, this part of the page is drawn anew every second and the rest is not. When it has ended,
@@ -42,6 +43,11 @@ def show_job(
         start: what the button that begins it says; "": it begins by itself.
         mine: whether this page keeps it going and can stop it; otherwise it is only looked at.
         stop: what the button that stops it does; None: it stops the job for everybody.
+        only_running: whether `draw` draws only while the job runs; what stands still the page draws itself.
+
+    Returns:
+        What was found, if the job stood still as it was drawn; None if it ran, or has found nothing. It may
+        have ended since: the page learns of that with its next run.
     """
     if job.resumes and (job.state == "left alone" or (job.state == "not begun" and not start)):
         job.start()
@@ -66,10 +72,11 @@ def show_job(
                     st.button("Stop", key=f"{key} stop", on_click=stop or job.stop, icon=":material/stop:")
                 elif job.resumes and not was_running:
                     st.button("Go on", key=f"{key} go on", on_click=job.start, icon=":material/play_arrow:")
-        if draw is not None and latest is not None:
+        if draw is not None and latest is not None and (was_running or not only_running):
             draw(latest)
 
     st.fragment(show, run_every=_EVERY_SECONDS if was_running else None)()
+    return None if was_running else job.latest
 
 
 def counted(doing: str, unit: str) -> Words:

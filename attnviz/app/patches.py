@@ -16,9 +16,8 @@ def apply() -> None:
     # When another site's page opens a websocket to this server, Streamlit asks an outside host for this
     # machine's address before it refuses. The whole server waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _no_address
-    # Where the type checker is told to look away, a part of Streamlit is replaced on purpose.
-    NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]
-    SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]
+    NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
+    SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
 
 
 def _no_address() -> None:

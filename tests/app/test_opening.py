@@ -100,7 +100,7 @@ def test_the_facts_tell_how_far_a_token_looks_back(tmp_path: Path, window: int) 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:
     name = str(saved / "bert")
     own.begin_opening(name, "a visitor").wait(SECONDS)
-    network = weakref.ref(loading._models[name][1].network)  # type: ignore[attr-defined]
+    network = weakref.ref(loading._models[name][1].network)  # type: ignore[attr-defined]  # BERT's
     loading._models.clear()
     warm_up.settle()
     assert network() is None

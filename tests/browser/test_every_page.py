@@ -135,8 +135,8 @@ def test_a_teacher_shows_the_picture_alone_and_larger(page: Page, server: Server
     assert axe(page) == []
     assert fits(page)
     page.get_by_text("Teacher's view").click()
+    wait_idle(page)  # until then, Streamlit shows a heading twice while it moves
     expect(page.get_by_text("What this picture does not show")).to_be_visible()
-    wait_idle(page)
 
 
 def test_the_menu_leads_to_the_lessons_which_lead_through_all_ideas_and_the_sentence_goes_along(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import streamlit as st
 
@@ -30,7 +31,7 @@ class TokenSelection:
     text: str
     query: int
 
-    @property
+    @cached_property
     def groups(self) -> tuple[DisplayToken, ...]:
         """The tokens, with what they are called."""
         return tokens(self.text)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import RerunException
 
 STALE_SECONDS = 2.0
 """For how long after a pick was drawn the widgets may still say what they said before it."""
@@ -39,7 +42,8 @@ def said(widget: str, trigger: str) -> Any:
     return st.session_state.get(widget, {}).get(trigger)
 
 
-class _Picked(NamedTuple):
+@dataclass
+class _Picked:
     """Values that were picked, those that stood there before, by name, and when the page had drawn them."""
 
     before: dict[str, Any]
@@ -65,14 +69,23 @@ def keep_picked() -> None:
         return
     if all(get(name) == value for name, value in picked.before.items()):
         st.session_state.update(picked.now)
-        put(_PICKED, picked._replace(drawn=None))
+        picked.drawn = None
 
 
-def drawn() -> None:
-    """The page has been drawn to its end: from now on the browser learns what was picked.
+@contextmanager
+def drawing() -> Iterator[None]:
+    """In here the page is drawn; once it is, the browser learns what was picked.
 
-    On a busy server, drawing the page can take longer than `STALE_SECONDS`.
+    On a busy server, drawing the page can take longer than `STALE_SECONDS`. A page that stops early is drawn;
+    one that begins anew is not.
     """
     picked: _Picked | None = get(_PICKED)
-    if picked is not None and picked.drawn is None:
-        put(_PICKED, picked._replace(drawn=time.monotonic()))
+    begins_anew = False
+    try:
+        yield
+    except RerunException:
+        begins_anew = True
+        raise
+    finally:
+        if picked is not None and picked.drawn is None and not begins_anew:
+            picked.drawn = time.monotonic()

@@ -90,8 +90,10 @@ def test_another_text_begins_anew_with_its_pronoun() -> None:
     assert app.session_state["query"] == "4 warm"
 
 
-def picking(drawn: bool = True) -> None:
+def picking(drawn: bool = True, stops: bool = False) -> None:
     """A page with a picture of heads that one can pick; it may still be being drawn when one looks at it."""
+    from contextlib import nullcontext
+
     import streamlit as st
 
     from attnviz.app import controls
@@ -99,18 +101,22 @@ def picking(drawn: bool = True) -> None:
     from attnviz.app.state import memory
     from attnviz.models import catalogue
 
-    st.button("6-12", on_click=controls.open_head, args=(5, 11))
-    st.write(choosing.head(catalogue.entry("minilm"), "encoder"))
-    if drawn:
-        memory.drawn()
+    with memory.drawing() if drawn else nullcontext():
+        st.button("6-12", on_click=controls.open_head, args=(5, 11))
+        st.write(choosing.head(catalogue.entry("minilm"), "encoder"))
+        if stops:
+            st.stop()
 
 
-@pytest.mark.parametrize(("drawn", "seconds", "kept"), [(False, 0, True), (True, 60, True), (True, 0, False)])
+@pytest.mark.parametrize(
+    ("drawn", "seconds", "stops", "kept"),
+    [(False, 0, False, True), (True, 60, False, True), (True, 0, False, False), (True, 0, True, False)],
+)
 def test_a_message_from_before_a_pick_was_drawn_does_not_undo_it(
-    monkeypatch: pytest.MonkeyPatch, drawn: bool, seconds: float, kept: bool
+    monkeypatch: pytest.MonkeyPatch, drawn: bool, seconds: float, stops: bool, kept: bool
 ) -> None:
     monkeypatch.setattr(memory, "STALE_SECONDS", seconds)
-    app = AppTest.from_function(picking, kwargs={"drawn": drawn}).run()
+    app = AppTest.from_function(picking, kwargs={"drawn": drawn, "stops": stops}).run()
     before = [box.value for box in app.number_input]
     app.button[0].click().run()
     assert [box.value for box in app.number_input] == [6, 12]

@@ -27,21 +27,14 @@ def draw(chosen: HeadSelection) -> None:
     listed = st.container(border=True)
     with listed:
         which = listing.choose(chosen.name)
-    job = computing.grammar(chosen)
-    streamed = False
 
     def stream(latest: Progress[Grammar]) -> None:
-        nonlocal streamed
-        if job.running:
-            streamed = True
-            grammar.draw(chosen, latest, looks, sort, still=False)
+        grammar.draw(chosen, latest, looks, sort, still=False)
 
+    job, words = computing.grammar(chosen), counted("Reading the sentences", "sentences")
     with overview:
-        show_job(job, counted("Reading the sentences", "sentences"), stream, key="grammar")
-    # A job may end right after it was drawn: what stands still is then drawn with the next run of the page.
-    latest = None if streamed or job.running else job.latest
-    if latest is not None:
-        with overview:
+        latest = show_job(job, words, stream, key="grammar", only_running=True)
+        if latest is not None:
             grammar.draw(chosen, latest, looks, sort, still=True)
     with listed:
         if latest is not None and latest.found.totals[sort]:

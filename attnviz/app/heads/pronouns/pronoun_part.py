@@ -48,18 +48,12 @@ def draw(chosen: HeadSelection) -> None:
 
 def _read(chosen: HeadSelection, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
     """Draw what all heads do, and the open one; return it once it stands still."""
-    job = computing.verdicts(chosen, given)
-    streamed = False
 
     def stream(latest: Progress[Verdicts]) -> None:
-        nonlocal streamed
-        if job.running:
-            streamed = True
-            all_heads.draw(chosen, latest, looks, still=False)
+        all_heads.draw(chosen, latest, looks, still=False)
 
-    show_job(job, counted("Reading the pairs", "pairs"), stream, key="pronouns")
-    # A job may end right after it was drawn: what stands still is then drawn with the next run of the page.
-    latest = None if streamed or job.running else job.latest
+    job, words = computing.verdicts(chosen, given), counted("Reading the pairs", "pairs")
+    latest = show_job(job, words, stream, key="pronouns", only_running=True)
     if latest is None:
         return None
     all_heads.draw(chosen, latest, looks, still=True)
