@@ -16,6 +16,7 @@ from attnviz.analysis.display_tokens import (
     only,
     rescaled,
 )
+from attnviz.analysis.entropy import entropy
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import joined, percent
 from attnviz.trace import Floats, Mask
@@ -164,7 +165,7 @@ def behaviours(
         "first": lambda: to_key[..., 0],
         "separator": lambda: to_key[..., separators].sum(axis=-1),
         "focused": lambda: kept.max(axis=-1).mean(axis=-1),
-        "broad": lambda: _evenness(*_entropy(kept)),
+        "broad": lambda: _evenness(*_spread(kept)),
         **{name: partial(measure, kept) for name, measure in compared.items()},
     }
     evenly = rescaled(among.astype(np.float32))
@@ -225,10 +226,10 @@ def facts(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = 
     named += _places(weights.mean(axis=2), keys.groups)
     shares = np.stack([share for _, share in named])
     strongest, best = shares.argmax(axis=0), shares.max(axis=0)
-    entropy, largest = _entropy(weights)
+    spread, largest = _spread(weights)
     # An entropy of H bits is that of 2^H tokens with equal shares: the perplexity of the row.
-    equal, of_all = (np.exp2(bits.mean(axis=-1)) for bits in (entropy, largest))
-    even = _evenness(entropy, largest)
+    equal, of_all = (np.exp2(bits.mean(axis=-1)) for bits in (spread, largest))
+    even = _evenness(spread, largest)
     told = []
     for layer, head in np.ndindex(best.shape):
         here = layer, head
@@ -304,24 +305,17 @@ def _near(weights: Floats) -> Floats:
     return np.asarray((weights * near).sum(axis=-1).mean(axis=-1), dtype=np.float32)
 
 
-def _entropy(weights: Floats) -> tuple[Floats, Floats]:
-    """−Σ w log₂ w of each row, and the most it could be: log₂ of how many cells of the row are not 0.
+def _spread(weights: Floats) -> tuple[Floats, Floats]:
+    """The entropy of each row, [layer, head, query], and the most that it could be: log₂ of its open cells.
 
     Cells that a mask forbids are exactly 0, so they do not count as cells that attention could spread to.
     """
-    entropy = np.empty(weights.shape[:-1], dtype=np.float32)
-    cells = np.empty(weights.shape[:-1], dtype=np.float32)
-    for layer, head in np.ndindex(weights.shape[:2]):
-        # One head at a time stays in the processor's cache.
-        here = weights[layer, head]
-        open_cells = here > 0
-        logarithms = np.log2(here, out=np.zeros_like(here), where=open_cells)
-        entropy[layer, head] = -np.einsum("qk,qk->q", here, logarithms)
-        cells[layer, head] = np.count_nonzero(open_cells, axis=-1)
-    return entropy, np.log2(np.maximum(cells, 1))
+    # One head at a time stays in the processor's cache.
+    spread = np.array([[entropy(head) for head in layer] for layer in weights], dtype=np.float32)
+    return spread, np.log2(np.maximum(np.count_nonzero(weights, axis=-1), 1)).astype(np.float32)
 
 
-def _evenness(entropy: Floats, largest: Floats) -> Floats:
+def _evenness(spread: Floats, largest: Floats) -> Floats:
     """Mean entropy over the largest possible, [layer, head]; 0 where there is no choice at all."""
     most = largest.mean(axis=-1)
-    return np.asarray(entropy.mean(axis=-1) / np.where(most > 0, most, 1), dtype=np.float32)
+    return np.asarray(spread.mean(axis=-1) / np.where(most > 0, most, 1), dtype=np.float32)

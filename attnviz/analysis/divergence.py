@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.entropy import entropy
 from attnviz.trace import Floats
 
 Sums = NDArray[np.float64]
@@ -59,18 +60,9 @@ def divergences(weights: Sequence[Floats]) -> Divergences:
     for sentence in range(sentences):
         # [head, all cells], and half of the weights: the mean of two is then their sum.
         cells = np.concatenate([layer[sentence].reshape(-1, tokens * tokens) for layer in weights])
-        own, half = _entropy(cells), cells / np.float32(2)
+        own, half = entropy(cells), cells / np.float32(2)
         # One head against all behind it at a time: all pairs at once would not fit.
         for head in range(heads - 1):
-            of_mean = _entropy(half[head + 1 :] + half[head])
+            of_mean = entropy(half[head + 1 :] + half[head])
             total[head, head + 1 :] += np.maximum(of_mean - (own[head + 1 :] + own[head]) / 2, 0)
     return Divergences(sentences, sentences * tokens, total + total.T)
-
-
-_LEAST = np.float32(1e-30)  # below this, p log p is nothing; and log 0 would be no number
-
-
-def _entropy(weights: Floats) -> Sums:
-    """−Σ p log₂ p over the last axis, which holds all rows of a head."""
-    logarithms = np.log(np.maximum(weights, _LEAST))
-    return np.asarray(-np.einsum("hi,hi->h", weights, logarithms, dtype=np.float64) / np.log(2))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import index_of_places, rescaled
+from attnviz.analysis.entropy import entropy
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.trace import Floats, Mask, Token
 
@@ -360,7 +361,7 @@ class _Patterns:
             "punctuation": marks,
             "same word": alike,
             "focused": cells.max(axis=-1).mean(axis=-1),
-            "broad": _entropy(kept) / size / (possible or 1),
+            "broad": entropy(kept) / size / (possible or 1),
             "distance": distance,
             "relative distance": distance / max(size - 1, 1),
         }
@@ -371,12 +372,6 @@ def _averaging(cells: Mask) -> Floats:
     """[..., query, key]: weights times this, summed, are the mean over the rows that have a cell."""
     rows = cells.any(axis=-1).sum(axis=-1)
     return np.asarray(cells / np.maximum(rows, 1)[..., None, None], dtype=np.float32)
-
-
-def _entropy(kept: Floats) -> Floats:
-    """−Σ w log₂ w over all cells of a head, [sentence, head]."""
-    tiny = np.finfo(np.float32).tiny
-    return np.asarray(-np.einsum("shc,shc->sh", kept, np.log2(np.maximum(kept, tiny))), dtype=np.float32)
 
 
 def _spread(scores: NDArray[np.float64], counts: Mask) -> Sums:

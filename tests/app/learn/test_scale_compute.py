@@ -37,11 +37,6 @@ def test_one_entry_by_hand() -> None:
         assert softmax.gradient == pytest.approx(2 * 3 / 16)  # four cells of ±3/16
 
 
-def test_entropy_counts_bits() -> None:
-    weights = torch.tensor([[1 / 8] * 8, [1, 0, 0, 0, 0, 0, 0, 0], [0.5, 0.25, 0.25, 0, 0, 0, 0, 0]])
-    assert compute.entropy(weights).tolist() == pytest.approx([3, 0, 1.5])
-
-
 @given(st.lists(st.floats(-6, 6), min_size=1, max_size=11))
 @settings(deadline=None, max_examples=60)
 def test_the_jacobian_is_the_derivative(scores: list[float]) -> None:
@@ -58,7 +53,6 @@ def test_the_jacobian_is_the_derivative(scores: list[float]) -> None:
 def test_many_rows_at_once_are_each_row_by_itself() -> None:
     weights = torch.randn(3, 7, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
     assert torch.equal(compute.jacobian(weights)[2], compute.jacobian(weights[2]))
-    assert compute.entropy(weights)[1] == compute.entropy(weights[1])
 
 
 @pytest.mark.parametrize("seed", [0, 3, 8])

@@ -43,30 +43,39 @@ def introduce() -> None:
 def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
     """Draw how many pairs were read, which head is the best, and the map of all.
 
-    Only while it is `still`, nothing being computed, can heads be picked.
+    Only while it is `still`, nothing being computed, can heads be picked; only then do words stand above the
+    map, which would otherwise move with every sentence more.
     """
     found = progress.found
-    for paragraph in headline.read(found, finished=progress.finished):
-        st.markdown(paragraph)
     if still:
+        for paragraph in headline.read(found, finished=progress.finished):
+            st.markdown(paragraph)
         _left_out(found)
     if not found.pairs:
         return
     scores = found.scores(looks)
     nearest, _, coin = pronouns.baselines(found.pairs)
-    for paragraph in headline.paragraphs(scores, looks, nearest, coin, finished=progress.finished):
-        st.markdown(paragraph)
-    first = best(scores)
-    named = [each for each in (*first.heads, *first.others) if each != (chosen.layer, chosen.head)]
-    if still and named:
-        with st.container(horizontal=True):
-            for each in named[:_MOST_OPENED]:
-                st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
+    if still:
+        _finding(chosen, scores, looks, nearest, coin, progress.finished)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(chosen, scores, looks, still)
     with right:
         _chart(chosen, scores, nearest, coin)
+
+
+def _finding(
+    chosen: HeadSelection, scores: Scores, looks: Looks, nearest: Baseline, coin: Baseline, finished: bool
+) -> None:
+    """Say which head is the best, and offer to open those that are named."""
+    for paragraph in headline.paragraphs(scores, looks, nearest, coin, finished=finished):
+        st.markdown(paragraph)
+    first = best(scores)
+    named = [each for each in (*first.heads, *first.others) if each != (chosen.layer, chosen.head)]
+    if named:
+        with st.container(horizontal=True):
+            for each in named[:_MOST_OPENED]:
+                st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
 
 
 def _left_out(found: Verdicts) -> None:

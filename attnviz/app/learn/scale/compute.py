@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnviz.analysis.entropy import entropy
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats, Token
@@ -121,13 +123,7 @@ def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
 
 def _softmax(weights: Float[Tensor, " key"]) -> Softmax:
     size = torch.linalg.matrix_norm(jacobian(weights))
-    return Softmax(owned(weights), float(entropy(weights)), float(size))
-
-
-def entropy(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row"]:
-    """−Σ w log₂ w: how undecided each row is, in bits (Shannon 1948)."""
-    nats: Tensor = torch.special.entr(weights).sum(dim=-1)
-    return nats / torch.log(torch.tensor(2.0))
+    return Softmax(owned(weights), float(entropy(owned(weights))), float(size))
 
 
 def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"]:
@@ -148,15 +144,15 @@ def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> tuple[Float
         The entropies, in bits, and the gradients, [scale, size] each.
     """
     generator = torch.Generator().manual_seed(seed)
-    entropies, gradients = torch.empty(2, len(sizes)), torch.empty(2, len(sizes))
+    entropies, gradients = np.empty((2, len(sizes)), np.float32), torch.empty(2, len(sizes))
     for column, d in enumerate(sizes):
         query = torch.randn(rows, 1, d, generator=generator)
         key = torch.randn(rows, keys, d, generator=generator)
         for line, scale in enumerate((1.0, d**-0.5)):
             weights = scaled_dot_product_attention(query, key, key, scale=scale).weights
-            entropies[line, column] = entropy(weights).mean()
+            entropies[line, column] = entropy(owned(weights)).mean()
             gradients[line, column] = torch.linalg.matrix_norm(jacobian(weights)).mean()
-    return owned(entropies), owned(gradients)
+    return entropies, owned(gradients)
 
 
 def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:

@@ -305,7 +305,7 @@ def code() -> None:
         ("attnviz.app.learn.scale.compute", "variances"),
         ("attnviz.app.learn.scale.compute", "standard_error"),
         ("attnviz.app.learn.scale.compute", "compare"),
-        ("attnviz.app.learn.scale.compute", "entropy"),
+        ("attnviz.analysis.entropy", "entropy"),
         ("attnviz.app.learn.scale.compute", "jacobian"),
         ("attnviz.app.learn.scale.compute", "curves"),
     )

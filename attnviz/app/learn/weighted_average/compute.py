@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
+from attnviz.analysis.entropy import entropy
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
@@ -255,10 +256,9 @@ def best_with_itself(found: Average) -> int:
 def even_mix(weights: Floats) -> float:
     """How many tokens an even mix would have that is as spread out as these weights, [token].
 
-    e^H with the entropy H = −Σ w ln w: 1 where one token has everything, n where n tokens have the same.
+    2 to the power of the entropy: 1 where one token has everything, n where n tokens have the same.
     """
-    some = weights[weights > 0].astype(np.float64)
-    return float(np.exp(-(some * np.log(some)).sum()))
+    return float(2 ** entropy(weights))
 
 
 def random_additive(d_model: int, seed: int) -> Additive:

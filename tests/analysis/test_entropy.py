@@ -1,0 +1,23 @@
+"""Entropy: by hand, in any shape, and beside PyTorch's."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attnviz.analysis.entropy import entropy
+from attnviz.trace import Floats
+
+
+def test_bits_by_hand() -> None:
+    weights = np.array([[1 / 8] * 8, [1, *[0] * 7], [0.5, 0.25, 0.25, *[0] * 5]], np.float32)
+    assert entropy(weights).tolist() == pytest.approx([3, 0, 1.5])
+
+
+@settings(max_examples=40, deadline=None)
+@given(arrays(np.float32, (3, 5, 7), elements=st.floats(0, 1, width=32)))
+def test_as_pytorch_computes_it(weights: Floats) -> None:
+    expected = torch.special.entr(torch.from_numpy(weights).double()).sum(dim=-1) / np.log(2)
+    np.testing.assert_allclose(entropy(weights), expected, atol=1e-5)
