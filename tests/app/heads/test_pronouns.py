@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -20,7 +20,8 @@ from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Verdicts
 from attnviz.experiments.relations import Grammar
-from tests.app.shown import clean, sent, visit, words
+from attnviz.trace import Trace
+from tests.app.shown import all_sent, clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
 SERVED = Jobs()
@@ -288,6 +289,29 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     clean(app)
     assert "This list comes when all sentences are read." in words(app)
     assert not app.warning
+
+
+def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve, go_on = pronouns.resolve, threading.Event()
+
+    def waits(asked: Sequence[Pair], trace: Callable[[str], Trace], kind: str) -> Iterator[Progress[Verdicts]]:
+        for progress in resolve(asked, trace, kind):
+            yield progress
+            if len(asked) > 1:  # not the visitor's own pair, which stands below
+                go_on.wait(60)
+
+    jobs = Jobs()
+    monkeypatch.setattr(computing, "JOBS", jobs)
+    monkeypatch.setattr(pronouns, "resolve", waits)
+    app = visit("pronouns")
+    while not all_sent(app, "head_map"):
+        app.run()
+    drawn, told = sent(app, "head_map"), spaced(app)
+    go_on.set()
+    jobs.close()
+    assert drawn["title"].startswith("Pairs resolved")
+    assert not re.search(r"[Rr]esolves? \*?\*?\d+ of", told)
+    assert not [button for button in app.button if button.label.startswith("Open head")]
 
 
 def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so() -> None:
