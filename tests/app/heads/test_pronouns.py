@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -20,7 +20,6 @@ from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.pronouns import Verdicts
 from attnviz.experiments.relations import Grammar
-from attnviz.trace import Trace
 from tests.app.shown import all_sent, clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
@@ -294,7 +293,9 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
 def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve, go_on = pronouns.resolve, threading.Event()
 
-    def waits(asked: Sequence[Pair], trace: Callable[[str], Trace], kind: str) -> Iterator[Progress[Verdicts]]:
+    def waits(
+        asked: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind
+    ) -> Iterator[Progress[Verdicts]]:
         for progress in resolve(asked, trace, kind):
             yield progress
             if len(asked) > 1:  # not the visitor's own pair, which stands below
