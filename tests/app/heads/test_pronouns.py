@@ -293,10 +293,8 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
 def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve, go_on = pronouns.resolve, threading.Event()
 
-    def waits(
-        asked: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind
-    ) -> Iterator[Progress[Verdicts]]:
-        for progress in resolve(asked, trace, kind):
+    def waits(asked: Sequence[Pair], *others: Any) -> Iterator[Progress[Verdicts]]:
+        for progress in resolve(asked, *others):
             yield progress
             if len(asked) > 1:  # not the visitor's own pair, which stands below
                 go_on.wait(60)
