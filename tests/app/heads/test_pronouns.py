@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
 from urllib.parse import parse_qs
 
 import numpy as np
