@@ -1,1 +1,0 @@
-"""The sections of the page “Do the weights tell the story?”."""

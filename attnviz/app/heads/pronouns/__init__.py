@@ -1,1 +1,0 @@
-"""The sections of the page “Which head resolves the pronoun?”."""

@@ -1,1 +1,0 @@
-"""The sections of the Learn page “Is the picture the cause?”, and what they compute."""

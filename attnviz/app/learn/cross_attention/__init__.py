@@ -1,1 +1,0 @@
-"""The sections of the Learn page “How does one sequence read another?”, and what they compute."""

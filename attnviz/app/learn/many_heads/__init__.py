@@ -1,1 +1,0 @@
-"""The sections of the Learn page “Why many heads?”, and what they compute."""

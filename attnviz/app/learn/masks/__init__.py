@@ -1,1 +1,0 @@
-"""The sections of the Learn page “Who may look at whom?”, and what they compute."""

@@ -1,1 +1,0 @@
-"""The sections of the Learn page “Where do the weights come from?”, and what they compute."""

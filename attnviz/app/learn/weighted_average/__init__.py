@@ -1,1 +1,0 @@
-"""The sections of the Learn page “What is attention?”, and what they compute."""
