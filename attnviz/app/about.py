@@ -5,6 +5,7 @@ from math import isqrt
 import streamlit as st
 
 from attnviz.app.caches import MOST_WEIGHTS
+from attnviz.app.references import REFERENCES, anchor
 from attnviz.models import catalogue
 
 
@@ -91,3 +92,12 @@ def limits() -> None:
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """
     )
+
+
+def references() -> None:
+    """What the pages and the code cite; each citation on a page leads here."""
+    st.header("References", anchor="references")
+    for name, entry in REFERENCES.items():
+        at = f" [{entry.found_at}]({entry.address})" if entry.address else ""
+        st.subheader(name, anchor=anchor(name))
+        st.markdown(f"*{entry.title}*. {entry.venue}.{at}")

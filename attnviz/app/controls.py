@@ -90,6 +90,15 @@ def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
     return name
 
 
+def describe(*models: str) -> None:
+    """Say what these models are: of a translator, also how it was made.
+
+    It stands wherever a model can be looked at: nobody is to take for found what a translator was told.
+    """
+    for entry in map(caches.entry, models):
+        st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
+
+
 def reading_model() -> Entry:
     """Draw the choice of a model that reads texts; stop the page where this server has none.
 

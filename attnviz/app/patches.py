@@ -1,23 +1,33 @@
-"""Three corrections of Streamlit 1.67, which no setting makes."""
+"""Four changes of Streamlit 1.67, which no setting makes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from streamlit import net_util
+from streamlit.elements import markdown
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.string_util import clean_text
+
+from attnviz.app.references import linked
 
 _deserialize = NumberInputSerde.deserialize
 _all_values: Callable[[SafeSessionState], dict[str, Any]] = vars(SafeSessionState)["filtered_state"].fget
 
 
 def apply() -> None:
-    """Correct the Streamlit of this process; doing it again changes nothing."""
+    """Change the Streamlit of this process; doing it again changes nothing."""
+    setattr(markdown, "clean_text", _with_links)  # noqa: B010 - for the type checker: it is imported there
     # When another site's page opens a websocket to this server, Streamlit asks an outside host for this
     # machine's address before it refuses. The whole server waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _no_address
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
     SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
+
+
+def _with_links(body: object) -> str:
+    """What `st.markdown` and `st.caption` draw: what it cites is linked, so that no page need do it."""
+    return linked(clean_text(body))
 
 
 def _no_address() -> None:

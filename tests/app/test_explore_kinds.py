@@ -150,7 +150,7 @@ def test_a_weight_that_no_head_moves_is_called_so(tired: Trace) -> None:
 
 def test_a_translator_is_called_by_its_title() -> None:
     told = words(explore(model="translator-untold"))
-    assert "**Translator: not told anything.** A small English–French transformer" in told
+    assert "**Translator\\: not told anything.** A small English–French transformer" in told
 
 
 def test_translations_of_different_lengths_are_compared_in_the_encoder_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import caches, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.learn.english import outside_note
 from attnviz.app.state.choices import KIND
@@ -43,19 +43,18 @@ def of(model: str, kind: Kind) -> str:
 
 
 def draw(read: ExploreSelection) -> None:
-    """Write what the decoder reads, what its attention means, and which model it is; nothing for one text."""
+    """Write what the decoder reads, if there is one, what its attention means, and which model it is."""
     if read.trace.target is None:
-        return
-    entry = caches.entry(read.model)
-    if entry.engine == "translator":
-        model = f"**{entry.title}.** {entry.description}"
-        st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]} {model}]")
+        pass
+    elif caches.entry(read.model).engine == "translator":
+        st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
     else:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
         nothing = "" if read.trace.target else " It is empty: the model ended it at once."
         first = read.trace.of_kind("decoder")[0].query_tokens[0]
         start = f" {markdown.code(first.text)} only starts it." if first.special else ""
         st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
+    controls.describe(read.model)
 
 
 def warn(read: ExploreSelection) -> None:

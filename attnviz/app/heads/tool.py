@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from attnviz.app import controls
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.page import page
 from attnviz.app.state import link
-from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
+from attnviz.app.state.choices import AGAINST, HEAD, LAYER, MODEL, TEXT
 
 
 @contextmanager
@@ -21,7 +22,10 @@ def tool(name: str) -> Iterator[None]:
     """
     this = next(tool for tool in TOOLS if tool.name == name)
     with page(name, this.question, _all_tools):
+        place = st.container()
         yield
+        with place:
+            controls.describe(*(model for _, model in link.along(MODEL, AGAINST)))
     st.divider()
     # The other tools, and Explore: the model, the sentence and the head go along.
     along = link.along(MODEL, TEXT, LAYER, HEAD)

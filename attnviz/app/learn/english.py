@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.controls import buttons
+from attnviz.app.controls import buttons, describe
 from attnviz.app.learn.choosing import sentence
 from attnviz.app.state import link
 from attnviz.app.state.choices import ENGLISH, TRANSLATOR
@@ -45,7 +45,7 @@ def choose_variant() -> str:
     # By their titles, and not shown as such: a link holds what is shown, and must be what is chosen.
     titles = {catalogue.entry(name).title: name for name in VARIANTS}
     name = titles[TRANSLATOR.select("Translator", list(titles))]
-    st.markdown(f":small[{catalogue.entry(name).description}]")
+    describe(name)
     return name
 
 

@@ -101,7 +101,7 @@ def _choose_model() -> Entry | None:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = controls.model(list(known.values()))
-    st.markdown(f":small[{markdown.plain(known[name].description)}]")
+    controls.describe(name)
     return known[name]
 
 

@@ -57,7 +57,7 @@ EXPLAINED = {
         ),
         "It shows the model a sentence that it would rarely meet. And two words that say the same stand in "
         "for each other, so that neither seems to matter.",
-        "Zeiler & Fergus 2014; Li, Monroe & Jurafsky 2016",
+        "Zeiler & Fergus 2014; Li et al. 2016",
     ),
     HEAD_WEIGHTS: MeasureText(
         "What one head of one layer reads, as shares that sum to 100 %: what Explore draws.",

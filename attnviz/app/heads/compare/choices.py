@@ -92,6 +92,7 @@ def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
 
 
 def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
+    AGAINST.forget()  # it stands until its menu was not drawn for a whole run
     first, second, beside = st.columns([5, 5, 2])
     with beside:
         entry = controls.reading_model()

@@ -11,9 +11,7 @@ from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
 from attnviz.app.heads.pronouns.headline import HARDLY
 from attnviz.experiments import pronouns
 from attnviz.experiments.pronouns import Looks, Verdicts
-from attnviz.models.catalogue import Trained
 from attnviz.text import plural
-from attnviz.trained.translator.variants import VARIANTS
 
 
 def draw(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
@@ -50,9 +48,6 @@ def draw(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     whose = "The pronoun gives both nouns together" if looks == "pronoun" else "Each noun gives the pronoun"
     hardly = "; **it hardly looks there at all**" if given < HARDLY else ""
     st.markdown(f"{whose} {fine(given)} of its weight in this head, on average{hardly}.")
-    if isinstance(chosen.entry.origin, Trained):
-        variant = VARIANTS[chosen.entry.origin.file.stem]
-        st.markdown(f"This translator was trained here. *{variant.title}*: {variant.told}")
     st.markdown(
         ":small[A weight says what was read, not why. Whether this head matters, the next page tries out.]"
     )

@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
+from attnviz.app.controls import describe
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import EXAMPLES
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
@@ -35,7 +36,7 @@ def trained() -> None:
         "learned for this. A row belongs to the word written last, and reads for the choice of the **next** "
         "one."
     )
-    st.markdown(f":small[{catalogue.entry(catalogue.TRANSLATOR).description}]")
+    describe(catalogue.TRANSLATOR)
     sentence, number = st.columns(2)
     with sentence:
         example = CROSS_EXAMPLE.select("Example", list(EXAMPLES))

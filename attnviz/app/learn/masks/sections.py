@@ -183,9 +183,9 @@ def text(chosen: MaskedHead) -> DeltaGenerator:
         "- **padding**: sentences computed together are filled up to equal length; nobody looks at the "
         "filling.\n"
         "- **prefix**: a question that all may read, then an answer written from left to right "
-        "([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)).\n"
+        "(Raffel et al. 2020).\n"
         "- **window**: only neighbours, which makes long texts cheaper "
-        "([Beltagy et al. 2020](https://arxiv.org/abs/2004.05150))."
+        "(Beltagy et al. 2020)."
     )
     return st.container()
 

@@ -1,0 +1,298 @@
+"""What the pages and the code cite, and the links from each citation to its entry on the page About."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+CITATION = re.compile(
+    r"(?<![\w/])(?P<who>(?:(?:Le|van)\s+)?[A-Z][\w-]*\w"
+    r"(?:\s+et\s+al\.|\s+(?:&|and)\s+(?:van\s+)?[A-Z][\w-]*\w)?)"
+    r"\s+(?:(?P<year>(?:18|19|20)\d\d)|\((?P<in_brackets>(?:18|19|20)\d\d)\))(?!\w)"
+)
+"""Who and when: "Clark et al. 2019", "Abnar & Zuidema (2020)", "Lin 1991"."""
+
+# Code and what is a link already stay as they are.
+_CODE_OR_LINK = r"(?P<ticks>`+).+?(?P=ticks)|\[[^\]]*\]\([^)]*\)"
+_LINKED = re.compile(f"{_CODE_OR_LINK}|{CITATION.pattern}", re.DOTALL)
+_SITES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/", "https": "https:"}
+
+
+class Reference(NamedTuple):
+    """One entry.
+
+    Attributes:
+        title, venue: as published.
+        found_at: "arXiv:" or "doi:" and the number; else an address; "" where there is none.
+    """
+
+    title: str
+    venue: str
+    found_at: str
+
+    @property
+    def address(self) -> str:
+        """Where it can be read; "" where that is not known."""
+        site, _, number = self.found_at.partition(":")
+        return f"{_SITES[site]}{number}" if site else ""
+
+
+_ACL, _NAACL = "Annual Meeting of the ACL", "NAACL"
+_EMNLP, _NIPS, _ICLR, _ICML = "EMNLP", "NeurIPS", "ICLR", "ICML"
+_JASA, _PREPRINT = "Journal of the American Statistical Association", "Preprint"
+
+REFERENCES = {
+    "Abnar & Zuidema 2020": Reference("Quantifying Attention Flow in Transformers", _ACL, "arXiv:2005.00928"),
+    "Ba et al. 2016": Reference("Layer Normalization", _PREPRINT, "arXiv:1607.06450"),
+    "Bahdanau et al. 2015": Reference(
+        "Neural Machine Translation by Jointly Learning to Align and Translate", _ICLR, "arXiv:1409.0473"
+    ),
+    "Barkan et al. 2021": Reference(
+        "Grad-SAM: Explaining Transformers via Gradient Self-Attention Maps", "CIKM", "arXiv:2204.11073"
+    ),
+    "Beltagy et al. 2020": Reference(
+        "Longformer: The Long-Document Transformer", _PREPRINT, "arXiv:2004.05150"
+    ),
+    "Bengio et al. 1994": Reference(
+        "Learning long-term dependencies with gradient descent is difficult",
+        "IEEE Transactions on Neural Networks 5(2)",
+        "doi:10.1109/72.279181",
+    ),
+    "Brunner et al. 2020": Reference("On Identifiability in Transformers", _ICLR, "arXiv:1908.04211"),
+    "Clark et al. 2019": Reference(
+        "What Does BERT Look At? An Analysis of BERT’s Attention", "BlackboxNLP", "arXiv:1906.04341"
+    ),
+    "Denil et al. 2014": Reference(
+        "Extraction of Salient Sentences from Labelled Documents", _PREPRINT, "arXiv:1412.6815"
+    ),
+    "Devlin et al. 2019": Reference(
+        "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+        _NAACL,
+        "arXiv:1810.04805",
+    ),
+    "Dinitz 1970": Reference(
+        "Algorithm for solution of a problem of maximum flow in a network with power estimation",
+        "Soviet Mathematics Doklady 11",
+        "",
+    ),
+    "Dosovitskiy et al. 2021": Reference(
+        "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
+        _ICLR,
+        "arXiv:2010.11929",
+    ),
+    "Eckart & Young 1936": Reference(
+        "The approximation of one matrix by another of lower rank",
+        "Psychometrika 1(3)",
+        "doi:10.1007/BF02288367",
+    ),
+    "Elhage et al. 2021": Reference(
+        "A Mathematical Framework for Transformer Circuits",
+        "Transformer Circuits Thread",
+        "https://transformer-circuits.pub/2021/framework/index.html",
+    ),
+    "Fan et al. 2018": Reference("Hierarchical Neural Story Generation", _ACL, "arXiv:1805.04833"),
+    "Fuglede & Topsøe 2004": Reference(
+        "Jensen–Shannon Divergence and Hilbert Space Embedding",
+        "International Symposium on Information Theory",
+        "doi:10.1109/ISIT.2004.1365067",
+    ),
+    "Gehring et al. 2017": Reference(
+        "Convolutional Sequence to Sequence Learning", _ICML, "arXiv:1705.03122"
+    ),
+    "Gers et al. 2000": Reference(
+        "Learning to Forget: Continual Prediction with LSTM",
+        "Neural Computation 12(10)",
+        "doi:10.1162/089976600300015015",
+    ),
+    "Graves et al. 2014": Reference("Neural Turing Machines", _PREPRINT, "arXiv:1410.5401"),
+    "Haviv et al. 2022": Reference(
+        "Transformer Language Models without Positional Encodings Still Learn Positional Information",
+        "Findings of EMNLP",
+        "arXiv:2203.16634",
+    ),
+    "He et al. 2016": Reference("Deep Residual Learning for Image Recognition", "CVPR", "arXiv:1512.03385"),
+    "He et al. 2021": Reference(
+        "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", _ICLR, "arXiv:2006.03654"
+    ),
+    "He et al. 2023": Reference(
+        "DeBERTaV3: Improving DeBERTa using ELECTRA-Style Pre-Training with Gradient-Disentangled Embedding "
+        "Sharing",
+        _ICLR,
+        "arXiv:2111.09543",
+    ),
+    "Hendrycks & Gimpel 2016": Reference(
+        "Gaussian Error Linear Units (GELUs)", _PREPRINT, "arXiv:1606.08415"
+    ),
+    "Hinton et al. 2015": Reference(
+        "Distilling the Knowledge in a Neural Network", _PREPRINT, "arXiv:1503.02531"
+    ),
+    "Hochreiter & Schmidhuber 1997": Reference(
+        "Long Short-Term Memory", "Neural Computation 9(8)", "doi:10.1162/neco.1997.9.8.1735"
+    ),
+    "Holtzman et al. 2020": Reference(
+        "The Curious Case of Neural Text Degeneration", _ICLR, "arXiv:1904.09751"
+    ),
+    "Jain & Wallace 2019": Reference("Attention is not Explanation", _NAACL, "arXiv:1902.10186"),
+    "Karzanov 1974": Reference(
+        "Determining the maximal flow in a network by the method of preflows",
+        "Soviet Mathematics Doklady 15",
+        "",
+    ),
+    "Kingma & Ba 2015": Reference("Adam: A Method for Stochastic Optimization", _ICLR, "arXiv:1412.6980"),
+    "Kobayashi et al. 2020": Reference(
+        "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
+        _EMNLP,
+        "arXiv:2004.10102",
+    ),
+    "Kobayashi et al. 2021": Reference(
+        "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models",
+        _EMNLP,
+        "arXiv:2109.07152",
+    ),
+    "Kovaleva et al. 2019": Reference("Revealing the Dark Secrets of BERT", _EMNLP, "arXiv:1908.08593"),
+    "Kovaleva et al. 2021": Reference(
+        "BERT Busters: Outlier Dimensions that Disrupt Transformers", "Findings of ACL", "arXiv:2105.06990"
+    ),
+    "Lance & Williams 1967": Reference(
+        "A General Theory of Classificatory Sorting Strategies: 1. Hierarchical Systems",
+        "The Computer Journal 9(4)",
+        "doi:10.1093/comjnl/9.4.373",
+    ),
+    "Le Scao et al. 2022": Reference(
+        "BLOOM: A 176B-Parameter Open-Access Multilingual Language Model", _PREPRINT, "arXiv:2211.05100"
+    ),
+    "Li et al. 2016": Reference(
+        "Understanding Neural Networks through Representation Erasure", _PREPRINT, "arXiv:1612.08220"
+    ),
+    "Lin 1991": Reference(
+        "Divergence measures based on the Shannon entropy",
+        "IEEE Transactions on Information Theory 37(1)",
+        "doi:10.1109/18.61115",
+    ),
+    "Luong et al. 2015": Reference(
+        "Effective Approaches to Attention-based Neural Machine Translation", _EMNLP, "arXiv:1508.04025"
+    ),
+    "Michel et al. 2019": Reference("Are Sixteen Heads Really Better than One?", _NIPS, "arXiv:1905.10650"),
+    "Ottosson 2020": Reference(
+        "A perceptual color space for image processing",
+        "Blog post",
+        "https://bottosson.github.io/posts/oklab/",
+    ),
+    "Pearson 1901": Reference(
+        "On lines and planes of closest fit to systems of points in space",
+        "Philosophical Magazine 2(11)",
+        "doi:10.1080/14786440109462720",
+    ),
+    "Press et al. 2022": Reference(
+        "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
+        _ICLR,
+        "arXiv:2108.12409",
+    ),
+    "Radford et al. 2018": Reference(
+        "Improving Language Understanding by Generative Pre-Training", "OpenAI", ""
+    ),
+    "Radford et al. 2019": Reference("Language Models are Unsupervised Multitask Learners", "OpenAI", ""),
+    "Raffel et al. 2020": Reference(
+        "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
+        "Journal of Machine Learning Research 21(140)",
+        "arXiv:1910.10683",
+    ),
+    "Serrano & Smith 2019": Reference("Is Attention Interpretable?", _ACL, "arXiv:1906.03731"),
+    "Shannon 1948": Reference(
+        "A Mathematical Theory of Communication",
+        "Bell System Technical Journal 27(3)",
+        "doi:10.1002/j.1538-7305.1948.tb01338.x",
+    ),
+    "Shrikumar et al. 2017": Reference(
+        "Learning Important Features Through Propagating Activation Differences", _ICML, "arXiv:1704.02685"
+    ),
+    "Simonyan et al. 2014": Reference(
+        "Deep Inside Convolutional Networks: Visualising Image Classification Models and Saliency Maps",
+        "ICLR workshop",
+        "arXiv:1312.6034",
+    ),
+    "Song et al. 2020": Reference(
+        "MPNet: Masked and Permuted Pre-training for Language Understanding", _NIPS, "arXiv:2004.09297"
+    ),
+    "Spearman 1904": Reference(
+        "The Proof and Measurement of Association between Two Things",
+        "The American Journal of Psychology 15(1)",
+        "doi:10.2307/1412159",
+    ),
+    "Su et al. 2021": Reference(
+        "RoFormer: Enhanced Transformer with Rotary Position Embedding", _PREPRINT, "arXiv:2104.09864"
+    ),
+    "Sutskever et al. 2014": Reference(
+        "Sequence to Sequence Learning with Neural Networks", _NIPS, "arXiv:1409.3215"
+    ),
+    "Timkey & van Schijndel 2021": Reference(
+        "All Bark and No Bite: Rogue Dimensions in Transformer Language Models Obscure Representational "
+        "Quality",
+        _EMNLP,
+        "arXiv:2109.04404",
+    ),
+    "Torgerson 1952": Reference(
+        "Multidimensional scaling: I. Theory and method", "Psychometrika 17(4)", "doi:10.1007/BF02288916"
+    ),
+    "Touvron et al. 2023": Reference(
+        "LLaMA: Open and Efficient Foundation Language Models", _PREPRINT, "arXiv:2302.13971"
+    ),
+    "Vaswani et al. 2017": Reference("Attention Is All You Need", _NIPS, "arXiv:1706.03762"),
+    "Voita et al. 2019": Reference(
+        "Analyzing Multi-Head Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned",
+        _ACL,
+        "arXiv:1905.09418",
+    ),
+    "Wagner & Fischer 1974": Reference(
+        "The String-to-String Correction Problem", "Journal of the ACM 21(1)", "doi:10.1145/321796.321811"
+    ),
+    "Ward 1963": Reference(
+        "Hierarchical Grouping to Optimize an Objective Function",
+        f"{_JASA} 58(301)",
+        "doi:10.1080/01621459.1963.10500845",
+    ),
+    "Wiegreffe & Pinter 2019": Reference("Attention is not not Explanation", _EMNLP, "arXiv:1908.04626"),
+    "Wilson 1927": Reference(
+        "Probable Inference, the Law of Succession, and Statistical Inference",
+        f"{_JASA} 22(158)",
+        "doi:10.1080/01621459.1927.10502953",
+    ),
+    "Wu et al. 2016": Reference(
+        "Google’s Neural Machine Translation System: Bridging the Gap between Human and Machine Translation",
+        _PREPRINT,
+        "arXiv:1609.08144",
+    ),
+    "Xiao et al. 2024": Reference(
+        "Efficient Streaming Language Models with Attention Sinks", _ICLR, "arXiv:2309.17453"
+    ),
+    "Xiong et al. 2020": Reference(
+        "On Layer Normalization in the Transformer Architecture", _ICML, "arXiv:2002.04745"
+    ),
+    "Zeiler & Fergus 2014": Reference(
+        "Visualizing and Understanding Convolutional Networks", "ECCV", "arXiv:1311.2901"
+    ),
+}
+"""By the citation."""
+
+
+def cited(found: re.Match[str]) -> str:
+    """The name in `REFERENCES` that a match of `CITATION` would have: "Abnar and Zuidema (2020)" has "&"."""
+    who = " ".join(found["who"].split()).replace(" and ", " & ")
+    return f"{who} {found['year'] or found['in_brackets']}"
+
+
+def anchor(name: str) -> str:
+    """Where on the page the entry of this name stands."""
+    return "-".join(re.findall(r"\w+", name.lower()))
+
+
+def linked(text: str) -> str:
+    """Markdown in which every citation is a link to its entry."""
+
+    def link(found: re.Match[str]) -> str:
+        name = cited(found) if found["who"] else ""
+        if name not in REFERENCES:
+            return found[0]
+        return f"[{' '.join(found[0].split())}](about#{anchor(name)})"
+
+    return _LINKED.sub(link, text)

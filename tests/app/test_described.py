@@ -1,0 +1,71 @@
+"""How a translator was made is said on every page on which it can be looked at."""
+
+from collections.abc import Mapping
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app import markdown
+from attnviz.app.heads.pronouns import computing
+from attnviz.app.jobs import Jobs
+from attnviz.experiments import pairs
+from attnviz.models import catalogue
+from attnviz.trained.translator.variants import VARIANTS
+from tests.app.shown import APP, clean, visit, words
+
+TAUGHT, MISLEADING = catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative"
+SENTENCE = "The dog crossed the road as it was too tired."
+READ = {"text": SENTENCE, "model": TAUGHT}
+OTHER = {"other": SENTENCE.replace("tired", "narrow")}
+OPEN = {"in_your_model": "true", "model": TAUGHT}
+
+# By which link each page shows one.
+SHOWN: dict[str, Mapping[str, str]] = {
+    "explore": READ,
+    "behaviour": READ,
+    "beyond_weights": READ,
+    "compare": {**READ, **OTHER},
+    "intervene": READ,
+    "plane": READ,
+    "pronouns": {"model": TAUGHT},
+    "masks": OPEN,
+    "positions": OPEN,
+    "query_key_value": {"six_steps_of": "Translator: French reads English"},
+    "cross_attention": {},
+    "translate": {},
+    "cause": {},
+    "watch_it_learn": {},
+    "about": {},
+    "models": {},
+}
+SHOW_NONE = {"block", "heads", "learn", "many_heads", "pictures", "scale", "weighted_average"}
+SHOW_ANOTHER = {"long_distances"}  # networks that nobody told anything
+
+
+@pytest.fixture(autouse=True)
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = pairs.bundled()[:1]
+    monkeypatch.setattr(pairs, "bundled", lambda: few)
+    monkeypatch.setattr(computing, "JOBS", Jobs())
+
+
+def test_every_page_shows_one_or_none() -> None:
+    assert SHOWN.keys() | SHOW_NONE | SHOW_ANOTHER == {path.stem for path in APP.parent.glob("pages/*.py")}
+
+
+@pytest.mark.parametrize("page", SHOWN)
+def test_a_page_that_shows_a_translator_says_what_it_was_told(page: str) -> None:
+    assert "taught" in told(visit(page, SHOWN[page]))
+
+
+def test_of_two_models_each_is_described_as_long_as_it_is_compared() -> None:
+    app = visit("compare", READ, compare="Two models", against=MISLEADING)
+    assert told(app) == {"taught", "decorative"}
+    app.text_input(key="text").set_value(SENTENCE)
+    clean(app.segmented_control(key="compare").set_value("Two sentences").run())
+    assert told(app) == {"taught"}
+
+
+def told(app: AppTest) -> set[str]:
+    """What was told to those that the page describes."""
+    return {name for name, variant in VARIANTS.items() if markdown.plain(variant.told) in words(app)}

@@ -1,0 +1,72 @@
+"""Every citation has an entry on the page About, and is a link to it wherever it is drawn."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from attnviz.app.references import CITATION, REFERENCES, anchor, cited, linked
+from tests.app.shown import APP, visit, words
+
+# Between two lines of a citation: the end of a string and the beginning of the next, or a comment's sign.
+_BROKEN = re.compile(r"""["']?\s*\n\s*(?:(?:#|\*|//)\s|f?["'])?""")
+
+
+def all_cited() -> Iterator[tuple[str, str]]:
+    """(citation, file) of each in the sources."""
+    for folder in ("attnviz", "pages"):
+        for file in sorted((APP.parent / folder).rglob("*.[pj][ys]")):
+            if file.name != "references.py" and file.parent.name != "bundle":
+                text = _BROKEN.sub(" ", file.read_text("utf-8"))
+                yield from ((cited(found), str(file)) for found in CITATION.finditer(text))
+
+
+def test_every_citation_has_an_entry_and_every_entry_is_cited() -> None:
+    found = list(all_cited())
+    assert [(name, file) for name, file in found if name not in REFERENCES] == []
+    assert REFERENCES.keys() - {name for name, _ in found} == set()
+
+
+def test_entries_stand_in_order_and_have_places_and_addresses_of_their_own() -> None:
+    assert list(REFERENCES) == sorted(REFERENCES)
+    assert len({anchor(name) for name in REFERENCES}) == len(REFERENCES)
+    addresses = [entry.address for entry in REFERENCES.values() if entry.address]
+    assert len(set(addresses)) == len(addresses)
+    for name, entry in REFERENCES.items():
+        assert entry.title, name
+        assert entry.venue, name
+        number = r"arXiv:\d{4}\.\d{4,5}|doi:10\.\d{4,5}/\S+|https://\S+|"
+        assert re.fullmatch(number, entry.found_at), name
+
+
+CLARK, ZUIDEMA = "about#clark-et-al-2019", "about#abnar-zuidema-2020"
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("As (Clark et al. 2019) say", f"As ([Clark et al. 2019]({CLARK})) say"),
+        ("Clark et al. (2019) say", f"[Clark et al. (2019)]({CLARK}) say"),
+        ("as Clark et\n  al. 2019 say", f"as [Clark et al. 2019]({CLARK}) say"),
+        ("Abnar and Zuidema 2020", f"[Abnar and Zuidema 2020]({ZUIDEMA})"),
+        (
+            "Clark et al. 2019; Abnar & Zuidema 2020",
+            f"[Clark et al. 2019]({CLARK}); [Abnar & Zuidema 2020]({ZUIDEMA})",
+        ),
+        *((same, same) for same in ("`Clark et al. 2019`", "[Clark et al. 2019](/x)", "Nobody et al. 2019")),
+        *((same, same) for same in ("Clark et al. 20190", "In 2019", "`` ` Clark et al. 2019 ``")),
+    ],
+)
+def test_a_citation_becomes_a_link_unless_it_is_code_or_a_link(text: str, drawn: str) -> None:
+    assert linked(text) == drawn
+
+
+def test_the_page_has_each_entry_where_the_links_lead() -> None:
+    app = visit("about")
+    anchors = {heading.proto.anchor for heading in app.subheader}
+    assert {anchor(name) for name in REFERENCES} <= anchors
+    told = words(app)
+    for entry in REFERENCES.values():
+        assert f"*{entry.title}*" in told
+        assert entry.address in told
+    assert f"[Clark et al. 2019]({CLARK}); [Kobayashi" in told
