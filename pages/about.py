@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.app import frame
-from attnviz.app.about import limits, models, reading_a_picture, references, what_a_weight_says
+from attnviz.app.about import limits, models, reading_a_picture, sources, what_a_weight_says
 
 frame.require()
 with st.container(width=800):
@@ -13,4 +13,4 @@ with st.container(width=800):
     what_a_weight_says()
     models()
     limits()
-    references()
+    sources()

@@ -5,7 +5,6 @@ from math import isqrt
 import streamlit as st
 
 from attnviz.app.caches import MOST_WEIGHTS
-from attnviz.app.references import REFERENCES, anchor
 from attnviz.models import catalogue
 
 
@@ -94,10 +93,6 @@ def limits() -> None:
     )
 
 
-def references() -> None:
-    """What the pages and the code cite; each citation on a page leads here."""
-    st.header("References", anchor="references")
-    for name, entry in REFERENCES.items():
-        at = f" [{entry.found_at}]({entry.address})" if entry.address else ""
-        st.subheader(name, anchor=anchor(name))
-        st.markdown(f"*{entry.title}*. {entry.venue}.{at}")
+def sources() -> None:
+    """The way to what the pages cite."""
+    st.page_link("pages/references.py", label="What the pages cite", icon=":material/menu_book:")

@@ -19,6 +19,7 @@ _FRAMED = "frame has run"
 _BELOW = {
     "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
     "heads": {tool.name for tool in TOOLS},
+    "about": {"references"},
 }
 """The entries of the menu, and the pages to which they lead."""
 
@@ -72,6 +73,7 @@ def pages() -> list[StreamlitPage]:
             if lesson.name != "translate"
         ),
         *(st.Page(f"pages/{tool.name}.py", title=tool.label, visibility="hidden") for tool in TOOLS),
+        st.Page("pages/references.py", title="References", visibility="hidden"),
     ]
 
 

@@ -1,9 +1,14 @@
-"""What the pages and the code cite, and the links from each citation to its entry on the page About."""
+"""What the pages and the code cite: the list, and the links from each citation to its entry there."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from attnviz.app.state.choices import CITED
 
 CITATION = re.compile(
     r"(?<![\w/])(?P<who>(?:(?:Le|van)\s+)?[A-Z][\w-]*\w"
@@ -281,11 +286,6 @@ def cited(found: re.Match[str]) -> str:
     return f"{who} {found['year'] or found['in_brackets']}"
 
 
-def anchor(name: str) -> str:
-    """Where on the page the entry of this name stands."""
-    return "-".join(re.findall(r"\w+", name.lower()))
-
-
 def linked(text: str) -> str:
     """Markdown in which every citation is a link to its entry."""
 
@@ -293,6 +293,22 @@ def linked(text: str) -> str:
         name = cited(found) if found["who"] else ""
         if name not in REFERENCES:
             return found[0]
-        return f"[{' '.join(found[0].split())}](about#{anchor(name)})"
+        return f"[{' '.join(found[0].split())}](references?{urlencode({CITED.name: name})})"
 
     return _LINKED.sub(link, text)
+
+
+def draw() -> None:
+    """Draw the entry that a link asks for, and the list."""
+    name = CITED.select("Cited as", list(REFERENCES))
+    with st.container(border=True):
+        st.markdown(_entry(name))
+    st.header("All of them", anchor=False)
+    st.markdown("\n".join(f"- {_entry(name)}" for name in REFERENCES))
+
+
+def _entry(name: str) -> str:
+    who, year = name.rsplit(" ", 1)
+    title, venue, found_at = REFERENCES[name]
+    at = f" [{found_at}]({REFERENCES[name].address})" if found_at else ""
+    return f"**{who}, {year}.** *{title}*. {venue}.{at}"

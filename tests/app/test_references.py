@@ -1,11 +1,11 @@
-"""Every citation has an entry on the page About, and is a link to it wherever it is drawn."""
+"""Every citation has an entry on the page References, and is a link to it wherever it is drawn."""
 
 import re
 from collections.abc import Iterator
 
 import pytest
 
-from attnviz.app.references import CITATION, REFERENCES, anchor, cited, linked
+from attnviz.app.references import CITATION, REFERENCES, cited, linked
 from tests.app.shown import APP, visit, words
 
 # Between two lines of a citation: the end of a string and the beginning of the next, or a comment's sign.
@@ -27,9 +27,8 @@ def test_every_citation_has_an_entry_and_every_entry_is_cited() -> None:
     assert REFERENCES.keys() - {name for name, _ in found} == set()
 
 
-def test_entries_stand_in_order_and_have_places_and_addresses_of_their_own() -> None:
+def test_entries_stand_in_order_and_have_addresses_of_their_own() -> None:
     assert list(REFERENCES) == sorted(REFERENCES)
-    assert len({anchor(name) for name in REFERENCES}) == len(REFERENCES)
     addresses = [entry.address for entry in REFERENCES.values() if entry.address]
     assert len(set(addresses)) == len(addresses)
     for name, entry in REFERENCES.items():
@@ -39,7 +38,8 @@ def test_entries_stand_in_order_and_have_places_and_addresses_of_their_own() -> 
         assert re.fullmatch(number, entry.found_at), name
 
 
-CLARK, ZUIDEMA = "about#clark-et-al-2019", "about#abnar-zuidema-2020"
+CLARK = "references?cited=Clark+et+al.+2019"
+ZUIDEMA = "references?cited=Abnar+%26+Zuidema+2020"
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,19 @@ def test_a_citation_becomes_a_link_unless_it_is_code_or_a_link(text: str, drawn:
     assert linked(text) == drawn
 
 
-def test_the_page_has_each_entry_where_the_links_lead() -> None:
-    app = visit("about")
-    anchors = {heading.proto.anchor for heading in app.subheader}
-    assert {anchor(name) for name in REFERENCES} <= anchors
-    told = words(app)
-    for entry in REFERENCES.values():
-        assert f"*{entry.title}*" in told
-        assert entry.address in told
-    assert f"[Clark et al. 2019]({CLARK}); [Kobayashi" in told
+def test_a_link_opens_its_entry_above_the_list_of_all() -> None:
+    app = visit("references", cited="Clark et al. 2019")
+    opened, listed = (element.value for element in app.markdown)
+    clark = REFERENCES["Clark et al. 2019"]
+    assert (
+        opened
+        == f"**Clark et al., 2019.** *{clark.title}*. {clark.venue}. [{clark.found_at}]({clark.address})"
+    )
+    assert len(listed.splitlines()) == len(REFERENCES)
+    for line, entry in zip(listed.splitlines(), REFERENCES.values(), strict=True):
+        assert f"*{entry.title}*. {entry.venue}." in line
+        assert entry.address in line
+
+
+def test_a_page_is_drawn_with_its_links() -> None:
+    assert f"([Clark et al. 2019]({CLARK}); [Kobayashi" in words(visit("about"))

@@ -41,6 +41,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "long_distances": ("number_input", "clauses_seed", 3),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
     "models": ("text_input", "own", "minilm"),
+    "references": ("selectbox", "cited", "Lin 1991"),
 }
 WITHOUT_A_CHOICE = {"about", "heads", "learn"}
 

@@ -83,6 +83,7 @@ VIEWS = {
         opened=("^Look$", "Refused families, and why"),
     ),
     "about": View("about"),
+    "references": View("references?cited=Clark+et+al.+2019"),
 }
 
 

@@ -44,6 +44,7 @@ READER = Text(name="reader", pages=_CROSS)
 READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_PICTURES)
+CITED = OneOf(name="cited", pages=_on("references"))
 
 # Where one looks.
 LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD | _BLOCK, carried=True)
