@@ -97,7 +97,8 @@ def trace(
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
-            The first call with a name loads that model, which takes some seconds.
+            It runs in float32, however it is stored; with "#bfloat16" or "#float16" behind a folder or an id,
+            in these. The first call with a name loads that model, which takes some seconds.
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.

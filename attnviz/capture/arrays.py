@@ -10,7 +10,10 @@ from torch import Tensor
 
 
 def owned(tensor: Tensor) -> NDArray[Any]:
-    """A read-only, contiguous copy; a Block takes it as it is and does not copy again."""
-    array = np.array(tensor.numpy(), order="C")
+    """A read-only, contiguous copy; a Block takes it as it is and does not copy again.
+
+    What a network computed in bfloat16 or float16 becomes float32, which holds every such number exactly.
+    """
+    array = np.array((tensor.float() if tensor.is_floating_point() else tensor).numpy(), order="C")
     array.setflags(write=False)
     return array

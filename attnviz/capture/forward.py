@@ -173,7 +173,7 @@ def batch_weights(
         run(stack, inputs)
     refuse_other_modules(network, [record.module for record in records], wanted)
     masks = (_allowed(record.module, record.mask, record.weights.shape[-2:]) for record in records)
-    return tuple(record.weights.numpy() for record in records), tuple(masks)
+    return tuple(record.weights.float().numpy() for record in records), tuple(masks)
 
 
 @contextmanager
@@ -242,7 +242,7 @@ def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> 
     """[query, key], True where the mask adds nothing; it must be the same for all heads."""
     if mask is None:
         return owned(torch.ones(shape, dtype=torch.bool))
-    forbids = mask <= torch.finfo(torch.float32).min
+    forbids = mask <= torch.finfo(mask.dtype).min
     if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
         raise ModelNotSupported(
             f"{type(module).__name__} adds more than a mask to its scores. "

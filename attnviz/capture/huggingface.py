@@ -75,7 +75,7 @@ class HuggingFaceModel(Model):
         self.name = entry.name
         self.entry = entry
         self.tokenizer = tokenizer
-        self.network: PreTrainedModel = open_network(folder, entry.name)
+        self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype)
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters

@@ -162,7 +162,8 @@ def _downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     def told(came: int, total: int) -> None:
         tell(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
 
-    hub.download(allowed.target(name), name, told)
+    behind, dtype = resolve.target(name)
+    hub.download(behind, name, told, dtype)
     return resolve.entry(name)
 
 
@@ -180,7 +181,7 @@ def _make_room() -> None:
     """Drop the models that were not used for longest, until those that are left are few and small enough."""
     while len(_models) > MOST_MODELS or (
         len(_models) > 1
-        and sum(limits.in_memory(entry.parameters or 0) for entry, _ in _models.values())
+        and sum(limits.in_memory(entry.parameters or 0, entry.dtype) for entry, _ in _models.values())
         > limits.most_bytes()
     ):
         _models.popitem(last=False)

@@ -30,6 +30,7 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
+from attnviz.models.limits import DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -38,12 +39,13 @@ _MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
 _UNUSED = "pooler."  # a layer behind the last one, which many files leave out; no attention depends on it
 
 
-def open_network(folder: Path, name: str | None = None) -> PreTrainedModel:
+def open_network(folder: Path, name: str | None = None, dtype: DType = "float32") -> PreTrainedModel:
     """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
 
     Args:
         folder: where its config and its weights are.
         name: what messages call it, which do not tell where it lies; None: as the folder is called.
+        dtype: in which numbers it is to run.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or transformers does not know it.
@@ -55,9 +57,14 @@ def open_network(folder: Path, name: str | None = None) -> PreTrainedModel:
         reason = families.refusal(config.model_type, config.to_dict())
         if reason is not None:
             raise ModelNotSupported(reason)
-        network, missing = _load(_with_head(config), folder, config)
+        if custom_attention.has(config.model_type) and dtype != "float32":
+            raise ModelNotSupported(
+                f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only. "
+                f"Leave out #{dtype}."
+            )
+        network, missing = _load(_with_head(config), folder, config, dtype)
         if missing:  # the file may be the model alone, under the name of the model with its head
-            network, missing = _load(AutoModel, folder, config)
+            network, missing = _load(AutoModel, folder, config, dtype)
     missing = {name for name in missing if not (name.startswith(_UNUSED) or _computed(network, name))}
     if missing:
         raise ModelFilesDamaged(
@@ -92,13 +99,15 @@ def _computed(network: PreTrainedModel, name: str) -> bool:
     return "Sinusoidal" in type(network.get_submodule(name.rpartition(".")[0])).__name__
 
 
-def _load(auto: Any, folder: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, set[str]]:
+def _load(
+    auto: Any, folder: Path, config: PreTrainedConfig, dtype: DType
+) -> tuple[PreTrainedModel, set[str]]:
     """The model, and the names of the weights that the file lacks and chance would have filled in."""
     network, found = auto.from_pretrained(
         folder,
         config=config,
         attn_implementation="eager" if custom_attention.has(config.model_type) else IMPLEMENTATION,
-        dtype=torch.float32,
+        dtype=getattr(torch, dtype),
         local_files_only=True,
         trust_remote_code=False,
         use_safetensors=True,

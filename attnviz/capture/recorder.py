@@ -25,6 +25,9 @@ _HARMLESS = {
 }
 
 
+_SHOWN = {torch.float32, torch.bfloat16, torch.float16}
+
+
 class Record(NamedTuple):
     """What one attention module was given; of a recording of weights alone, the vectors are empty.
 
@@ -97,6 +100,8 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does it.
 
+    Of bfloat16 or float16 the softmax is taken in float32 and rounded, as Llama and most others do.
+
     Args:
         query: [batch, head, query, d_head].
         key: [batch, head, key, d_head].
@@ -111,7 +116,7 @@ def attend(
     if bias is not None:
         scores = scores + bias
     masked = scores if mask is None else scores + mask
-    return scores, nn.functional.softmax(masked, dim=-1)
+    return scores, nn.functional.softmax(masked, dim=-1, dtype=torch.float32).to(query.dtype)
 
 
 def _recorded_attention(
@@ -152,7 +157,7 @@ def _refuse_what_is_not_understood(
         raise ModelNotSupported(
             f"{name} is in training mode: it would drop weights at random. Call eval() first."
         )
-    if query.dtype != torch.float32:
+    if query.dtype not in _SHOWN:
         raise ModelNotSupported(
             f"{name} computes in {query.dtype}; attnviz keeps float32. Load it with that dtype."
         )

@@ -87,7 +87,7 @@ def _parameters(entry: Entry) -> int:
             found = file
         case Package(folder=folder):
             found = folder / weights.FILE
-    return weights.learned_numbers(found, found.name)
+    return weights.learned_numbers(found, found.name).total()
 
 
 def _expects(entry: Entry) -> str:

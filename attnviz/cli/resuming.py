@@ -27,7 +27,7 @@ def run_key(corpus: Corpus, entry: Entry) -> RunKey:
     """What is computed, as its file says it."""
     return RunKey(
         model=entry.name,
-        files=hashlib.sha256(repr(entry.origin).encode("utf-8", "replace")).hexdigest()[:16],
+        files=hashlib.sha256(f"{entry.origin} {entry.dtype}".encode("utf-8", "replace")).hexdigest()[:16],
         text=corpus.key,
         lines=corpus.lines,
         layers=entry.layers_of(entry.kinds[0]),

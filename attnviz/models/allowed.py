@@ -22,7 +22,7 @@ by its last part, so that no visitor learns where it lies. Where there is no lis
 MOST_OPENED = 32
 """How many opened models the choice on the page lists; the one that was opened longest ago goes first."""
 
-_NAME = re.compile(r"[^\W_][\w .@/+-]{0,95}", re.ASCII)
+_NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
 
 _opened: dict[str, None] = {}
 _lock = threading.Lock()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from attnviz.errors import ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
+from attnviz.models.limits import DType
 from attnviz.trace import Kind
 from attnviz.trained.translator.reading import TOKEN_LIMIT
 from attnviz.trained.translator.variants import VARIANTS, Variant
@@ -141,6 +142,8 @@ class Entry:
         pairs: whether it reads two sentences together, like BERT.
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it reads texts.
+        stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
+        dtype: in which numbers it runs.
         origin: where its files come from.
     """
 
@@ -160,6 +163,8 @@ class Entry:
     pairs: bool = False
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
+    stored: str = "float32"
+    dtype: DType = "float32"
     origin: Package | Trained | Folder | Hub
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,10 @@ from attnviz.errors import AttnvizError, ModelFilesDamaged, UnknownModel, quoted
 from attnviz.models import config, limits, tokenizer, weights
 from attnviz.models.catalogue import Entry, Folder, Hub
 from attnviz.models.config import Facts
+from attnviz.models.limits import DType
 from attnviz.text import plural, rounded_count
+
+_BITS: dict[DType, int] = {"bfloat16": 8, "float16": 11}  # of a number, beside its sign and exponent
 
 SETTINGS = (
     "tokenizer_config.json",
@@ -23,7 +27,7 @@ SETTINGS = (
 """What is read besides config, weights and tokenizer, where it is there. Nothing else is, and no code."""
 
 
-def entry(folder: Path, name: str) -> Entry:
+def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
     """What is known of the model in a folder, before its weights are loaded: some milliseconds.
 
     The answer is cached until a file in the folder changes.
@@ -31,6 +35,7 @@ def entry(folder: Path, name: str) -> Entry:
     Args:
         folder: where the model lies.
         name: what the entry and every message call it.
+        dtype: in which numbers it is to run.
 
     Raises:
         UnknownModel: there is no such folder.
@@ -40,8 +45,8 @@ def entry(folder: Path, name: str) -> Entry:
     """
     if not folder.is_dir():
         raise UnknownModel(f"There is no folder {quoted(name)}. Check its path, or choose another model.")
-    found = _entry(folder, name, fingerprint(folder, name))
-    limits.check(found.parameters or 0)
+    found = _entry(folder, name, fingerprint(folder, name), dtype)
+    limits.check(found.parameters or 0, dtype)
     return found
 
 
@@ -61,23 +66,31 @@ def fingerprint(folder: Path, name: str) -> str:
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def described(name: str, title: str, facts: Facts, parameters: int, origin: Folder | Hub) -> Entry:
-    """The entry of a model of which these facts are known; of its tokenizer nothing is."""
+def described(
+    name: str, title: str, facts: Facts, learned: Counter[str], dtype: DType, origin: Folder | Hub
+) -> Entry:
+    """The entry of a model of which these facts are known; of its tokenizer nothing is.
+
+    `learned`: how many numbers it has learned, by the precision in which they are stored.
+    """
+    stored = " and ".join(kind for kind, count in learned.most_common() if count) or dtype
     known = asdict(facts)
     known.pop("joins")
     return Entry(
         name=name,
         title=title,
-        description=_description(facts, parameters),
+        description=_description(facts, learned.total(), stored, dtype),
         engine="transformers",
-        parameters=parameters,
+        parameters=learned.total(),
+        stored=stored,
+        dtype=dtype,
         origin=origin,
         **known,
     )
 
 
 @lru_cache(maxsize=32)
-def _entry(folder: Path, name: str, of_files: str) -> Entry:
+def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     for file in sorted(files & {config.FILE, weights.FILE, weights.INDEX, *tokenizer.FILES, *SETTINGS}):
         _check_place(folder, file, name)
@@ -89,11 +102,11 @@ def _entry(folder: Path, name: str, of_files: str) -> Entry:
             "Choose the folder that save_pretrained has written."
         )
     facts = config.facts(folder, name)
-    parameters = 0
+    learned: Counter[str] = Counter()
     for file in weights.files_of_weights(files, folder, name, facts):
         _check_place(folder, file, name)
-        parameters += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}")
-    found = described(name, Path(name).name or name, facts, parameters, Folder(folder, of_files))
+        learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}")
+    found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
     if facts.grid is None:
         tokenizer.check_files(files, name)
         found = replace(found, pairs=facts.joins and _joins(found))
@@ -120,7 +133,7 @@ def _joins(entry: Entry) -> bool:
     return two > one > 0
 
 
-def _description(facts: Facts, parameters: int) -> str:
+def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> str:
     """What a visitor reads first."""
     if facts.layers and facts.decoder_layers:
         layers = f"an encoder of {facts.layers} and a decoder of {plural(facts.decoder_layers, 'layer')}"
@@ -128,5 +141,18 @@ def _description(facts: Facts, parameters: int) -> str:
         layers = plural(facts.layers or facts.decoder_layers, "layer")
     return (
         f"A model of the family {facts.family}: {layers} with {plural(facts.heads, 'head')} each, "
-        f"{rounded_count(parameters)} learned numbers."
+        f"{rounded_count(parameters)} learned numbers{_precision(stored, dtype)}."
+    )
+
+
+def _precision(stored: str, dtype: DType) -> str:
+    """In which numbers it is stored and runs, where either is not float32."""
+    if stored == dtype == "float32":
+        return ""
+    both = f"stored and run in {dtype}" if stored == dtype else f"stored in {stored} and run in {dtype}"
+    if dtype == "float32":
+        return f", {both}"
+    return (
+        f", {both}: its pass rounds every number to {_BITS[dtype]} bits, so what a page works out again from "
+        "its vectors, such as a weight from its score, can differ from the weight itself"
     )

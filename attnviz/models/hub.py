@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,6 +14,7 @@ from attnviz.errors import ModelFilesDamaged, ModelNotReachable, ModelNotSupport
 from attnviz.models import config, folder, hub_files, limits, tokenizer, weights
 from attnviz.models.catalogue import Downloaded, Entry, Hub
 from attnviz.models.config import Facts
+from attnviz.models.limits import DType
 
 Progress = Callable[[int, int], None]
 """Told the bytes that have come and the bytes that come in all; what it raises ends the download."""
@@ -32,7 +34,7 @@ class Listing:
         commit: which state of the repository it is.
         facts: what its config says.
         small, weights: (name, bytes) of the files that are downloaded; no others ever are.
-        parameters: how many numbers it has learned, by the headers of its weights.
+        learned: how many numbers it has learned, by their precision, as the headers of its weights say.
         snapshot: where the small files lie that were needed to say so, and where the others will.
     """
 
@@ -40,7 +42,7 @@ class Listing:
     facts: Facts
     small: tuple[tuple[str, int], ...]
     weights: tuple[tuple[str, int], ...]
-    parameters: int
+    learned: Counter[str]
     snapshot: Path
 
     @property
@@ -61,7 +63,7 @@ def is_id(name: str) -> bool:
     )
 
 
-def entry(identifier: str, name: str) -> Entry:
+def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     """What is known of a model with that id, before its weights are downloaded or loaded.
 
     The files on this machine are looked at first; only if they are not all there the hub is asked. So a model
@@ -70,6 +72,7 @@ def entry(identifier: str, name: str) -> Entry:
     Args:
         identifier: "owner/name" or "owner/name@revision".
         name: what the entry and every message call it.
+        dtype: in which numbers it is to run.
 
     Raises:
         UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
@@ -79,32 +82,33 @@ def entry(identifier: str, name: str) -> Entry:
     repository, revision = _parts(identifier)
     cached = _cached(repository, revision)
     if cached is not None:
-        found = folder.entry(cached, name)
+        found = folder.entry(cached, name, dtype)
         downloaded = Downloaded(cached, found.fingerprint, repository, cached.name)
         return replace(found, title=name, origin=downloaded)
-    listing = _listing(repository, revision, name)
-    limits.check(listing.parameters)
+    listing = _listing(repository, revision, name, dtype)
+    limits.check(listing.learned.total(), dtype)
     size = sum(size for file, size in listing.files if not (listing.snapshot / file).exists())
     found = folder.described(
-        name, name, listing.facts, listing.parameters, Hub(repository, listing.commit, size)
+        name, name, listing.facts, listing.learned, dtype, Hub(repository, listing.commit, size)
     )
     return replace(found, pairs=listing.facts.joins)  # as far as one can say without its tokenizer
 
 
-def download(identifier: str, name: str, progress: Progress) -> None:
+def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:
     """Bring a model's files onto this machine, into the cache that all Hugging Face libraries share.
 
     Args:
         identifier: "owner/name" or "owner/name@revision".
         name: what messages call it.
         progress: is told how far it is; whatever it raises ends the download, and leaves no half file.
+        dtype: in which numbers it is to run.
 
     Raises:
         AttnvizError: as `entry` says.
     """
     repository, revision = _parts(identifier)
-    listing = _listing(repository, revision, name)
-    limits.check(listing.parameters)
+    listing = _listing(repository, revision, name, dtype)
+    limits.check(listing.learned.total(), dtype)
     total, before = sum(size for _, size in listing.files), 0
 
     def told(came: int) -> None:
@@ -126,7 +130,7 @@ def download(identifier: str, name: str, progress: Progress) -> None:
 
 
 @lru_cache(maxsize=32)
-def look(repository: str, revision: str, name: str) -> Listing:
+def look(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
     """Ask the hub for a model's files, its config and the headers of its weights: some kilobytes.
 
     Raises:
@@ -149,8 +153,8 @@ def look(repository: str, revision: str, name: str) -> Listing:
         if file in sizes:
             hub_files.fetched(repository, file, commit, name)
     parts = weights.files_of_weights(sizes, snapshot, name)
-    # In memory a number takes four bytes, and in a file no more: what is far too large is known already now.
-    limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER)
+    # In a file a number takes at most four bytes: what is far too large in memory is known already now.
+    limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if not facts.grid:
         tokenizer.check_files(sizes, name)
@@ -162,8 +166,9 @@ def look(repository: str, revision: str, name: str) -> Listing:
             (file, sizes[file]) for file in (config.FILE, *tokenizers, *folder.SETTINGS) if file in sizes
         ),
         weights=tuple((file, sizes[file]) for file in parts),
-        parameters=sum(
-            hub_files.learned_numbers(repository, file, sizes[file], commit, name) for file in parts
+        learned=sum(
+            (hub_files.learned_numbers(repository, file, sizes[file], commit, name) for file in parts),
+            Counter(),
         ),
         snapshot=snapshot,
     )
@@ -175,12 +180,12 @@ def _parts(identifier: str) -> tuple[str, str]:
     return repository, revision or _LATEST
 
 
-def _listing(repository: str, revision: str, name: str) -> Listing:
+def _listing(repository: str, revision: str, name: str, dtype: DType) -> Listing:
     """What the hub said of a model; it is asked again if somebody has cleared the cache since."""
-    listing = look(repository, revision, name)
+    listing = look(repository, revision, name, dtype)
     if not (listing.snapshot / config.FILE).exists():
         look.cache_clear()
-        listing = look(repository, revision, name)
+        listing = look(repository, revision, name, dtype)
     return listing
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,8 +85,8 @@ def fetched(repository: str, file: str, revision: str, name: str, came: Came | N
     return Path(found)
 
 
-def learned_numbers(repository: str, file: str, size: int, commit: str, name: str) -> int:
-    """How many learned numbers a file of weights on the hub holds; only its header comes.
+def learned_numbers(repository: str, file: str, size: int, commit: str, name: str) -> Counter[str]:
+    """How many learned numbers a file of weights on the hub holds, by precision; only its header comes.
 
     The header is put before as many empty bytes as the file has (on common disks these take no room), so that
     `weights.learned_numbers` checks it as it checks a whole file.

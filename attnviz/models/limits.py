@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Literal
 
 from attnviz.errors import ModelTooLarge, WrongSetting
 
@@ -12,8 +14,10 @@ SETTING = "ATTNVIZ_MOST_GB"
 DEFAULT_GB = 4.0
 """The limit where none is set: one billion numbers, which a laptop bears."""
 
-BYTES_OF_A_NUMBER = 4
-"""Every model runs in float32, however its numbers were stored."""
+DType = Literal["float32", "bfloat16", "float16"]
+"""In which numbers a model runs."""
+
+BYTES_OF_A_NUMBER: Mapping[DType, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def most_bytes() -> int:
@@ -32,19 +36,19 @@ def most_bytes() -> int:
     return int(gigabytes * 1e9)
 
 
-def in_memory(parameters: int) -> int:
+def in_memory(parameters: int, dtype: DType = "float32") -> int:
     """The bytes that so many numbers take."""
-    return parameters * BYTES_OF_A_NUMBER
+    return parameters * BYTES_OF_A_NUMBER[dtype]
 
 
-def check(parameters: int) -> None:
-    """Whether a model of so many numbers may be loaded.
+def check(parameters: int, dtype: DType = "float32") -> None:
+    """Whether a model of so many numbers may be loaded, to run in this precision.
 
     Raises:
         ModelTooLarge: it may not; the message names its size, the limit, and how to raise it.
         WrongSetting: as `most_bytes` says.
     """
-    needed, limit = in_memory(parameters), most_bytes()
+    needed, limit = in_memory(parameters, dtype), most_bytes()
     if needed > limit:
         raise ModelTooLarge(
             needed,

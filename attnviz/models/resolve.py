@@ -6,11 +6,12 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
-from attnviz.errors import UnknownModel, quoted
+from attnviz.errors import ModelNotSupported, UnknownModel, quoted
 from attnviz.models import allowed, catalogue, folder, hub
 from attnviz.models.catalogue import Entry
+from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 KindOfName = Literal["catalogue", "folder", "id", "unknown"]
 
@@ -43,13 +44,24 @@ def kind_of_name(name: str) -> KindOfName:
     return "id" if hub.is_id(name) else "unknown"
 
 
+def target(name: str) -> tuple[str, DType]:
+    """What stands behind a name, and in which numbers that is to run: float32, if the name does not say.
+
+    Raises:
+        UnknownModel, WrongSetting: as `allowed.check` says.
+    """
+    behind = allowed.target(name)
+    model, _, dtype = behind.rpartition("#")
+    return (model, cast("DType", dtype)) if model and dtype in BYTES_OF_A_NUMBER else (behind, "float32")
+
+
 def entry(name: str) -> Entry:
     """What is known of a model before its weights are loaded.
 
     Args:
         name: a name of the catalogue; or else a folder; or else a Hugging Face id "owner/name", with
-            "@revision" behind it if it is to stay as it was. Where the operator has made a list of models, a
-            name on that list.
+            "@revision" behind it if it is to stay as it was. "#bfloat16" or "#float16" behind a folder or an
+            id: it runs in these numbers. Where the operator has made a list of models, a name on that list.
 
     Raises:
         UnknownModel: nothing goes by this name, or it is not on the operator's list.
@@ -57,17 +69,21 @@ def entry(name: str) -> Entry:
         ModelNotReachable: it is not on this machine, and the hub gives nothing.
         WrongSetting: the operator's list or limit cannot be read.
     """
-    behind = allowed.target(name)
+    behind, dtype = target(name)
     kind = kind_of_name(behind)
     if kind == "catalogue":
+        if dtype != "float32":
+            raise ModelNotSupported(
+                f"{quoted(behind)} comes with attnviz and runs in float32. Leave out #{dtype}."
+            )
         found = catalogue.entry(behind)
         return found if name == behind else replace(found, name=name, title=name)
     if kind == "folder":
         expanded = _expanded(behind)
         assert expanded is not None  # noqa: S101 - or it were no folder
-        return folder.entry(expanded, name)
+        return folder.entry(expanded, name, dtype)
     if kind == "id":
-        return hub.entry(behind, name)
+        return hub.entry(behind, name, dtype)
     raise UnknownModel(_unknown(name))
 
 

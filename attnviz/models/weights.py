@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,12 +26,12 @@ _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _OF_OTHERS = {".gguf": "llama.cpp", ".h5": "TensorFlow", ".msgpack": "JAX", ".onnx": "ONNX", ".npz": "numpy"}
 
 # The kinds of numbers that are read, as safetensors names them; whole ones (place tables) are not learned.
-_LEARNED = {"F64", "F32", "F16", "BF16"}
+_LEARNED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _WHOLE = {"I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
 
 
-def learned_numbers(file: Path, name: str) -> int:
-    """How many learned numbers a safetensors file holds. Reads its header only.
+def learned_numbers(file: Path, name: str) -> Counter[str]:
+    """How many learned numbers a safetensors file holds, by their precision. Reads its header only.
 
     The safetensors library checks every claim of the header against the file's size before it allocates.
 
@@ -53,12 +54,16 @@ def learned_numbers(file: Path, name: str) -> int:
     except SafetensorError as error:
         raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
     for array, kind in kinds.items():
-        if kind not in _LEARNED | _WHOLE:
+        if kind not in _LEARNED.keys() | _WHOLE:
             raise ModelFilesDamaged(
                 f"{name} stores numbers of a kind that attnviz does not read (in {quoted(array)}). "
                 "Take the model as float32, float16 or bfloat16, not a compressed one."
             )
-    return sum(count for array, count in counts.items() if kinds[array] in _LEARNED)
+    learned: Counter[str] = Counter()
+    for array, count in counts.items():
+        if kinds[array] in _LEARNED:
+            learned[_LEARNED[kinds[array]]] += count
+    return learned
 
 
 def files_of_weights(

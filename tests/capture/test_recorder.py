@@ -72,11 +72,11 @@ def test_what_changes_the_scores_is_refused_by_its_name(
         run(built(of()))
 
 
-def test_training_mode_and_half_precision_are_refused(folder_of: FolderOf) -> None:
+def test_training_mode_and_double_precision_are_refused(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="training mode"):
         run(open_network(folder_of("bert")).train())
-    with pytest.raises(ModelNotSupported, match="bfloat16"):
-        run(open_network(folder_of("bert")).bfloat16())
+    with pytest.raises(ModelNotSupported, match="float64"):
+        run(open_network(folder_of("bert")).double())
 
 
 def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: FolderOf) -> None:

@@ -65,7 +65,8 @@ def _size(entry: Entry) -> str:
     """How much it has learned, and what that takes; "" where nobody counted."""
     if entry.parameters is None:
         return ""
-    return f"{rounded_count(entry.parameters)} parameters, {in_bytes(limits.in_memory(entry.parameters))}"
+    size = in_bytes(limits.in_memory(entry.parameters, entry.dtype))
+    return f"{rounded_count(entry.parameters)} parameters, {size}"
 
 
 def _reads(entry: Entry) -> str:

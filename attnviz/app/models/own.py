@@ -21,6 +21,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
+from attnviz.models.limits import BYTES_OF_A_NUMBER
 
 _LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
 _MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
@@ -93,6 +94,9 @@ def _tell(seen: ModelInspection) -> None:
     with st.container(border=True):
         st.subheader(markdown.code(seen.entry.name), anchor=False)
         st.markdown(facts.listed(seen.entry))
+        if seen.entry.stored in BYTES_OF_A_NUMBER and seen.entry.stored != seen.entry.dtype:
+            name = markdown.code(f"{resolve.target(seen.entry.name)[0]}#{seen.entry.stored}")
+            st.markdown(f"To run it in {seen.entry.stored}, as it is stored, look at {name}.")
         mine: _Mine | None = memory.get(_MINE)
         job = mine.job if mine and mine.name == seen.entry.name else None
         if job and job.running:
