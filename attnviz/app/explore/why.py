@@ -48,6 +48,8 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
             tokens.choose_key(index)
 
     note = f"Head {heads.name}" + (f", in “{given.text}”" if view.changed else "")
+    if (dtype := caches.entry(view.model).dtype) != "float32":
+        note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
     content = message(worked, block, keys) | {
         "query_word": queries.labels[pair.query]
         + _sign(queries, queries.tokens[queries.groups[pair.query].positions[0]]),

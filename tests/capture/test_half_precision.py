@@ -1,0 +1,103 @@
+"""Models that are stored, or run, in bfloat16 or float16."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import attnviz
+from attnviz.capture import loading
+from attnviz.errors import ModelNotSupported, ModelTooLarge, UnknownModel
+from attnviz.models import allowed, limits, resolve
+from attnviz.models.limits import DType
+from tests.capture.by_transformers import own_inputs, own_model
+from tests.capture.tiny import SENTENCE, FolderOf
+
+HALVES: tuple[DType, ...] = ("bfloat16", "float16")
+
+
+@pytest.fixture(scope="module")
+def stored(folder_of: FolderOf, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama whose weights are stored in bfloat16, as those of most newer models are."""
+    folder = tmp_path_factory.mktemp("stored") / "llama"
+    shutil.copytree(folder_of("llama"), folder)
+    weights = load_file(folder / "model.safetensors")
+    halved = {name: weight.bfloat16() for name, weight in weights.items()}
+    save_file(halved, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_the_weights_are_those_of_eager_in_the_same_precision_to_the_bit(stored: Path, dtype: DType) -> None:
+    model = own_model(stored, getattr(torch, dtype))
+    with torch.inference_mode():
+        expected = model(**own_inputs(stored, model), output_attentions=True).attentions
+    found, whole = (attnviz.trace(SENTENCE, f"{stored}{ending}") for ending in (f"#{dtype}", ""))
+    assert len(found.blocks) == len(expected) == 2
+    for block, in_float32, weights in zip(found.blocks, whole.blocks, expected, strict=True):
+        assert weights.dtype == getattr(torch, dtype)
+        assert np.array_equal(block.weights, weights[0].float().numpy())
+        assert np.array_equal(block.mask, np.tri(len(block.mask), dtype=bool))
+        assert not np.array_equal(block.weights, in_float32.weights)
+
+
+def test_the_description_says_how_it_is_stored_and_how_it_runs(stored: Path, folder_of: FolderOf) -> None:
+    def told(name: str) -> str:
+        return resolve.entry(name).description
+
+    assert told(str(stored)).endswith("learned numbers, stored in bfloat16 and run in float32.")
+    assert ", stored and run in bfloat16: its pass rounds every number to 8 bits" in told(
+        f"{stored}#bfloat16"
+    )
+    assert ", stored in bfloat16 and run in float16: its pass rounds" in told(f"{stored}#float16")
+    assert told(str(folder_of("llama"))).endswith("learned numbers.")
+
+
+def test_it_takes_half_the_memory(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = resolve.entry(str(stored)).parameters or 0
+    monkeypatch.setenv(limits.SETTING, str(2 * parameters / 1e9))
+    assert resolve.entry(f"{stored}#bfloat16").parameters == parameters
+    with pytest.raises(ModelTooLarge) as caught:
+        resolve.entry(str(stored))
+    assert caught.value.needed == 4 * parameters
+
+
+def test_loaded_models_are_counted_in_their_precision(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_models", type(loading._models)())
+    names = [f"{stored}#{dtype}" for dtype in HALVES]
+    parameters = resolve.entry(names[0]).parameters or 0
+    monkeypatch.setenv(limits.SETTING, str(4 * parameters / 1e9))
+    for name in names:
+        loading.load(name)
+    assert all(map(loading.ready, names))
+    loading.load(str(stored))
+    assert not any(map(loading.ready, names))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "why"),
+    [
+        ("minilm#bfloat16", ModelNotSupported, "“minilm” comes with attnviz and runs in float32. Leave out"),
+        ("translator#int8", UnknownModel, "No model is called “translator#int8”"),
+        ("#bfloat16", UnknownModel, "No model is called “#bfloat16”"),
+    ],
+)
+def test_what_cannot_run_so_is_refused(name: str, kind: type[Exception], why: str) -> None:
+    with pytest.raises(kind, match=why):
+        resolve.entry(name)
+
+
+def test_attention_of_its_own_is_shown_in_float32_alone(folder_of: FolderOf) -> None:
+    with pytest.raises(ModelNotSupported, match=r"can be shown in float32 only\. Leave out #float16"):
+        loading.load(f"{folder_of('mpnet')}#float16")
+
+
+def test_an_operator_can_list_a_model_in_each_precision(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, f"{stored}, {stored}#bfloat16, small={stored}#float16")
+    assert [resolve.entry(name).dtype for name in allowed.names()] == ["float32", "bfloat16", "float16"]
+    assert allowed.names() == ("llama", "llama#bfloat16", "small")
