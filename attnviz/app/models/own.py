@@ -53,9 +53,9 @@ def choose() -> None:
     st.header("Your own model", anchor=False)
     st.markdown(
         "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a "
-        "model on Hugging Face; after an @, the revision. It runs in float32, or with `#bfloat16` or `#float16` "
-        "at its end in these. *Look* reads its description only. Its weights come into memory when you press "
-        "*Open*."
+        "model on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` "
+        "at its end, in these. *Look* reads its description only. Its weights come into memory when you "
+        "press *Open*."
     )
     with (
         st.form("a look at a model", border=False),
