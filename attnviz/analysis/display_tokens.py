@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
-from attnviz.text import joined, percent, probability
+from attnviz.text import joined, percent
 from attnviz.trace import Floats, Mask, Token
 
 _UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
@@ -325,7 +325,7 @@ def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | No
 
 def aside(left: float, hidden: str) -> str:
     """What is said of a row of which hardly anything is left: "97.3 % of this row went to [CLS]"; else ""."""
-    return f"{probability(1 - left)} of this row went to {hidden}" if left < LEAST_LEFT else ""
+    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < LEAST_LEFT else ""
 
 
 def faint_rows(hidden: str) -> str:

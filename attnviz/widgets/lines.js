@@ -164,7 +164,7 @@ export class Lines {
     this.numbers = width >= 560 ? 4 : 2;
     const widest = (tokens) => Math.max(...tokens.map(({ label }) => textWidth(label, 14, theme.font, 600)));
     const digits =
-      8 + 40 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
+      8 + 48 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
     const least = textWidth("query (looks)", 12, theme.font) + 18;
     const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(this.view.queries) + 20)));
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));

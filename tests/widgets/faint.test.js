@@ -10,7 +10,7 @@ const queries = ["the", "dog", "saw"].map((label) => ({ label, name: label, titl
 test("rows that went to hidden tokens are marked, and say so", () => {
   const [the, dog, saw] = marked(queries, [{ number: 3, left: [0.00001, 0.1, 0.03125] }], limit);
   assert.deepEqual([the.label, dog.label, saw.label], ["the *", "dog", "saw *"]);
-  assert.equal(the.aside.replace("\u202f", " ").replace("\u202f", " "), "> 99.9 % of this row went to [CLS] and [SEP]");
+  assert.equal(the.aside, "> 99.9 % of this row went to [CLS] and [SEP]");
   assert.equal(saw.title, `token: saw; ${saw.aside}`);
   assert.equal(dog, queries[1]);
 });
@@ -20,5 +20,5 @@ test("of several heads, each says it for itself", () => {
   const [the, dog] = marked(queries, heads, limit);
   assert.deepEqual([the, dog.label], [queries[0], "dog *"]);
   const told = "in head 3 95.0 % of this row went to [CLS] and [SEP]; in head 7 92.5 % of this row went to [CLS] and [SEP]";
-  assert.equal(dog.aside.replaceAll("\u202f", " "), told);
+  assert.equal(dog.aside, told);
 });
