@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import Any, Literal
 
@@ -34,7 +34,11 @@ _HOVER = {
     "signed percent": "%{customdata:+.1f} pp",
     "score": "%{customdata:.3f}",
 }
-_WRITTEN = {"percent": percent, "signed percent": signed_percent, "score": decimal}
+_WRITTEN: dict[Unit, Callable[[float], str]] = {
+    "percent": percent,
+    "signed percent": signed_percent,
+    "score": decimal,
+}
 _BAR_TITLE = {"percent": "weight", "signed percent": "change", "score": "score"}
 
 

@@ -49,7 +49,10 @@ def test_any_weight_prints_the_same(share: float) -> None:
     [code] = codes(weight, FREE).ravel()
     for parts in PRINTED:
         assert as_printed(code / ONE, parts) == as_printed(float(weight[0, 0, 0]), parts)
-    assert (code > 0, code < ONE) == (share > 0, share < 1)  # "< 0.1 %" is not 0, nor "> 99.9 %" all
+    assert [bool(code > 0), bool(code < ONE)] == [
+        share > 0,
+        share < 1,
+    ]  # "< 0.1 %" is not 0, nor "> 99.9 %" all
 
 
 def test_zero_and_one_are_exact_and_masked_is_no_weight() -> None:

@@ -138,7 +138,7 @@ def in_words(chosen: WeighedToken) -> str:
     )
     return (
         f"{chosen.looker} takes {', '.join(told)}. "
-        f"All {count} weights sum to {percent(float(row.sum()), 1)}{spread}."
+        f"All {count} weights sum to {percent(round(float(row.sum()), 6), 1)}{spread}."
     )
 
 
