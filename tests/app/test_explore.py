@@ -10,6 +10,7 @@ from attnviz.app import caches
 from attnviz.app.caches import WEIGHTS, View
 from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.explore.tasks import TASKS
+from attnviz.app.markdown import plain
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from tests.app.shown import (
@@ -97,7 +98,7 @@ def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint_and_says_so
     np.testing.assert_array_equal(caches.left(change), lesser)
     assert np.abs(caches.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
     app = visit("explore", hide="true", layer="1", head="3", query="2 the", view="Heatmap")
-    assert "(> 99.9 % of this row went to [CLS] and [SEP])" in words(app)
+    assert plain("> 99.9 % of this row went to [CLS] and [SEP]") in words(app)
     assert not any(option.startswith("1-3") for option in app.pills(key="ranking").options)
     assert ": 62 % *." in words(app)
     assert caches.left(replace(view, stage="scaled")).min() == 1
