@@ -29,7 +29,7 @@ def assert_divides(said: str, dot_product: float, size: int, score: float) -> No
     """What is printed divides out: the dot product ÷ √size is the score."""
     found = re.findall(r"([-\d.]+) ÷ ([\d.]+) = ([-\d.]*\d)", said.replace("−", "-"))
     [(dot, root)] = {(float(a), float(b)) for a, b, c in found if c == f"{score:.2f}"}
-    assert (dot, root) == (pytest.approx(dot_product, abs=0.01), pytest.approx(size**0.5, abs=0.01))
+    assert [dot, root] == pytest.approx([dot_product, size**0.5], abs=0.01)
     assert f"{dot / root:.2f}" == f"{score:.2f}"
 
 
