@@ -5,29 +5,32 @@ Signs are typographic: a real minus sign, and a space before "%".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isnan
 
 NO_NUMBER = "–"
 """Stands where there is no number."""
 
+MOST_DIGITS = 8
+"""Decimals of what is printed only to be worked with."""
+
 
 def percent(share: float, digits: int = 0) -> str:
-    """0.664 → "66 %" or, with one digit, "66.4 %"; what is not nothing is never 0, but "<1 %" or "<0.1 %"."""
-    rounded = f"{100 * share:.{digits}f}"
+    """0.664 → "66 %" or, with one digit, "66.4 %".
+
+    What is not nothing is never 0, but "< 1 %" or "< 0.1 %"; what is not all never 100, but "> 99.9 %".
+    """
+    rounded, least = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:
-        rounded = f"<{10**-digits:.{digits}f}"
+        rounded = f"< {least:.{digits}f}"
+    elif share < 1 and float(rounded) == 100:
+        rounded = f"> {100 - least:.{digits}f}"
     return f"{rounded} %"
-
-
-def probability(share: float) -> str:
-    """As `percent` with one digit; what is less than certain is ">99.9 %", never 100."""
-    return ">99.9 %" if 0.9995 <= share < 1 else percent(share, 1)
 
 
 def part_of(part: float, total: float) -> str:
     """A part of a total in percent: 7 of 38 → "18.4 %"; of nothing, "–"."""
-    return f"{100 * part / total:.1f} %" if total else NO_NUMBER
+    return percent(part / total, 1) if total else NO_NUMBER
 
 
 def interval(low: float, high: float) -> str:
@@ -49,6 +52,22 @@ def points(change: float) -> str:
 def decimal(number: float, digits: int = 2) -> str:
     """−14.2 → "−14.20"; never "−0.00"; "–" for NaN."""
     return NO_NUMBER if isnan(number) else f"{number:z.{digits}f}".replace("-", "−")
+
+
+def enough_digits(
+    operands: Sequence[float], least: int, agrees: Callable[..., bool], most: int = MOST_DIGITS
+) -> int:
+    """The fewest decimals, from `least`, at which who works with the printed operands gets what is printed.
+
+    Args:
+        operands: what is worked with.
+        agrees: whether the operands as printed give what is printed.
+        most: if no number of decimals below does.
+    """
+    for digits in range(least, most):
+        if agrees(*(float(f"{operand:.{digits}f}") for operand in operands)):
+            return digits
+    return most
 
 
 def plural(number: int, thing: str) -> str:

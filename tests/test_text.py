@@ -6,18 +6,25 @@ from attnviz import text
 
 
 def test_a_percentage_is_never_nothing_or_all_unless_it_is() -> None:
-    shares: list[float] = [0, 0.0004, 0.005, 0.006, 0.664, 1]
-    assert [text.percent(share) for share in shares] == ["0 %", "<1 %", "<1 %", "1 %", "66 %", "100 %"]
-    shares = [0, 0.0004, 0.0005, 0.1456, 1]
-    assert [text.percent(share, 1) for share in shares] == ["0.0 %", "<0.1 %", "0.1 %", "14.6 %", "100.0 %"]
-    shares = [0, 1e-9, 0.0005, 0.664, 0.9994, 0.9996, 1]
-    assert [text.probability(share) for share in shares] == [
-        *("0.0 %", "<0.1 %", "0.1 %", "66.4 %", "99.9 %", ">99.9 %", "100.0 %"),
+    shares: list[float] = [0, 0.0004, 0.005, 0.006, 0.664, 0.994, 0.996, 1]
+    assert [text.percent(share) for share in shares] == [
+        *("0 %", "< 1 %", "< 1 %", "1 %", "66 %", "99 %", "> 99 %", "100 %"),
     ]
+    shares = [0, 1e-9, 0.0005, 0.1456, 0.9994, 0.9996, 1]
+    assert [text.percent(share, 1) for share in shares] == [
+        *("0.0 %", "< 0.1 %", "0.1 %", "14.6 %", "99.9 %", "> 99.9 %", "100.0 %"),
+    ]
+
+
+def test_what_is_worked_with_has_so_many_decimals_that_one_gets_what_is_printed() -> None:
+    # 12.34 / 45.67 is 27.0 %: with one decimal, 12.3 / 45.7 would be 26.9 %.
+    assert text.enough_digits([12.34, 45.67], 1, lambda a, b: text.percent(a / b, 1) == "27.0 %") == 2
+    assert text.enough_digits([1 / 3], 2, lambda _: False, most=5) == 5
 
 
 def test_parts_and_intervals() -> None:
     assert (text.part_of(7, 38), text.part_of(0, 0)) == ("18.4 %", "–")
+    assert text.part_of(2999, 3000) == "> 99.9 %"
     assert text.interval(0.1312, 0.251) == "13.1–25.1 %"
 
 

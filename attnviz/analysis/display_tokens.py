@@ -16,13 +16,19 @@ from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
-from attnviz.text import joined
+from attnviz.text import joined, percent
 from attnviz.trace import Floats, Mask, Token
 
 _UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
 _MOST_QUOTED = 12
 _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
+
+LEAST_LEFT = 0.1
+"""Of a row of which less than this goes to what is shown, pictures show that hardly anything is left of it.
+
+Rescaling would make its weights more than ten times as large as the model's.
+"""
 
 Index = slice | NDArray[np.intp]
 Value = TypeVar("Value", bound=np.generic)
@@ -117,6 +123,15 @@ class DisplayTokens:
     def hides(self) -> bool:
         """True if a token is really left out."""
         return len(self.groups) < len(self.all_groups)
+
+    @property
+    def hidden(self) -> str:
+        """What is left out, in words: "[CLS] and [SEP]"; "" if nothing is."""
+        shown = set(self.visible)
+        left_out = [group for index, group in enumerate(self.all_groups) if index not in shown]
+        if not all(group.special for group in left_out):
+            return "tokens that are not shown"
+        return joined(list(dict.fromkeys(group.label for group in left_out)))
 
     @property
     def merges(self) -> bool:
@@ -306,6 +321,28 @@ def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | No
     keys = queries if keys is None else keys
     kept = only(merged_weights(weights, queries, keys), queries.visible, keys.visible)
     return _sum(kept) if keys.hides else np.ones(kept.shape[:-1], dtype=np.float32)
+
+
+def aside(left: float, hidden: str) -> str:
+    """What is said of a row of which hardly anything is left: "97.3 % of this row went to [CLS]"; else ""."""
+    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < LEAST_LEFT else ""
+
+
+def faint_rows(hidden: str) -> str:
+    """What a picture says of its faint rows, behind what else it says; "" where nothing is hidden."""
+    return (
+        f"; faint, with *: more than {percent(1 - LEAST_LEFT)} of the row went to {hidden}" if hidden else ""
+    )
+
+
+def faint(weights: Floats, left: Floats) -> Floats:
+    """The rows as pictures draw them: where hardly anything of one is left, as strong as the model's own.
+
+    Args:
+        weights: [..., shown query, shown key], rescaled.
+        left: [..., shown query], as `left_share` returns it.
+    """
+    return weights * np.where(left < LEAST_LEFT, left, np.float32(1))[..., None]
 
 
 def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:

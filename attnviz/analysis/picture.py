@@ -25,8 +25,9 @@ class Picture:
 
     Attributes:
         levels: uint8 [..., query, key], 0 to 254; 255 is a cell that the mask forbids.
-        kind: "sequential" (level 0 is 0, level 254 is `high`, and the level grows with the square root, so
-            that faint links can be seen) or "diverging" (127 is 0, 0 and 254 are −high and +high, linear).
+        kind: "sequential" (level 0 is 0, level 254 is `high`) or "diverging" (127 is 0, 0 and 254 are −high
+            and +high). In both, levels grow with the square root of the size: weak links can be seen, and a
+            change is read beside the weights that it is a change of as they are.
         high: float32 [...], the value of level 254, one per head; all equal on a shared scale.
     """
 
@@ -59,21 +60,25 @@ def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = Non
     return Picture(levels, "sequential", high)
 
 
-def diverging(values: Floats, scale: Scale = "shared", mask: Mask | None = None) -> Picture:
-    """Signed numbers (changes, scores) as levels: 127 + 127 · value / high.
+def diverging(
+    values: Floats, scale: Scale = "shared", mask: Mask | None = None, end: float | None = None
+) -> Picture:
+    """Signed numbers (changes, scores) as levels: 127 ± 127 · √(|value| / high).
 
     Args:
-        values: [..., query, key]. −inf counts as masked.
+        values: [..., query, key]. −inf and NaN count as masked.
         scale: "shared": high is the largest absolute value of all heads; "per head": of each head.
         mask: [query, key], or [..., query, key] that broadcasts; True where a query may look; None if
             everywhere.
+        end: high of all heads, whatever the scale; None: as the scale says.
     """
     allowed = np.isfinite(values) if mask is None else np.isfinite(values) & mask
     high = _positive(np.abs(values).max(axis=(-1, -2), initial=0.0, where=allowed))
-    if scale == "shared":
-        high = np.full_like(high, high.max(initial=0.0))
-    cells = np.divide(values, high[..., None, None], dtype=np.float32)
+    if end is not None or scale == "shared":
+        high = np.full_like(high, high.max(initial=0.0) if end is None else end)
+    cells = np.divide(np.where(allowed, values, 0), high[..., None, None], dtype=np.float32)
     np.clip(cells, -1, 1, out=cells)
+    cells = np.sign(cells) * np.sqrt(np.abs(cells))
     cells *= ZERO
     cells += ZERO
     levels = _rounded(cells)
@@ -81,11 +86,9 @@ def diverging(values: Floats, scale: Scale = "shared", mask: Mask | None = None)
     return Picture(levels, "diverging", high)
 
 
-def value_of(level: int, kind: Kind, high: float) -> float:
-    """The value that a level (0 to 254) stands for, so that a legend can be drawn."""
-    if kind == "sequential":
-        return float(high) * (level / HIGHEST) ** 2
-    return float(high) * (level - ZERO) / ZERO
+def of_vectors(numbers: Floats, high: float) -> Levels:
+    """The numbers of vectors as levels: 127 + 127 · number / high; linear, as every picture of vectors."""
+    return _rounded(np.clip(numbers / high, -1, 1) * ZERO + ZERO)
 
 
 def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:

@@ -40,6 +40,8 @@ def head_table(
     attention: str | None = None,
     written: str | None = None,
     drawn: str | None = None,
+    left: Floats | None = None,
+    hidden: str = "",
 ) -> str:
     """CSV: comment lines that begin with '#', a header, then one row per query.
 
@@ -60,6 +62,9 @@ def head_table(
         attention: "encoder", "decoder" or "cross", where the model has several kinds.
         written: the end of the text, which the model wrote.
         drawn: how it chose what it wrote: temperature, top k, top p, seed.
+        left: [query], how much of each row is shown, where rows are rescaled: a last column has the rest,
+            of a change the larger one of the two sentences.
+        hidden: what the rest went to.
     """
     # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
     texts = (
@@ -80,14 +85,16 @@ def head_table(
         ("tokens", explanation),
         ("rows", "queries (look)"),
         ("columns", "keys (are looked at)"),
+        *([("last column", f"what of the row went to {visible_text(hidden)}")] if left is not None else []),
     ]  # fmt: skip
     file = io.StringIO()
     comments = csv.writer(file, lineterminator="\n")
     comments.writerows((f"# {name}", fact) for name, fact in facts)
     # Labels are quoted, numbers are not: "#" inside a label then does not start a comment.
     table = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    table.writerow(["query", *map(numbered, keys)])
-    for group, row in zip(queries, values, strict=True):
+    rest = [] if left is None else [1 - left]
+    table.writerow(["query", *map(numbered, keys), *(["hidden"] if rest else [])])
+    for group, row in zip(queries, np.column_stack([values, *rest]), strict=True):
         table.writerow([numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)])
     return file.getvalue()
 

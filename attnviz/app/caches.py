@@ -28,6 +28,8 @@ from attnviz.analysis.change import Change, change, largest_moves
 from attnviz.analysis.display_tokens import (
     DisplayToken,
     DisplayTokens,
+    faint,
+    left_share,
     shown_mask,
     shown_scores,
     shown_weights,
@@ -360,6 +362,26 @@ def values(view: View) -> Floats:
 
 
 @cached(of_view)
+def left(view: View) -> Floats:
+    """How much of each row goes to what is shown, [layer, head, shown query]; 1 where nothing is rescaled.
+
+    Of a change, the lesser of the two readings'.
+    """
+    if view.stage != WEIGHTS:
+        return np.ones(values(view).shape[:-1], dtype=np.float32)
+    first, second = (
+        left_share(trace(view.model, given).stack(view.kind), *_shown(view, given))
+        for given in (view.given, view.changed or view.given)
+    )
+    return np.minimum(first, second)
+
+
+def hidden(view: View) -> str:
+    """What the rows go to that is not shown, in words: "[CLS] and [SEP]"; "" where nothing is rescaled."""
+    return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
+
+
+@cached(of_view)
 def comparison(view: View) -> Change:
     """The second reading's numbers minus the first's, token by token; all 0 where there is no second.
 
@@ -381,7 +403,7 @@ def drawn(view: View) -> Picture:
     """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
     seen = mask(view)
-    return draw(values(view), view.scale, None if seen is None else seen[:, None])
+    return draw(faint(values(view), left(view)), view.scale, None if seen is None else seen[:, None])
 
 
 @cached(of_view)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.picture import MASKED, diverging, sequential, value_of
+from attnviz.analysis.picture import MASKED, diverging, sequential
 from attnviz.app.components import store
 from attnviz.app.components.head_view import head_view
 from attnviz.trace import Floats, Token
@@ -64,13 +64,11 @@ def weights_picture(
     levels = picture.levels.copy()
     levels[~allowed] = MASKED
     names = [[layer, head] for head in heads]
-    high = picture.high.reshape(-1)
     pixels = store.publish(
         f"{name} pixels",
         {"pixels": levels},
         heads=names,
-        limits=[[value_of(level, kind, float(top)) for level in (0, 254)] for top in high],
-        curve="linear" if kind == "diverging" else "sqrt",
+        high=picture.high.ravel().tolist(),
     )
     exact = np.where(allowed, weights, np.nan).astype(np.float32)
     head_view(

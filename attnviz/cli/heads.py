@@ -24,7 +24,7 @@ from attnviz.experiments import findings_file, on_ray
 from attnviz.experiments.behaviour import PART, BehaviourFindings, Engine, locally
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
-from attnviz.text import NO_NUMBER, head_name, plural
+from attnviz.text import NO_NUMBER, head_name, percent, plural
 
 PIPED = "standard input"
 """What messages call a text that comes through the pipe."""
@@ -164,7 +164,7 @@ def _none_read(found: BehaviourFindings, entry: Entry, corpus: Corpus) -> str:
 
 
 def _number(number: float, rule: Rule) -> str:
-    return f"{100 * number:.1f} %" if rule.unit == "share" else f"{number:.2f}"
+    return percent(number, 1) if rule.unit == "share" else f"{number:.2f}"
 
 
 def _engine(engine: str, workers: int | None, address: str | None) -> Engine:

@@ -18,7 +18,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pronouns import COLUMNS, Looks, Scores, Verdicts
 from attnviz.experiments.sentences import SkippedSentence
-from attnviz.text import head_name, interval, part_of, plural
+from attnviz.text import head_name, interval, part_of, percent, plural
 
 _WIDTH = 100  # characters of a line
 
@@ -101,7 +101,7 @@ def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) ->
     ]
     lines += aligned(table).splitlines()
     lines += [""] + [
-        f"Baseline, {each.name}: both right {100 * each.pairs:.1f} %, sentences {100 * each.sentences:.1f} %."
+        f"Baseline, {each.name}: both right {percent(each.pairs, 1)}, sentences {percent(each.sentences, 1)}."
         for each in pronouns.baselines(found.pairs)
     ]
     lines += [""] + [part for line in by_chance(scores) for part in textwrap.wrap(line, _WIDTH)]

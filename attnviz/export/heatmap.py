@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
+from attnviz.analysis.display_tokens import aside, faint
+from attnviz.text import decimal, percent, signed_percent
 from attnviz.trace import Floats
 
 Kind = Literal["sequential", "diverging"]
@@ -27,7 +29,16 @@ DIVERGING = (
     (1.0, "rgba(222, 92, 8, 1)"),
 )
 
-_HOVER = {"percent": "%{z:.1f} %", "signed percent": "%{z:+.1f} pp", "score": "%{z:.3f}"}
+_HOVER = {
+    "percent": "%{customdata:.1f} %",
+    "signed percent": "%{customdata:+.1f} pp",
+    "score": "%{customdata:.3f}",
+}
+_WRITTEN: dict[Unit, Callable[[float], str]] = {
+    "percent": percent,
+    "signed percent": signed_percent,
+    "score": decimal,
+}
 _BAR_TITLE = {"percent": "weight", "signed percent": "change", "score": "score"}
 
 
@@ -39,8 +50,12 @@ def heatmap(
     unit: Unit = "percent",
     high: float | None = None,
     caption: str = "",
+    left: Floats | None = None,
+    hidden: str = "",
 ) -> go.Figure:
     """A Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which gives it the page's own colours.
+
+    Colours grow with the square root of the size, as in `analysis.picture`.
 
     Two pairs of axes lie on each other: the drawn one carries as many labels as fit, the hidden one all of
     them, since that is where Plotly finds the names to show when a cell is pointed at.
@@ -52,25 +67,37 @@ def heatmap(
         unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
         high: the end of the colour scale (of both ends, if diverging); None for the largest value.
         caption: what the picture says of itself, also where it is saved as a file.
+        left: [query], how much of each row is shown, where rows are rescaled; None: everything.
+        hidden: what the rest went to.
     """
     factor = np.float32(1 if unit == "score" else 100)
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
-    top = float(np.nanmax(np.abs(cells), initial=0.0)) if high is None else high * float(factor)
-    colours = {"zmin": -top, "zmid": 0, "colorscale": DIVERGING} if kind == "diverging" else {"zmin": 0}
+    left = np.ones(len(cells), np.float32) if left is None else left
+    asides = [aside(float(share), hidden) for share in left]
+    query_labels = [f"{label} *" if told else label for label, told in zip(query_labels, asides, strict=True)]
+    shown = faint(cells, left)
+    top = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)
+    diverges = kind == "diverging"
+    colours = {"zmid": 0, "colorscale": DIVERGING} if diverges else {}
+    ends = np.array([-1, -0.5, 0, 0.5, 1] if diverges else [0, 0.25, 0.5, 0.75, 1]) * (top or 1) ** 0.5
     gap = 1 if max(values.shape) <= MOST_GAPS else 0
     figure = go.Figure(
         [
             go.Heatmap(
-                z=cells,
+                z=np.sign(shown) * np.sqrt(np.abs(shown)),
+                customdata=cells,
+                text=[[f"<br>{escaped(told)}" if told else ""] * cells.shape[1] for told in asides],
                 **colours,
-                zmax=top or 1,
+                zmin=ends[0],
+                zmax=ends[-1],
                 xgap=gap,
                 ygap=gap,
                 hoverongaps=False,
-                hovertemplate=f"%{{y}} → %{{x}}<br><b>{_HOVER[unit]}</b><extra></extra>",
+                hovertemplate=f"%{{y}} → %{{x}}<br><b>{_HOVER[unit]}</b>%{{text}}<extra></extra>",
                 colorbar={
-                    "title": {"text": _BAR_TITLE[unit]},
-                    "ticksuffix": {"percent": " %", "signed percent": " pp", "score": ""}[unit],
+                    "title": {"text": f"{_BAR_TITLE[unit]}<br>(square-root scale)"},
+                    "tickvals": ends,
+                    "ticktext": [_WRITTEN[unit](float(end * abs(end) / factor)) for end in ends],
                     "thickness": 14,
                 },
             ),
@@ -104,15 +131,20 @@ def heatmap(
 
 
 def heatmap_alt(
-    values: Floats, query_labels: Sequence[str], key_labels: Sequence[str], unit: Unit = "percent"
+    values: Floats,
+    query_labels: Sequence[str],
+    key_labels: Sequence[str],
+    unit: Unit = "percent",
+    left: Floats | None = None,
 ) -> str:
-    """The heatmap for those who do not see it: its size, and its strongest cell.
+    """The heatmap for those who do not see it: its size, and its strongest cell in a row that is not faint.
 
     Args:
         values: [query, key], as shown.
-        query_labels, key_labels, unit: as for `heatmap`.
+        query_labels, key_labels, unit, left: as for `heatmap`.
     """
-    size = np.where(np.isfinite(values), np.abs(values), -1)
+    shown = values if left is None else faint(values, left)
+    size = np.where(np.isfinite(shown), np.abs(shown), -1)
     query, key = divmod(int(size.argmax()), len(key_labels))
     value = float(values[query, key])
     what, written = {

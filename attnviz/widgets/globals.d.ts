@@ -18,6 +18,6 @@ interface ShownToken {
   name: string;
   title: string;
   special: boolean;
-  /** In a report: what must be said of the row's numbers. */
+  /** What must be said of the row's numbers: faint.js. */
   aside?: string;
 }

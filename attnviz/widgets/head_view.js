@@ -1,6 +1,7 @@
 /* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
 
 import { element } from "./dom.js";
+import { marked } from "./faint.js";
 import { buttonOf, moveFocus } from "./keyboard.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
@@ -21,8 +22,7 @@ const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
  * @property {number} rows
  * @property {number} columns
  * @property {number} number from 1
- * @property {[number, number]} limits the values at the lowest and highest level
- * @property {number} curve the power to which a level is raised: 1 or 2
+ * @property {number} high the value at the highest level
  */
 
 /**
@@ -107,10 +107,8 @@ class HeadView extends View {
     return this.heads.flatMap((number) => {
       const at = this.#place(set, number);
       if (at < 0) return [];
-      const limits = set.facts.limits?.[at] ?? [0, 1];
-      const curve = set.facts.curve === "linear" ? 1 : 2;
       const cut = values.subarray(at * rows * columns, (at + 1) * rows * columns);
-      return [{ values: cut, rows, columns, number, limits, curve }];
+      return [{ values: cut, rows, columns, number, high: set.facts.high[at] }];
     });
   }
 
@@ -125,6 +123,19 @@ class HeadView extends View {
       const start = (at * (shape?.[1] ?? 0) + query) * columns;
       return { number, values: at < 0 ? null : values.subarray(start, start + columns) };
     });
+  }
+
+  /** The rows' tokens; marked where hardly anything is left of the row in one of the open heads. */
+  get queries() {
+    const set = allData().get(this.data.exact);
+    const { values, shape } = set?.arrays.left ?? {};
+    const { query_tokens: queries } = this.data;
+    if (shape?.[1] !== queries.length) return queries;
+    const heads = this.heads.flatMap((number) => {
+      const at = this.#place(set, number);
+      return at < 0 ? [] : [{ number, left: values.subarray(at * shape[1], (at + 1) * shape[1]) }];
+    });
+    return marked(queries, heads, /** @type {import("./faint.js").Limit} */ (set.facts));
   }
 
   #place({ facts }, number) {
@@ -194,9 +205,9 @@ class HeadView extends View {
     return [...parts, ...this.aside(query)];
   }
 
-  /** What must be said of a row's numbers, if anything: " (only 0.001 % of this row is left)". */
+  /** What must be said of a row's numbers, if anything: " (97.3 % of this row went to [CLS])". */
   aside(query) {
-    const { aside } = this.data.query_tokens[query];
+    const { aside } = this.queries[query];
     return aside ? [` (${aside})`] : [];
   }
 
@@ -220,6 +231,7 @@ class HeadView extends View {
       n ? ", " : "",
       side === "key" ? how(values[at]) : "",
       this.token(side, at),
+      side === "query" && this.queries[at].aside ? " *" : "",
       ` ${this.number(values[at])}`,
     ]);
   }

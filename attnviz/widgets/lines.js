@@ -130,7 +130,7 @@ export class Lines {
   }
 
   update() {
-    const { query_tokens: queries, key_tokens: keys } = this.view.data;
+    const { queries, data: { key_tokens: keys } } = this.view;
     const labels = JSON.stringify([queries, keys]);
     if (this.labels !== labels) {
       this.labels = labels;
@@ -164,9 +164,9 @@ export class Lines {
     this.numbers = width >= 560 ? 4 : 2;
     const widest = (tokens) => Math.max(...tokens.map(({ label }) => textWidth(label, 14, theme.font, 600)));
     const digits =
-      8 + 40 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
+      8 + 48 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
     const least = textWidth("query (looks)", 12, theme.font) + 18;
-    const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(data.query_tokens) + 20)));
+    const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(this.view.queries) + 20)));
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
     const rows = Math.max(data.query_tokens.length, data.key_tokens.length);
     const row = rows > ROW.many ? ROW.dense : ROW.roomy;
@@ -328,7 +328,7 @@ export class Lines {
   /** The whole picture for a file; returns its size. */
   picture(pen, top, width) {
     const { view } = this;
-    const { query_tokens: queries, key_tokens: keys, kind, unit } = view.data;
+    const { queries, data: { key_tokens: keys, kind, unit } } = view;
     const { theme } = pen;
     const row = ROW.dense;
     const shown = view.shown();

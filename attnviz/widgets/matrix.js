@@ -3,12 +3,13 @@
 import { cellUnder, element } from "./dom.js";
 import { destination } from "./keyboard.js";
 import { brief, written } from "./numbers.js";
-import { css } from "./palette.js";
+import { css, SCALE, valueAt } from "./palette.js";
 import { CanvasPen, fitted, textWidth } from "./pens.js";
 
 const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
 const TALLEST_MATRIX = 720;
+export const LEGEND = 44; // the height of a colour scale with its numbers
 
 /** Where everything goes in a picture of this width: margins, cells, and how many labels go unwritten. */
 export function matrixLayout(width, rowLabels, columnLabels, font) {
@@ -224,7 +225,7 @@ export class Matrix {
   }
 
   update() {
-    const { query_tokens: queries, key_tokens: keys } = this.view.data;
+    const { queries, data: { key_tokens: keys } } = this.view;
     this.queries = queries.map(({ label }) => label);
     this.keys = keys.map(({ label }) => label);
     if (this.at && (this.at.i >= queries.length || this.at.j >= keys.length)) this.at = null;
@@ -303,20 +304,14 @@ export class Matrix {
 
 /** What stands at the ends and in the middle of the colour scale, and whether cells are masked. */
 function legendOf({ data }, shown) {
-  const limits = shown.map(({ limits: [low, high] }) => JSON.stringify([low, high]));
-  const same = new Set(limits).size === 1;
+  const same = new Set(shown.map(({ high }) => high)).size === 1;
   const masked = shown.some(({ values }) => values.includes(255));
   if (!shown.length) return { ticks: ["", "", ""], masked: false };
-  const { limits: [low, high], curve } = shown[0];
-  const value = (part) => {
-    if (data.kind === "diverging") return high * Math.sign(part - 0.5) * Math.abs(2 * part - 1) ** curve;
-    return low + (high - low) * part ** curve;
-  };
-  const text = (part) => (value(part) === 0 ? brief(0, data.unit) : written(value(part), data.unit));
+  const value = (place) => valueAt(place, data.kind, shown[0].high);
+  const text = (place) => (value(place) === 0 ? brief(0, data.unit) : written(value(place), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
   if (data.kind === "diverging") return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
-  const zero = shown.every((head) => head.limits[0] === 0);
-  return { ticks: [zero ? brief(0, data.unit) : "each head’s lowest", "", "each head’s highest"], masked };
+  return { ticks: [brief(0, data.unit), "", "each head’s highest"], masked };
 }
 
 export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
@@ -333,13 +328,14 @@ export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
   pen.text(x, y + 20, ticks[0], text);
   pen.text(x + width / 2, y + 20, ticks[1], { ...text, anchor: "middle" });
   pen.text(x + width, y + 20, ticks[2], { ...text, anchor: "end" });
+  pen.text(x + width / 2, y + 34, SCALE, { ...text, anchor: "middle" });
   if (masked) {
     const cell = { values: new Uint8Array([255]), rows: 1, columns: 1 };
     pen.levels(x + width + 20, y - 1, 12, 12, cell, kind);
     pen.rect(x + width + 20, y - 1, 12, 12, { stroke: theme.grid });
     pen.text(x + width + 38, y + 5, "masked", text);
   }
-  return y + 30;
+  return y + LEGEND;
 }
 
 /** The colour scale under the matrix. */
@@ -352,10 +348,10 @@ class Legend {
   show(view, shown) {
     const legend = legendOf(view, shown);
     const [low, middle, high] = legend.ticks;
-    const name = `Colour scale: ${low}, ${middle}, ${high}`;
+    const name = `Colour scale: ${low}, ${middle}, ${high}; ${SCALE}`;
     if (this.canvas.getAttribute("aria-label") !== name) this.canvas.setAttribute("aria-label", name);
     const width = Math.min(view.root.clientWidth, 340);
-    const pen = CanvasPen.on(this.canvas, width, 30, view.theme);
+    const pen = CanvasPen.on(this.canvas, width, LEGEND, view.theme);
     drawLegend(pen, 1, 2, Math.min(240, width - 90), legend, view.data.kind);
   }
 }

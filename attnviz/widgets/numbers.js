@@ -29,20 +29,15 @@ export function fixed(value, digits = 2) {
 export const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text);
 
 /**
- * A share in percent, with so many decimals.
- * @param {number} weight
- * @param {number} digits
+ * A share in percent, as in attnviz/text.py: never 0 % for something that is not 0, nor 100 % for less than all.
+ * @param {number} share
  */
-export const percentTo = (weight, digits) => `${(100 * weight).toFixed(digits)}\u202f%`;
-
-/**
- * A weight with one decimal; never 0 % for something that is not 0, nor 100 % for less than all.
- * @param {number} weight
- */
-export function percent(weight) {
-  if (weight > 0 && weight < 0.0005) return "<\u202f0.1\u202f%";
-  if (weight < 1 && weight >= 0.9995) return ">\u202f99.9\u202f%";
-  return percentTo(weight, 1);
+export function percent(share, digits = 1) {
+  const text = (100 * share).toFixed(digits);
+  const least = 10 ** -digits;
+  if (share > 0 && Number(text) === 0) return `< ${least.toFixed(digits)} %`;
+  if (share < 1 && Number(text) === 100) return `> ${(100 - least).toFixed(digits)} %`;
+  return `${text} %`;
 }
 
 /**
@@ -65,6 +60,41 @@ export function fewestDigits(least, most, agrees) {
  */
 export const enoughDigits = (operands, least, agrees, most = MOST_DIGITS) =>
   fewestDigits(least, most, (digits) => agrees(...operands.map((value) => rounded(value, digits))));
+
+/**
+ * The fewest decimals, from `least`, of scores at which e^(score − largest), as printed, gives every exponential as
+ * printed; where an exponential lies on the very edge between two roundings, those at which the most agree.
+ * @param {{ score: number, exponential: number, digits: number }[]} row digits: decimals of the exponential
+ * @param {number} largest the largest score
+ * @param {number} least
+ * @param {number} [most]
+ */
+export function scoreDigits(row, largest, least, most = MOST_DIGITS) {
+  const open = (of) =>
+    row.filter(({ score, exponential, digits }) => {
+      const found = Math.exp(rounded(score, of) - rounded(largest, of));
+      return fixed(found, digits) !== fixed(exponential, digits);
+    }).length;
+  let best = { of: least, open: open(least) };
+  for (let of = least + 1; of <= most && best.open > 0; of++) if (open(of) < best.open) best = { of, open: open(of) };
+  return best.of;
+}
+
+/**
+ * Decimals of the terms and of their sum at which the printed terms add up to the printed sum.
+ * @param {number[]} terms
+ * @param {number} sum
+ * @param {number} least decimals of the sum
+ */
+export function sumDigits(terms, sum, least) {
+  // A sum on the very edge between two roundings is printed with one decimal more instead.
+  for (let of = least; of < least + 3; of++) {
+    for (let digits = of + 1; digits <= of + 2; digits++) {
+      if (fixed(total(terms.map((term) => rounded(term, digits))), of) === fixed(sum, of)) return [digits, of];
+    }
+  }
+  return [least + 3, least + 2];
+}
 
 /**
  * [a, b, a × b] as texts: the product with so many decimals, a and b with as many as it takes to multiply out.
@@ -122,8 +152,8 @@ export function written(value, unit, digits = 1) {
   const minus = value < 0 ? "−" : "";
   const size = Math.abs(value);
   if (unit === "score") return minus + size.toFixed(digits + 1);
-  const sign = unit === "signed percent" && value > 0 ? "+" : minus;
-  return `${sign}${(100 * size).toFixed(digits)} ${unit === "signed percent" ? "pp" : "%"}`;
+  if (unit === "percent") return minus + percent(size, digits);
+  return `${value > 0 ? "+" : minus}${(100 * size).toFixed(digits)} pp`;
 }
 
 /**

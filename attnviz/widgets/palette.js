@@ -59,6 +59,31 @@ export function oklabFromRgb(rgb) {
   ];
 }
 
+export const SCALE = "square-root scale"; // what a colour bar says of itself
+
+/**
+ * The level of a weight, or of a number around 0, as in analysis/picture.py: it grows with the square root of the size.
+ * @param {number} value NaN: masked
+ * @param {Scale} kind
+ * @param {number} [high] the value of level 254
+ */
+export function levelOf(value, kind, high = 1) {
+  if (Number.isNaN(value)) return 255;
+  const size = Math.sqrt(Math.min(1, Math.abs(value) / high));
+  return Math.round(kind === "sequential" ? 254 * size : 127 + 127 * Math.sign(value) * size);
+}
+
+/**
+ * The value at a place of the colour scale, 0 at its lower and 1 at its upper end.
+ * @param {number} place
+ * @param {Scale} kind
+ * @param {number} high
+ */
+export function valueAt(place, kind, high) {
+  const size = kind === "sequential" ? place : 2 * place - 1;
+  return high * size * Math.abs(size);
+}
+
 /** @param {Colour} rgb */
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 

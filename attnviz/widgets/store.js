@@ -6,7 +6,6 @@
  * @property {{ [name: string]: { shape: number[], values: Uint8Array | Float32Array | Float64Array } }} arrays
  * @property {string} [id]
  * @property {string} [key] of what these are the latest arrays
- * @property {Float32Array} [left] in a report: what is left of each row
  * @property {ShadowRoot} [owner] the store that keeps them
  */
 

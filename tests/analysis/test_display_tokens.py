@@ -8,6 +8,9 @@ from tokenizers import pre_tokenizers
 
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
+    aside,
+    faint,
+    faint_rows,
     left_share,
     merged_weights,
     shown_mask,
@@ -100,6 +103,29 @@ def test_a_row_of_which_nothing_is_left_stays_zero() -> None:
     shown = pieces(hide_special=True)
     assert np.array_equal(shown_weights(weights, shown), np.zeros((5, 5)))
     assert left_share(weights, shown).tolist() == [0] * 5
+
+
+def test_rows_that_went_to_hidden_tokens_are_drawn_as_strong_as_the_model_s_own() -> None:
+    weights = np.zeros((7, 7), dtype=np.float32)
+    weights[:, 0], weights[:, 1], weights[:, 4] = 0.5, 0.125, 0.375
+    weights[3] = [0.98, 0.0196, 0.0004, 0, 0, 0, 0]
+    shown = pieces(hide_special=True)
+    rescaled, left = shown_weights(weights, shown), left_share(weights, shown)
+    np.testing.assert_allclose(rescaled[2], [0.98, 0.02, 0, 0, 0], rtol=1e-4)
+    drawn = faint(rescaled, left)
+    np.testing.assert_allclose(drawn[2], weights[3, 1:6], rtol=1e-4)
+    assert np.array_equal(np.delete(drawn, 2, axis=0), np.delete(rescaled, 2, axis=0))
+
+
+def test_a_row_that_went_to_hidden_tokens_says_so() -> None:
+    hidden = pieces(hide_special=True).hidden
+    assert (hidden, pieces().hidden) == ("[CLS] and [SEP]", "")
+    assert aside(0.027, hidden) == "97.3 % of this row went to [CLS] and [SEP]"
+    assert aside(0.1, hidden) == ""
+    assert faint_rows(hidden) == "; faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
+    assert faint_rows("") == ""
+    text, second, tokens = pair([1], [1])
+    assert DisplayTokens(tokens, text, second=second, only_sentence=0).hidden == "tokens that are not shown"
 
 
 def test_a_tiny_rest_is_still_rescaled() -> None:

@@ -50,6 +50,18 @@ def test_it_says_what_it_is() -> None:
     assert rows == [["query", "1:[CLS]", "2:=1+1"], ["1:[CLS]", "0.25", "0.75"], ["2:=1+1", "1.0", "0.0"]]
 
 
+def test_what_of_a_row_is_hidden_stands_in_a_last_column() -> None:
+    groups = shown("the", "dog").groups
+    values, left = np.array([[0.25, 0.75], [1, 0]], np.float32), np.array([0.5, 0.015625], np.float32)
+    facts, rows = read(in_head_4_2(values, groups, groups, text="the dog", left=left, hidden="[CLS]"))
+    assert facts["last column"] == "what of the row went to [CLS]"
+    assert rows == [
+        ["query", "1:the", "2:dog", "hidden"],
+        ["1:the", "0.25", "0.75", "0.5"],
+        ["2:dog", "1.0", "0.0", "0.984375"],
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     ["a, b", 'say "hi", twice', "two\nlines\r\nand\u2028more", "=1+1", "# x", "\0", "<script>", "a;b\tc"],

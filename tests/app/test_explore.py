@@ -1,11 +1,17 @@
 """The Explore page's logic: what a link, a click and a bad input do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import attnviz
+from attnviz.app import caches
+from attnviz.app.caches import WEIGHTS, View
 from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.explore.tasks import TASKS
+from attnviz.app.markdown import plain
+from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from tests.app.shown import (
     all_sent,
@@ -72,6 +78,30 @@ def test_hiding_special_tokens_reaches_every_part() -> None:
     assert not any("[CLS]" in option for option in app.selectbox(key="query").options)
     row = attnviz.trace(OPENING.text).block("encoder", 3).weights[1, IT]
     assert sent(app, "arithmetic")["result"] == pytest.approx(row[DOG] / row[1:-1].sum(), abs=1e-6)
+
+
+def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint_and_says_so() -> None:
+    """Head 1-3's first row: 62 % of what is left of it goes to "cross", and less than 0.1 % of it is left."""
+    own = attnviz.trace(OPENING.text).block("encoder", 0).weights[2, 1:-1, 1:-1]
+    view = View(
+        "minilm", "encoder", ModelInput(OPENING.text), None, WEIGHTS, "shared", hide=True, merge=False
+    )
+    assert caches.values(view)[0, 2, 0].max() > 0.6
+    assert caches.left(view)[0, 2, 0] == pytest.approx(own[0].sum(), rel=1e-4)
+    assert own[0].sum() < 0.001
+    levels = caches.drawn(view).levels[0, 2]
+    np.testing.assert_allclose(levels[0], 254 * np.sqrt(own[0]), atol=0.51)
+    assert levels[1].max() > 250
+    other = ModelInput(OPENING.other)
+    change = replace(view, changed=other)
+    lesser = np.minimum(caches.left(view), caches.left(replace(view, given=other)))
+    np.testing.assert_array_equal(caches.left(change), lesser)
+    assert np.abs(caches.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
+    app = visit("explore", hide="true", layer="1", head="3", query="2 the", view="Heatmap")
+    assert plain("> 99.9 % of this row went to [CLS] and [SEP]") in words(app)
+    assert not any(option.startswith("1-3") for option in app.pills(key="ranking").options)
+    assert ": 62 % *." in words(app)
+    assert caches.left(replace(view, stage="scaled")).min() == 1
 
 
 def test_merging_pieces_shows_words_but_scores_are_never_merged_and_the_visitor_is_told() -> None:

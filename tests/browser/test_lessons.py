@@ -240,7 +240,7 @@ def test_many_heads(page: Page, server: Server) -> None:
         assert values(main, "weight") == pytest.approx(found.weights.max(axis=-1).tolist(), abs=1e-5)
         assert value(main, "bias-share") == pytest.approx(found.bias_share, abs=1e-5)
         printed = main.locator("[data-part=share]").all_inner_texts()
-        assert [as_number(text.strip("\u202f%")) for text in printed] == pytest.approx(
+        assert [as_number(text.strip(" %")) for text in printed] == pytest.approx(
             100 * found.shares, abs=0.051
         )
 

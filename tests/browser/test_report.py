@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
+from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayTokens, left_share, shown_weights
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
 from attnviz.export.report.page import InitialView, report
@@ -149,18 +149,23 @@ def test_the_page_is_accessible(open_file: Open) -> None:
     assert fits(page)
 
 
-def test_rows_of_which_little_is_left_warn_of_it(open_file: Open) -> None:
+def test_rows_that_went_to_hidden_tokens_say_so(open_file: Open) -> None:
     trace = encoder(sink=14)
     shown = DisplayTokens(trace.blocks[0].query_tokens, TEXT, hide_special=True)
     left = left_share(trace.stack("encoder"), shown)[1, 2]
-    assert (left < 0.01).tolist() == [False, False, False, False, True]
+    assert (left < LEAST_LEFT).tolist() == [False, False, False, False, True]
     page = open_file(report(trace, FIRST), "#layer=2&head=3&query=6&hide=1")
     expect(page.locator(".queries .label")).to_have_text(["the", "dog", "saw", "the", "cat *"])
-    told = f"(only {float(100 * left[4]):.2g} % of this row is left)"
+    told = f"({100 * float(1 - left[4]):.1f} % of this row went to [CLS] and [SEP])"
     expect(page.locator(".words")).to_contain_text(told)
-    expect(page.locator(".note")).to_contain_text("* hardly anything is left of this row")
+    expect(page.locator(".note")).to_contain_text(
+        "faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
+    )
+    page.get_by_role("radio", name="Matrix").check(force=True)
+    expect(page.locator(".words")).to_contain_text(told)
+    page.get_by_role("radio", name="Lines").check(force=True)
     page.locator(".queries button").first.click()
-    expect(page.locator(".words")).not_to_contain_text("is left")
+    expect(page.locator(".words")).not_to_contain_text("went to")
     page.get_by_text("Hide special tokens").click()
     expect(page.locator(".queries .label").nth(5)).to_have_text("cat")
     expect(page.locator(".note")).not_to_contain_text("*")

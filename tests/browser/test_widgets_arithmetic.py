@@ -119,6 +119,9 @@ def test_every_line_gives_its_result_from_the_numbers_as_printed(
         assert agrees(value("scaled-dot-product") * scale + bias, text["score"])
         assert agrees(math.exp(value("power-score") - value("row-maximum")), text["exponential"])
         assert agrees(100 * value("exponential") / value("divisor"), text["weight"])
+        scores = [float(score.replace("∞", "inf")) for score in printed["row-score"]]
+        for score, exponential in zip(scores, printed["row-exponential"], strict=True):
+            assert agrees(math.exp(score - max(scores)), exponential)
         for share, weight in zip(printed["row-exponential"], printed["row-weight"], strict=True):
             assert agrees(100 * float(share.removeprefix("<")) / value("row-sum"), weight)
         if given["last_steps"]:

@@ -41,8 +41,9 @@ def show(
     flat = levels(weights).reshape(-1, *weights.shape[2:])
     exact = weights[1, [head - 1 for head in heads]]
     pixels, width = changes.pop("drawn", flat), changes.pop("width", 700)
+    high = changes.pop("high", [1.0] * len(everywhere))
     message = {
-        "pixels": widgets.publish("pixels", {"pixels": pixels}, heads=everywhere, **changes.pop("facts", {})),
+        "pixels": widgets.publish("pixels", {"pixels": pixels}, heads=everywhere, high=high),
         "exact": widgets.publish("exact", {"values": exact}, heads=[[2, head] for head in heads]),
         "view": view,
         "layer": 2,
@@ -398,20 +399,20 @@ def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> 
 
 
 @pytest.mark.parametrize(
-    ("kind", "unit", "limits", "curve", "expected"),
+    ("kind", "unit", "high", "expected"),
     [
-        ("sequential", "percent", [[0, 0.5], [0, 0.5]], "sqrt", "0 %, 12.5 %, 50.0 %"),
-        ("sequential", "percent", [[0, 0.5], [0, 0.5]], "linear", "0 %, 25.0 %, 50.0 %"),
-        ("diverging", "score", [[-8, 8], [-8, 8]], "linear", "−8.00, 0.00, 8.00"),
-        ("sequential", "percent", [[0, 0.5], [0, 0.8]], "sqrt", "0 %, , each head’s highest"),
+        ("sequential", "percent", [0.5, 0.5], "0 %, 12.5 %, 50.0 %"),
+        ("diverging", "score", [8, 8], "−8.00, 0.00, 8.00"),
+        ("sequential", "percent", [0.5, 0.8], "0 %, , each head’s highest"),
     ],
 )
 def test_the_legend_gives_the_values_of_its_colours(
-    widgets: Widgets, kind: str, unit: str, limits: list[list[float]], curve: str, expected: str
+    widgets: Widgets, kind: str, unit: str, high: list[float], expected: str
 ) -> None:
-    facts = {"limits": [limits[head % 2] for head in range(LAYERS * HEADS)], "curve": curve}
-    show(widgets, random_weights(), "matrix", heads=(1, 2), kind=kind, unit=unit, facts=facts)
-    expect(widgets.page.get_by_role("img")).to_have_accessible_name(f"Colour scale: {expected}")
+    highs = [high[head % 2] for head in range(LAYERS * HEADS)]
+    show(widgets, random_weights(), "matrix", heads=(1, 2), kind=kind, unit=unit, high=highs)
+    name = f"Colour scale: {expected}; square-root scale"
+    expect(widgets.page.get_by_role("img")).to_have_accessible_name(name)
 
 
 # Files

@@ -27,10 +27,32 @@ def test_the_cells_are_the_numbers_themselves() -> None:
     trace = drawn(heatmap(values, LABELS[:5], LABELS, high=1))
     assert isinstance(trace.z, np.ndarray)
     assert trace.z.dtype == np.float32
-    np.testing.assert_allclose(trace.z, 100 * values, rtol=1e-6)
-    assert (trace.zmin, trace.zmax) == (0, 100)
-    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:.1f} %</b><extra></extra>"
+    np.testing.assert_allclose(trace.customdata, 100 * values, rtol=1e-6)
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:.1f} %</b>%{text}<extra></extra>"
     assert trace.colorscale is None  # the page's own, which follows its theme
+
+
+def test_colours_are_on_a_square_root_scale_that_says_so() -> None:
+    values = weights(5, 7)
+    trace = drawn(heatmap(values, LABELS[:5], LABELS, high=1))
+    np.testing.assert_allclose(trace.z, np.sqrt(100 * values), rtol=1e-6)
+    assert (trace.zmin, trace.zmax) == (0, 10)
+    assert trace.colorbar.title.text == "weight<br>(square-root scale)"
+    assert list(trace.colorbar.ticktext) == ["0 %", "6 %", "25 %", "56 %", "100 %"]
+    np.testing.assert_allclose(trace.colorbar.tickvals, [0, 2.5, 5, 7.5, 10])
+
+
+def test_a_row_that_went_to_hidden_tokens_is_faint_and_says_so() -> None:
+    values = np.array([[0.36, 0.64], [0.98, 0.02]], np.float32)
+    left = np.array([0.5, 0.0625], np.float32)
+    figure = heatmap(values, ["a", "b"], ["a", "b"], high=1, left=left, hidden="[CLS]")
+    trace = drawn(figure)
+    np.testing.assert_allclose(trace.z, [[6, 8], [10 * 0.06125**0.5, 10 * 0.00125**0.5]], rtol=1e-6)
+    assert figure.layout.yaxis.ticktext == ("a", "b *")
+    told = "<br>93.8 % of this row went to [CLS]"
+    assert [list(row) for row in trace.text] == [["", ""], [told, told]]
+    # The strongest is the strongest that one sees.
+    assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” looks at “b”, 64 %.")
 
 
 def test_numbers_travel_as_bytes_not_as_lists() -> None:
@@ -83,24 +105,26 @@ def test_a_long_word_is_cut_on_the_axis_only() -> None:
 def test_a_change_is_drawn_around_zero() -> None:
     values = np.array([[0.1, -0.36], [0.0, 0.2]], dtype=np.float32)
     trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
-    assert (trace.zmin, trace.zmid, trace.zmax) == pytest.approx((-36, 0, 36), rel=1e-6)
-    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:+.1f} pp</b><extra></extra>"
+    assert (trace.zmin, trace.zmid, trace.zmax) == pytest.approx((-6, 0, 6), rel=1e-6)
+    np.testing.assert_allclose(trace.z, [[10**0.5, -6], [0, 20**0.5]], rtol=1e-6)
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:+.1f} pp</b>%{text}<extra></extra>"
+    assert list(trace.colorbar.ticktext) == ["−36 pp", "−9 pp", "0 pp", "+9 pp", "+36 pp"]
     assert trace.colorscale == DIVERGING
 
 
 def test_scores_are_plain_numbers() -> None:
     values = np.array([[4.5, -15.0]], dtype=np.float32)
     trace = drawn(heatmap(values, ["a"], ["a", "b"], kind="diverging", unit="score"))
-    assert trace.z.tolist() == values.tolist()
-    assert (trace.zmin, trace.zmax) == (-15, 15)
-    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{z:.3f}</b><extra></extra>"
+    assert trace.customdata.tolist() == values.tolist()
+    assert (trace.zmin, trace.zmax) == pytest.approx((-(15**0.5), 15**0.5))
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:.3f}</b>%{text}<extra></extra>"
 
 
 def test_masked_cells_stay_blank() -> None:
     values = np.array([[0.5, np.nan], [-np.inf, 0.25]], dtype=np.float32)
     trace = drawn(heatmap(values, ["a", "b"], ["a", "b"]))
     assert np.isnan(trace.z).tolist() == [[False, True], [True, False]]
-    assert trace.zmax == 50
+    assert trace.zmax == pytest.approx(50**0.5)
     assert trace.hoverongaps is False
 
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath, URL } from "node:url";
-import { ROLES, Theme } from "../../attnviz/widgets/palette.js";
+import { levelOf, ROLES, Theme, valueAt } from "../../attnviz/widgets/palette.js";
 
 const theme = (background) => new Theme({ background, text: [0, 0, 0], primary: [0, 0, 0], font: "" });
 
@@ -25,4 +25,11 @@ test("a larger weight is always further from the background", () => {
     assert.deepEqual([levels.length, colours.background], [255, background]);
     for (let at = 8; at < 255; at += 8) assert.equal(levels[at] > levels[at - 8], dark, `level ${at}`);
   }
+});
+
+test("levels grow with the square root of the size, of weights and of changes", () => {
+  assert.deepEqual([0, 0.0625, 0.25, 1, 1.0001, NaN].map((value) => levelOf(value, "sequential")), [0, 64, 127, 254, 254, 255]);
+  assert.deepEqual([-8, -2, 0, 2, 8].map((value) => levelOf(value, "diverging", 8)), [0, 64, 127, 191, 254]);
+  assert.deepEqual([0, 0.5, 1].map((place) => valueAt(place, "sequential", 0.8)), [0, 0.2, 0.8]);
+  assert.deepEqual([0, 0.25, 0.5, 1].map((place) => valueAt(place, "diverging", 8)), [-8, -2, 0, 8]);
 });

@@ -3,7 +3,7 @@
 
 import { bar, cellUnder, element, tr, vectorBars } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
-import { enoughDigits, fixed, MOST_DIGITS, number, percent, percentTo, rounded, strongest, total } from "../../widgets/numbers.js";
+import { enoughDigits, fixed, MOST_DIGITS, number, percent, rounded, scoreDigits, strongest, total } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
 import { formula, isOfPaper, power, productList, quotient, scaled, times, timesTexts, token } from "./worked.js";
 import workedStyle from "./worked.css";
@@ -17,27 +17,25 @@ const SHARE_DIGITS = 4; // decimals of an exponential and of their sum, unless t
 // ---------------------------------------------------------------- numbers
 
 /** As percent(), but a weight that is 0, as a masked one is, without decimals. */
-const shortPercent = (weight) => (weight === 0 ? "0\u202f%" : percent(weight));
+const shortPercent = (weight) => (weight === 0 ? "0 %" : percent(weight));
 
 /** As shortPercent(), but with the decimals that a weight near 0 or 100 % needs to be a number. */
 function precisePercent(weight) {
   const rest = Math.min(weight, 1 - weight) * 100;
   if (rest >= 0.05 || rest <= 0) return shortPercent(weight);
-  if (rest >= 10 ** -MOST_DIGITS) return percentTo(weight, Math.ceil(-Math.log10(rest)) + 1);
-  const edge = 10 ** -MOST_DIGITS;
-  return weight < 0.5 ? `<\u202f${edge.toFixed(MOST_DIGITS)}\u202f%` : `>\u202f${(100 - edge).toFixed(MOST_DIGITS)}\u202f%`;
+  return percent(weight, rest < 10 ** -MOST_DIGITS ? MOST_DIGITS : Math.ceil(-Math.log10(rest)) + 1);
 }
 
 /** A number that is not negative; never 0.0000 for something that is not 0. */
 function positive(value, digits) {
   const least = 10 ** -digits;
-  return value > 0 && value < least / 2 ? `<\u202f${least.toFixed(digits)}` : fixed(value, digits);
+  return value > 0 && value < least / 2 ? `< ${least.toFixed(digits)}` : fixed(value, digits);
 }
 
 // ---------------------------------------------------------------- the widget
 
 /**
- * @typedef {{ value: number, as: "percent" | "score" | "number" }} LastNumber
+ * @typedef {{ value: number, as: "percent" | "number" }} LastNumber
  * @typedef {{ query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
  *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number, scale:
  *   number, bias: number | null, score: number, masked: boolean, position: number, row: { label: string, score:
@@ -280,7 +278,7 @@ class Arithmetic extends View {
       element(
         "p",
         { class: "muted small" },
-        `max is the largest score of the row, ${fixed(this.data.row_maximum)}. Subtracting it changes no weight.`,
+        `max is the largest score of the row, ${fixed(this.data.row_maximum, this.digits.score)}. Subtracting it changes no weight.`,
       ),
     );
     item.querySelector("h4").append(this.orders());
@@ -340,7 +338,7 @@ class Arithmetic extends View {
         { scope: "row" },
         element("div", {}, element("span", { class: "place", "aria-hidden": "true" }, String(index + 1)), name),
       ),
-      element("td", {}, number("row-score", cell.score, cell.masked ? "−∞" : fixed(cell.score))),
+      element("td", {}, number("row-score", cell.score, cell.masked ? "−∞" : fixed(cell.score, this.digits.score))),
       element(
         "td",
         {},
@@ -380,7 +378,7 @@ class Arithmetic extends View {
       { class: "total" },
       element("th", { scope: "row", colspan: 2 }, `sum over ${count(row.length, "token")}`),
       element("td", {}, number("row-sum", row_sum, this.inColumn(fixed(row_sum, this.digits.sum), this.digits.sum))),
-      element("td", {}, element("span", { class: "number share" }, "100\u202f%")),
+      element("td", {}, element("span", { class: "number share" }, "100 %")),
     );
   }
 
@@ -394,15 +392,11 @@ class Arithmetic extends View {
     const sumDigits = enoughDigits([row_sum], this.digits.sum, (sum) => agrees(here.exponential, sum));
     const sum = rounded(row_sum, sumDigits);
     const digits = enoughDigits([here.exponential], this.digits.of[position], (e) => agrees(e, sum), finest);
-    const scoreDigits = enoughDigits(
-      [here.score, row_maximum],
-      2,
-      (score, largest) => positive(Math.exp(score - largest), digits) === positive(here.exponential, digits),
-    );
+    const score = scoreDigits([{ ...here, digits }], row_maximum, this.digits.score, finest);
     const worked = { ...here, largest: row_maximum, sum: row_sum, weight, masked };
     const exponential = masked ? "0" : positive(here.exponential, digits);
     const parts = { exponential: "exponential", divisor: "divisor", weight: "weight" };
-    return quotient(worked, { score: scoreDigits, exponential, sum: sumDigits }, shown, parts);
+    return quotient(worked, { score, exponential, sum: sumDigits }, shown, parts);
   }
 
   pick(button) {
@@ -456,12 +450,13 @@ function rowHeads() {
 }
 
 /**
- * Decimals for the sum and for each exponential at which every printed weight is their printed quotient.
+ * Decimals for the sum and for each exponential at which every printed weight is their printed quotient, and for the
+ * scores at which every printed exponential is what they give.
  * (A weight that lies on the very edge between two roundings may need more decimals than a float has: then
  * the sum with the fewest such rows.)
  */
-function rowDigits({ row, row_sum }) {
-  let best = { open: Infinity };
+function rowDigits({ row, row_sum, row_maximum }) {
+  let best = { sum: SHARE_DIGITS, of: row.map(() => SHARE_DIGITS), open: Infinity };
   for (let sum = SHARE_DIGITS; sum <= MOST_DIGITS && best.open > 0; sum++) {
     const divisor = rounded(row_sum, sum);
     // An exponential that is printed as 0 is printed as "< 0.0001", and agrees with "< 0.1 %".
@@ -470,7 +465,8 @@ function rowDigits({ row, row_sum }) {
     const open = row.filter((cell, i) => !agrees(cell)(rounded(cell.exponential, of[i]))).length;
     if (open < best.open) best = { sum, of, open };
   }
-  return best;
+  const printed = row.map((cell, i) => ({ ...cell, digits: best.of[i] })).filter(({ masked }) => !masked);
+  return { ...best, score: scoreDigits(printed, row_maximum, 2) };
 }
 
 function lastSteps(steps) {
@@ -489,18 +485,17 @@ function lastSteps(steps) {
   return element("li", {}, element("h4", {}, "What this page shows"), ...lines);
 }
 
-/** The numbers of one line as texts; where they are a ÷ (1 − b) = c, in decimals that give just that. */
+/** The numbers of one line, (a + b …) ÷ n = c or a ÷ (1 − b) = c, in decimals that give just c. */
 function lastNumbers(numbers) {
-  const write = { percent: precisePercent, score: (value) => fixed(value), number: (value) => fixed(value, 3) };
-  const texts = numbers.map(({ value, as }) => write[as](value));
-  const [a, b, c] = numbers.map(({ value }) => value);
-  const kinds = numbers.map(({ as }) => as).join(" ");
-  if (kinds !== "percent number percent" || Math.abs(a / (1 - b) - c) > 1e-4) return texts;
-  for (let digits = 1; digits <= MOST_DIGITS + 2; digits++) {
-    const [first, second] = [rounded(a, digits + 2), rounded(b, digits + 2)];
-    if (precisePercent(first / (1 - second)) === texts[2]) return [percentTo(a, digits), fixed(b, digits + 2), texts[2]];
-  }
-  return texts;
+  const values = numbers.map(({ value }) => value);
+  const result = values.pop();
+  const text = precisePercent(result);
+  const rescales = numbers[1].as === "number";
+  const averaged = Math.round(total(values) / result) || 1; // rows of pieces
+  const found = rescales ? (a, b) => a / (1 - b) : (...parts) => total(parts) / averaged;
+  // A percentage has two decimals less.
+  const digits = enoughDigits(values, 3, (...printed) => precisePercent(found(...printed)) === text, MOST_DIGITS + 4);
+  return [...values.map((value, at) => (numbers[at].as === "number" ? fixed(value, digits) : percent(value, digits - 2))), text];
 }
 
 export default widget(Arithmetic, workedStyle, styles);

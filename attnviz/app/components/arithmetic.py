@@ -43,7 +43,7 @@ def arithmetic(
             weight                    exponential / row_sum, the model's own weight
             last_steps                what the page does to the weight afterwards, a list of lines (may be
                                       empty); a line is a list of texts and numbers, a number being
-                                      {"value": float, "as": "percent" | "score" | "number"}
+                                      {"value": float, "as": "percent" | "number"}
             result                    the weight that the rest of the page shows: the last line's last
                                       number, or weight when there is no such line
         on_pick: called with the place in row, from 0, of the key that was picked from the softmax list.

@@ -40,9 +40,11 @@ def head_view(
 
     Args:
         pixels: what `store.publish` returned for the array `pixels`, uint8 [head, query, key], with the fact
-            `heads` (its [layer, head] pairs, from 1) and, for the legend, `limits` (each head's values at the
-            lowest and highest level) and `curve` ("sqrt" or "linear").
-        exact: the same for the array `values`, float32 [head, query, key]; None while there are none.
+            `heads` (its [layer, head] pairs, from 1) and, for the legend, `high` (each head's value at the
+            highest level).
+        exact: the same for the array `values`, float32 [head, query, key]; None while there are none. Where
+            rows are rescaled, also for `left`, float32 [head, query], how much of each is shown, with the
+            facts `hidden`, what the rest went to, and `least_left`: rows of which less is shown are marked.
         view: "lines" or "matrix".
         layer, heads, heads_total: which heads to show, from 1, and how many the layer has; 0: no choice.
         query_tokens, key_tokens: the rows and columns, in order.

@@ -4,17 +4,10 @@
    sentences lie, down and right while they stand. */
 
 import { boxIn, drawing } from "../../widgets/dom.js";
-import { percentTo } from "../../widgets/numbers.js";
+import { percent } from "../../widgets/numbers.js";
 
 const FAINTEST_DRAWN = 0.02; // weights below are not drawn
 const FIRST_LABELLED = 0.1; // weights from here on are written beside the line
-
-/** A weight with little room: whole percents, but never 0 % or 100 % for what is neither. */
-function roughly(weight) {
-  if (weight > 0 && weight < 0.005) return "<\u202f1\u202f%";
-  if (weight < 1 && weight >= 0.995) return ">\u202f99\u202f%";
-  return percentTo(weight, 0);
-}
 
 export class Lanes {
   /** @param stage holds both sentences and a picture that covers them. */
@@ -131,7 +124,7 @@ export class Lanes {
       const [x, y] = this.#screen([beside, off + outwards * (this.standing ? 4 : 8)]).split(",");
       const anchor = this.standing ? (outwards > 0 ? "start" : "end") : "middle";
       const text = drawing("text", { x, y, "text-anchor": anchor, "dominant-baseline": "central" });
-      text.textContent = roughly(most);
+      text.textContent = percent(most, 0);
       bundle.append(text);
     }
     this.lines.push(bundle);

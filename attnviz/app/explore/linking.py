@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayToken, faint
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.app import caches, markdown
 from attnviz.app.caches import SENTENCES, View
@@ -77,7 +77,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """
     groups = caches.groups(view)
     query = _begin(view, groups[0], example)
-    links = caches.shares(view, view.given)[:, :, query].copy()
+    links = faint(caches.shares(view, view.given), caches.left(view))[:, :, query]
     rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
     if len(rests) < len(groups[1]):
         links[..., rests] = 0
@@ -196,10 +196,13 @@ def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) ->
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
-    """Every head's name and number, strongest first."""
+    """Every head's name and number, strongest first as pictures draw them; with * where the row is faint."""
     if view.changed is None:
-        links = rank_links(caches.shares(view, view.given), query, key)
-        return [(_name(link), percent(link.weight)) for link in links]
+        weights, left = caches.shares(view, view.given), caches.left(view)
+        links = rank_links(faint(weights, left), query, key)
+        rows = [(link.layer, link.head, query) for link in links]
+        numbers = [percent(float(weights[(*row, key)])) + " *" * bool(left[row] < LEAST_LEFT) for row in rows]
+        return list(zip(map(_name, links), numbers, strict=True))
     before, after = (caches.shares(view, given) for given in (view.given, view.changed))
     return _moves(before, after, query, key)
 

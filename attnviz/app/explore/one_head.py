@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.analysis.stages import window
@@ -51,8 +51,11 @@ def _reach(before: int, after: int) -> str:
 def in_words(view: View, heads: Heads, query: int) -> str:
     """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
     numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
+    left = float(caches.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = caches.groups(view)
     name = markdown.token(query, queries)
+    told = aside(left, caches.hidden(view))
+    end = f" ({markdown.plain(told)})." if told else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MOST]
@@ -62,18 +65,14 @@ def in_words(view: View, heads: Heads, query: int) -> str:
             if np.isfinite(numbers[query, key])
         ]
         how = "gains most" if view.changed else "scores highest"
-        return f"{where} {name} {how} with {_listed(view, found)}."
+        return f"{where} {name} {how} with {_listed(view, found)}{end}"
     if view.changed is None:
-        return (
-            f"{where} {name} looks at {_listed(view, looks(numbers, query, queries, keys, most=_MOST).keys)}."
-        )
+        most = looks(numbers, query, queries, keys, most=_MOST).keys
+        return f"{where} {name} looks at {_listed(view, most)}{end}"
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
-    return (
-        f"{where} {name} changes most at {_listed(view, found)}."
-        if found
-        else f"{where} {name} looks where it looked."
-    )
+    how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"
+    return f"{where} {name} {how}{end}"
 
 
 def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
@@ -156,7 +155,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Publishe
         key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
         kind=caches.drawn(view).kind,
         unit=view.unit,
-        note=f"{_SCALES[view.scale]}; {explanation(view)}",
+        note=f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(caches.hidden(view))}",
         caption=caption(view, heads),
         filename=f"{file_name(view, heads)}-{style.lower()}",
         on_pick=tokens.choose,
@@ -170,6 +169,7 @@ def _heatmap(view: View, heads: Heads) -> None:
 
     queries, keys = ([group.label for group in side] for side in caches.groups(view))
     [numbers] = caches.readable(view, heads.layer, [heads.head])
+    left = caches.left(view)[heads.layer - 1, heads.head - 1]
     drawn = caches.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
@@ -182,10 +182,12 @@ def _heatmap(view: View, heads: Heads) -> None:
             kind=drawn.kind,
             unit=view.unit,
             high=high,
-            caption=f"{caption(view, heads)} · {explanation(view)}",
+            caption=f"{caption(view, heads)} · {explanation(view)}{faint_rows(caches.hidden(view))}",
+            left=left,
+            hidden=caches.hidden(view),
         ),
         theme="streamlit",
         config=config(file_name(view, heads)),
-        alt=heatmap_alt(numbers, queries, keys, view.unit),
+        alt=heatmap_alt(numbers, queries, keys, view.unit, left),
         key="heatmap",
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.picture import value_of
+from attnviz.analysis.display_tokens import LEAST_LEFT
 from attnviz.app import caches
 from attnviz.app.caches import View, cached, of_view
 from attnviz.app.components import store
@@ -46,23 +46,27 @@ def _pixels(view: View, heads: Heads) -> str:
 def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
     """The pictures of these heads (layer and head from 1), with thumbnails of all; of none: of all heads."""
     picture = caches.drawn(view)
-    levels, kind = picture.levels, picture.kind
+    levels = picture.levels
     sent = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
     if heads:  # from the pictures of all heads, the atlas makes its thumbnails itself
         arrays["thumbnails"] = caches.small(view)
     facts = {
         "heads": [[layer + 1, head + 1] for layer, head in sent],
-        "limits": [
-            [value_of(level, kind, picture.high[layer, head]) for level in (0, 254)] for layer, head in sent
-        ],
-        "curve": "linear" if kind == "diverging" else "sqrt",
+        "high": [float(picture.high[layer, head]) for layer, head in sent],
     }
     return packed("pixels", arrays, facts)
 
 
 def _exact(view: View, heads: Heads) -> str:
-    """The numbers of the open heads, to the last bit."""
+    """The numbers of the open heads, to the last bit, and how much of each of their rows is shown."""
     # The browser knows a cell that the mask forbids by its being no number.
     numbers = caches.readable(view, heads.layer, heads.all)
-    return store.publish("exact", {"values": numbers}, heads=[[heads.layer, head] for head in heads.all])
+    left = caches.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]
+    return store.publish(
+        "exact",
+        {"values": numbers, "left": left},
+        heads=[[heads.layer, head] for head in heads.all],
+        hidden=caches.hidden(view),
+        least_left=LEAST_LEFT,
+    )

@@ -64,6 +64,7 @@ def csv_of(view: View, heads: Heads) -> str:
     """The shown numbers of the open head; spreadsheets know by the first character that it is UTF-8."""
     queries, keys = caches.groups(view)
     [numbers] = caches.readable(view, heads.layer, [heads.head])
+    left = caches.left(view)[heads.layer - 1, heads.head - 1] if caches.hidden(view) else None
     given = view.changed or view.given
     read = caches.trace(view.model, given)
     return "\ufeff" + head_table(
@@ -82,6 +83,8 @@ def csv_of(view: View, heads: Heads) -> str:
         explanation=explanation(view),
         written=read.text[len(given.text) :] if read.written and read.target is None else None,
         drawn=_in_words(given.writing) if given.writing else None,
+        left=left,
+        hidden=caches.hidden(view),
     )
 
 

@@ -12,7 +12,7 @@ from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
-from attnviz.text import probability
+from attnviz.text import percent
 from attnviz.trained.translator import lexicon, splits
 from attnviz.trained.translator.variants import WEIGHTS
 
@@ -64,11 +64,11 @@ def how_often(model: str, words: Sequence[str]) -> str:
         f" This is such a sentence: *{one}* and *{other}* never stood in one that it learned from."
         for one, other in apart
     )
-    exact = [f"{probability(found['exact'][split])} with {new}" for split, new in _SPLITS.items()]
+    exact = [f"{percent(found['exact'][split], 1)} with {new}" for split, new in _SPLITS.items()]
     return (
         "Of sentences whose like was nowhere in its training, it translates without a single error: "
         f"{', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one of *il* and "
-        f"*elle* in {probability(found['pronoun'])}; a coin would in 50 %.{this_one}"
+        f"*elle* in {percent(found['pronoun'], 1)}; a coin would in 50 %.{this_one}"
     )
 
 

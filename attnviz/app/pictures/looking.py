@@ -14,6 +14,7 @@ from attnviz.app.pictures.choosing import PictureForward
 from attnviz.app.pictures.patches import patches
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state.choices import MODEL, PATCH
+from attnviz.text import percent
 from attnviz.trace import Trace
 
 _MOST = 3  # tokens named in the sentence
@@ -89,7 +90,7 @@ def _open_head(layer: int, head: int) -> None:
 
 def _percent(weight: float) -> str:
     """Of some two hundred patches each gets so little that whole percents would all read alike."""
-    return f"{100 * weight:.1f} %"
+    return percent(weight, 1)
 
 
 def save(trace: Trace, own: bool) -> None:

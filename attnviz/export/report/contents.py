@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.display_tokens import DisplayTokens, left_share, only, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, faint_rows, left_share, only, shown_weights
 from attnviz.errors import AttnvizError
 from attnviz.export.report import fixed_point
 from attnviz.export.report.fixed_point import Codes
@@ -158,7 +158,8 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
                     numbers,
                 ),
                 "facts": [f"on average {fact}" for fact in describe(weights[name], *way)],
-                "explanation": _explanation(way),
+                "explanation": f"{_explanation(way)}{faint_rows(way[-1].hidden)}",
+                "hidden": way[-1].hidden,
             }
             for name, way in ways.items()
         },

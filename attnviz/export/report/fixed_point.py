@@ -53,7 +53,8 @@ def lost(kept: Codes, left: Floats, weights: Floats) -> Mask:
     Returns:
         [..., query], True where the row needs codes of its own.
     """
-    wrong = _differs(kept / ONE / np.where(left > 0, left, 1)[..., None].astype(np.float64), weights)
+    shares = kept / ONE / np.where(left > 0, left, 1)[..., None].astype(np.float64)
+    wrong = _differs(np.minimum(shares, 2), weights)  # any share above 1 is wrong, however large
     return np.asarray((wrong & (kept != MASKED)).any(axis=-1))
 
 
@@ -68,7 +69,8 @@ def printed(share: NDArray[np.floating], parts: int) -> NDArray[np.int64]:
 
 
 def _differs(one: NDArray[np.floating], other: NDArray[np.floating]) -> Mask:
-    differs = np.zeros(one.shape, dtype=np.bool_)
+    # What is not 0 is never printed as 0, nor what is not all as 100 %.
+    differs = np.asarray(((one > 0) != (other > 0)) | ((one < 1) != (other < 1)), dtype=np.bool_)
     for parts in PRINTED:
         differs |= printed(one, parts) != printed(other, parts)
     return differs

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from attnviz.analysis.display_tokens import LEAST_LEFT
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of
 from attnviz.export.report.fixed_point import MASKED, ONE
@@ -109,6 +110,7 @@ def page(
         "readings": held.readings,
         "one": ONE,
         "masked": MASKED,
+        "least_left": LEAST_LEFT,
         "show": list(show),
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],

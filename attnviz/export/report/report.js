@@ -2,7 +2,7 @@
 
 import { drawing, element } from "../../widgets/dom.js";
 import { written } from "../../widgets/numbers.js";
-import { css, levelsImage, Theme } from "../../widgets/palette.js";
+import { css, levelOf, levelsImage, Theme } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
 import { allData } from "../../widgets/store.js";
@@ -11,15 +11,13 @@ const LARGEST_TABLE = 20; // columns; above, each token's row is told in words
 const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
 const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
 const STRONG = 0.2; // shares from here on stand out in a table
-const LITTLE = 0.01; // where less of a row is left than this, the picture warns
-const UNTOLD = 1e-6; // a smaller share is told as smaller than this
 
 /**
  * What page.py and contents.py give the page. Places in `numbers` are counted in bytes.
  * @typedef {{ left: number, lost: number, count: number, own: number }} Rescaled
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], rescaled: Rescaled | null,
- *   facts: string[], explanation: string
+ *   facts: string[], explanation: string, hidden: string
  * }} Way how the tokens are shown: all, or without the special ones
  * @typedef {"encoder" | "decoder" | "cross"} KindName
  * @typedef {{
@@ -35,7 +33,7 @@ const UNTOLD = 1e-6; // a smaller share is told as smaller than this
  *   view: "lines" | "matrix", hide: boolean
  * }} State what is chosen; all counted from 1
  * @typedef {{
- *   readings: Reading[], one: number, masked: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   readings: Reading[], one: number, masked: number, least_left: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
@@ -57,14 +55,16 @@ class Weights {
    *   uint32
    * @param {Kind} kind
    * @param {Way} way
-   * @param {{ one: number, masked: number }} codes of the weight 1 and of a masked cell
+   * @param {{ one: number, masked: number, least_left: number }} facts the codes of the weight 1 and of a masked cell,
+   *   and of how much of a row more must be left than hardly anything
    */
-  constructor(bytes, kind, way, { one, masked }) {
+  constructor(bytes, kind, way, { one, masked, least_left }) {
     this.bytes = bytes;
     this.kind = kind;
     this.way = way;
     this.one = one;
     this.masked = masked;
+    this.leastLeft = least_left;
     const { rows, columns, rescaled } = way;
     this.count = kind.layers.length * kind.heads * kind.size[0] * kind.size[1];
     this.cells = rows.length * columns.length;
@@ -109,16 +109,18 @@ class Weights {
     return [this.kind.heads, this.way.rows.length, this.way.columns.length];
   }
 
-  /** Every head for drawing, as `sequential` of analysis/picture.py: 254 · √weight; 255 is masked. */
+  /** Every head for drawing, as analysis/picture.py draws them. */
   pixels() {
     const { layers, heads } = this.kind;
     const values = new Uint8Array(layers.length * heads * this.cells);
+    const columns = this.way.columns.length;
     this.each(0, layers.length * heads, (at, weight) => {
-      values[at] = Number.isNaN(weight) ? 255 : Math.round(254 * Math.sqrt(Math.min(weight, 1)));
+      const left = this.left?.[Math.floor(at / columns)] ?? 1;
+      values[at] = levelOf(left < this.leastLeft ? weight * left : weight, "sequential");
     });
-    const numbers = Array.from({ length: heads }, (_, head) => head + 1);
+    const every = layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head + 1]));
     return {
-      facts: { heads: layers.flatMap((layer) => numbers.map((head) => [layer, head])), curve: "sqrt" },
+      facts: { heads: every, high: every.map(() => 1) },
       arrays: { pixels: { shape: [layers.length * heads, ...this.shape.slice(1)], values } },
     };
   }
@@ -130,11 +132,19 @@ class Weights {
     this.each(layers.indexOf(layer) * heads, heads, (at, weight) => {
       values[at] = weight;
     });
-    const first = layers.indexOf(layer) * heads * this.way.rows.length;
+    const rows = this.way.rows.length;
+    const first = layers.indexOf(layer) * heads * rows;
+    const left = this.left?.subarray(first, first + heads * rows);
     return {
-      facts: { heads: Array.from({ length: heads }, (_, head) => [layer, head + 1]) },
-      arrays: { values: { shape: this.shape, values } },
-      left: this.left?.subarray(first, first + heads * this.way.rows.length), // of each head's rows
+      facts: {
+        heads: Array.from({ length: heads }, (_, head) => [layer, head + 1]),
+        hidden: this.way.hidden,
+        least_left: this.leastLeft,
+      },
+      arrays: {
+        values: { shape: this.shape, values },
+        ...(left && { left: { shape: [heads, rows], values: left } }),
+      },
     };
   }
 }
@@ -175,14 +185,6 @@ const KINDS = {
   decoder: ["Decoder", "The second text reads itself."],
   cross: ["Cross-attention", "The second text reads the first."],
 };
-
-/** "only 0.0012 %", of a share that is near 0. */
-function leftOver(share) {
-  if (share === 0) return "nothing";
-  const digits = { maximumSignificantDigits: 2 };
-  const percent = (100 * Math.max(share, UNTOLD)).toLocaleString("en", digits);
-  return share < UNTOLD ? `less than ${percent} %` : `only ${percent} %`;
-}
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
@@ -394,10 +396,6 @@ class Report {
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
     const exact = this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
-    const queries = this.warned(way.queries, allData().get(exact).left);
-    const little = `less than ${written(LITTLE, "percent", 0)} of its attention goes to what is shown`;
-    const warns = queries.some(({ aside }) => aside);
-    const warning = warns ? `; * hardly anything is left of this row: ${little}` : "";
     this.widgets.head_view.receive({
       pixels,
       exact,
@@ -405,33 +403,20 @@ class Report {
       layer: state.layer,
       heads: state.heads,
       heads_total: kind.heads,
-      query_tokens: queries,
+      query_tokens: way.queries,
       key_tokens: way.keys,
       query,
       key: query === null ? null : shown(way.columns, state.key),
       heading: this.headName,
       kind: "sequential",
       unit: "percent",
-      note: `one colour scale for all heads; ${way.explanation}${warning}`,
+      note: `one colour scale for all heads; ${way.explanation}`,
       caption: this.caption,
       filename: this.filename,
     });
     this.summary.textContent = `All numbers of ${this.headName}`;
     this.tabulate();
     if (matchMedia("print").matches) this.print();
-  }
-
-  /** The rows' tokens, marked where hardly anything is left of the row in one of the open heads. */
-  warned(queries, left) {
-    if (!left) return queries;
-    return queries.map((query, row) => {
-      const shares = this.state.heads.map((head) => left[(head - 1) * queries.length + row]);
-      const little = Math.min(...shares);
-      if (little >= LITTLE) return query;
-      const where = shares.length > 1 ? `in head ${this.state.heads[shares.indexOf(little)]} ` : "";
-      const aside = `${where}${leftOver(little)} of this row is left`;
-      return { ...query, label: `${query.label} *`, title: `${query.title}; ${aside}`, aside };
-    });
   }
 
   /** What the switch between the texts says: of equal ones, also what read them. */
@@ -531,7 +516,7 @@ class Report {
   tables() {
     const view = this.widgets.head_view;
     const { keys } = this.way;
-    const queries = view.data.query_tokens;
+    const { queries } = view;
     if (keys.length > LARGEST_TABLE) {
       const rows = queries.map((_, at) => element("li", {}, ...view.rowSentence(at)));
       return [element("p", { text: "What each token looks at most:" }), element("ul", {}, ...rows)];
@@ -540,7 +525,7 @@ class Report {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
-      const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is left" : "";
+      const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is shown" : "";
       const caption = `${title}, in percent: rows look, columns are looked at${masked}${little}`;
       const name = (scope, token) =>
         element("th", { scope, title: token.title }, element("bdi", { text: token.label }));

@@ -185,8 +185,8 @@ def test_the_table_has_few_columns_and_says_what_next_to_nothing_is() -> None:
 def test_a_share_that_is_not_0_never_reads_as_0() -> None:
     assert [_number(ROLLOUT, share) for share in (0.0, 1e-18, 0.0004, 0.0006)] == [
         "0.0 %",
-        "<0.1 %",
-        "<0.1 %",
+        "< 0.1 %",
+        "< 0.1 %",
         "0.1 %",
     ]
     assert _number(OCCLUSION, 3.5e-19) == "3.5e-19"

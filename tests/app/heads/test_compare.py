@@ -208,7 +208,7 @@ def test_two_models_find_the_heads_that_are_most_alike() -> None:
 def test_a_model_finds_each_head_again_in_its_twin() -> None:
     app = visit("compare", compare="Two models", against="minilm-scratch", layer="5", head="7")
     # Whether the difference is nothing or next to nothing depends on the processor.
-    alike = r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|<1) % apart"
+    alike = r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|< 1) % apart"
     assert re.search(alike, words(app))
     assert "`it` looks where it looked." in words(app)
 

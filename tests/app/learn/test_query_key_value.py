@@ -1,6 +1,7 @@
 """The page of the six steps: what a link, a word, a long text and a bad one do."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -24,6 +25,14 @@ def assert_rows_sum_to_1(app: AppTest) -> None:
     np.testing.assert_allclose(np.sum(table["weights"], axis=1) + table["others"], 1, atol=1e-5)
 
 
+def assert_divides(said: str, dot_product: float, size: int, score: float) -> None:
+    """What is printed divides out: the dot product ÷ √size is the score."""
+    found = re.findall(r"([-\d.]+) ÷ ([\d.]+) = ([-\d.]*\d)", said.replace("−", "-"))
+    [(dot, root)] = {(float(a), float(b)) for a, b, c in found if c == f"{score:.2f}"}
+    assert [dot, root] == pytest.approx([dot_product, size**0.5], abs=0.01)
+    assert f"{dot / root:.2f}" == f"{score:.2f}"
+
+
 def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     app, done = visit(PAGE), walk(OPENING.text, 3, 1, 9)
     clean(app)
@@ -31,7 +40,7 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
     assert message["tokens"][message["query"]]["label"] == "it"
     assert len(message["steps"]) == 6
-    assert f"{done.dot_products[dog]:.2f} ÷ 5.66 = {done.scores[dog]:.2f}" in said
+    assert_divides(said, float(done.dot_products[dog]), 32, float(done.scores[dog]))
     assert f":red[**dog**] {100 * done.weights[dog]:.0f} %" in said
     assert f"{done.model_scores[9, dog]:.2f}" in said
     assert f"{done.model_scores[dog, 9]:.2f}" in said
@@ -113,7 +122,7 @@ def test_a_translator_opens_where_its_pronoun_is_decided(
         assert (table["queries"][0], table["keys"][-1], table["forbidden"]) == ("[START]", "[END]", None)
     said = all_words(app)
     best = int(done.weights.argmax())
-    assert f"{done.dot_products[best]:.2f} ÷ 4.00 = {done.scores[best]:.2f}".replace("-", "−") in said
+    assert_divides(said, float(done.dot_products[best]), 16, float(done.scores[best]))
     assert "64 × 16 numbers" in said
     for of_bert in ("BERT", "CLS", "SEP", "384", "segment"):
         assert of_bert not in said

@@ -49,6 +49,10 @@ def test_any_weight_prints_the_same(share: float) -> None:
     [code] = codes(weight, FREE).ravel()
     for parts in PRINTED:
         assert as_printed(code / ONE, parts) == as_printed(float(weight[0, 0, 0]), parts)
+    assert [bool(code > 0), bool(code < ONE)] == [
+        share > 0,
+        share < 1,
+    ]  # "< 0.1 %" is not 0, nor "> 99.9 %" all
 
 
 def test_zero_and_one_are_exact_and_masked_is_no_weight() -> None:
@@ -64,8 +68,9 @@ def test_a_row_of_which_little_is_left_is_lost_unless_it_prints_the_same(
     kept = np.array([[row]], np.float32) / np.float32(len(row) * 2.0**smaller)
     expected, left = rescaled(kept), kept.sum(-1)
     coded = codes(kept, np.ones_like(kept, np.bool_))
-    shown = coded / ONE / np.where(left > 0, left, 1)[..., None].astype(np.float64)
+    shown = np.minimum(2, coded / ONE / np.where(left > 0, left, 1)[..., None].astype(np.float64))
     same = all((printed(shown, parts) == printed(expected, parts)).all() for parts in PRINTED)
+    same &= bool(np.all((shown > 0) == (expected > 0)) and np.all((shown < 1) == (expected < 1)))
     assert lost(coded, left, expected).tolist() == [[not same]]
     own = codes(expected, np.ones_like(kept, np.bool_)) / ONE
     for share, weight in zip(own.ravel().tolist(), expected.ravel().tolist(), strict=True):

@@ -134,13 +134,13 @@ def test_what_was_hidden_is_told() -> None:
     kinds = facts_of(report(translator()))["readings"][0]["kinds"]
     told = {kind["kind"]: {name: way["explanation"] for name, way in kind["ways"].items()} for kind in kinds}
     nothing = "nothing hidden, merged or rescaled"
-    rescaled = "each row rescaled to sum to 100 %"
+    rescaled = "each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row went to"
     assert told == {
-        "encoder": {"plain": nothing, "hidden": f"without [CLS] and [SEP]; {rescaled}"},
-        "decoder": {"plain": nothing, "hidden": f"without [START]; {rescaled}"},
+        "encoder": {"plain": nothing, "hidden": f"without [CLS] and [SEP]; {rescaled} [CLS] and [SEP]"},
+        "decoder": {"plain": nothing, "hidden": f"without [START]; {rescaled} [START]"},
         "cross": {
             "plain": nothing,
-            "hidden": f"queries: without [START]; keys: without [CLS] and [SEP]; {rescaled}",
+            "hidden": f"queries: without [START]; keys: without [CLS] and [SEP]; {rescaled} [CLS] and [SEP]",
         },
     }
 

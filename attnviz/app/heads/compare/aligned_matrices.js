@@ -1,9 +1,9 @@
 /* aligned matrices: first, second and difference on one grid of words. */
 
 import { element } from "../../../widgets/dom.js";
-import { drawLegend, drawMatrix, matrixLayout, Panel } from "../../../widgets/matrix.js";
+import { drawLegend, drawMatrix, LEGEND, matrixLayout, Panel } from "../../../widgets/matrix.js";
 import { written } from "../../../widgets/numbers.js";
-import { Theme } from "../../../widgets/palette.js";
+import { SCALE, Theme, valueAt } from "../../../widgets/palette.js";
 import { CanvasPen, fitted, saveAs, saveButtons, SvgPen, wrapped } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
@@ -19,14 +19,12 @@ const HINTS = {
   finger: "Tap a cell to read it in all three pictures, and to keep it and its row.",
 };
 const GAP = 20;
-const SQUARE_ROOT = 2; // the power that leads from a level back to its number
 const FEW = 0.1; // a scale that ends below this has a decimal
 
 /**
  * @typedef {{ pixels: string, pictures: { title: string, kind: "sequential" | "diverging", high: number }[], sides:
- *   [string, string], rows: { label: string, name: string, title: string, special: boolean, only: string }[],
- *   columns: { label: string, name: string, title: string, special: boolean, only: string }[], row: number | null,
- *   note: string, caption: string, filename: string }} Message what aligned_matrices.py sends, and describes
+ *   [string, string], rows: (ShownToken & { only: string })[], columns: (ShownToken & { only: string })[], row: number
+ *   | null, note: string, caption: string, filename: string }} Message what aligned_matrices.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -84,7 +82,7 @@ class AlignedMatrices extends View {
     const title = element("div", { class: "caption" });
     const scale = element("canvas", { role: "img" });
     panel.root.prepend(title);
-    panel.root.append(element("div", { class: "legend" }, scale, element("span", { text: "square-root scale" })));
+    panel.root.append(element("div", { class: "legend" }, scale));
     this.grid.append(panel.root);
     return { panel, title, scale };
   }
@@ -136,27 +134,25 @@ class AlignedMatrices extends View {
       panel.root.style.width = `${width}px`;
       panel.show(this.head(number), width, false);
       const ticks = this.ticks(number);
-      scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}; square-root scale`);
+      scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}; ${SCALE}`);
       const wide = Math.min(width, 260);
-      drawLegend(CanvasPen.on(scale, wide, 30, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
+      drawLegend(CanvasPen.on(scale, wide, LEGEND, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
     this.tell();
   }
 
   /** One of the three, as `drawMatrix` takes it. */
   head(number) {
-    const { kind, high } = this.data.pictures[number];
+    const { high } = this.data.pictures[number];
     const [rows, columns] = [this.data.rows.length, this.data.columns.length];
     const values = this.arrays().levels.values.subarray(number * rows * columns, (number + 1) * rows * columns);
-    const limits = kind === "diverging" ? [-high, high] : [0, high];
-    return { values, rows, columns, number: number + 1, limits, curve: SQUARE_ROOT };
+    return { values, rows, columns, number: number + 1, high };
   }
 
   ticks(number) {
     const { kind, high } = this.data.pictures[number];
     const unit = kind === "diverging" ? "signed percent" : "percent";
-    const ends = kind === "diverging" ? [-high, 0, high] : [0, high / 2 ** SQUARE_ROOT, high];
-    return ends.map((value) => written(value, unit, high < FEW && value ? 1 : 0));
+    return [0, 0.5, 1].map((place) => valueAt(place, kind, high)).map((value) => written(value, unit, high < FEW && value ? 1 : 0));
   }
 
   /** All three side by side as an SVG file's text, always on a light ground. */
@@ -236,7 +232,8 @@ class AlignedMatrices extends View {
       return `${text} in the ${this.data.sides[number]}`;
     });
     const end = Number.isNaN(change) ? this.why(at, 2) : written(change, "signed percent");
-    this.words.replaceChildren(...this.pair(at), `${told.join(", ")}: ${end}`);
+    const { aside } = this.data.rows[at.i];
+    this.words.replaceChildren(...this.pair(at), `${told.join(", ")}: ${end}${aside && ` (${aside})`}`);
   }
 
   /** Reads a cell, which a finger cannot point at; keeps it and its row, if there is something to compare it with. */

@@ -22,9 +22,15 @@ class Picture(TypedDict):
 
 
 class Row(ShownToken):
-    """A row or a column; `only` is the one text that has this word, "first" or "second", or ""."""
+    """A row or a column.
+
+    Attributes:
+        only: the one text that has this word, "first" or "second", or "".
+        aside: what must be said of a row's numbers; mostly "".
+    """
 
     only: str
+    aside: str
 
 
 @widget

@@ -19,7 +19,7 @@ from attnviz.analysis.aligned import (
     overlap,
     to_shared,
 )
-from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens, shown_mask, shown_weights
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens, left_share, shown_mask, shown_weights
 from attnviz.analysis.distance import (
     Measure,
     changes,
@@ -81,6 +81,21 @@ class ChangeMeasure:
     measure: str
     one_word: bool
     rescale: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """One head's weights on the aligned grid.
+
+    Attributes:
+        weights: [row, column]; NaN where there is no such word, or a mask.
+        left: [row], how much of the model's own row that is; NaN where there is no such word.
+        hidden: what the rest went to.
+    """
+
+    weights: Floats
+    left: Floats
+    hidden: str
 
 
 @dataclass(frozen=True)
@@ -147,14 +162,19 @@ def weights(compared: Comparison, side: Side) -> Floats:
     return _in_common_words(compared, side)
 
 
-def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: bool) -> Floats:
-    """One head's weights on the aligned grid, [row, column]; NaN where there is no such word, or a mask."""
+def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: bool) -> Placed:
+    """One head's weights; `rescale`: only what goes to words that both sides have."""
     grid, read = aligned(compared), compared.of(side)
     shown = _shown(compared, side)
     seen = shown_mask(_blocks(read)[layer].mask, *shown)
     numbers = np.where(seen, weights(compared, side)[layer, head], np.float32(np.nan))
-    on_grid = on_places(numbers, [p.of(side) for p in grid.rows], [p.of(side) for p in grid.columns])
-    return to_shared(on_grid, grid.columns) if rescale else on_grid
+    rows = [p.of(side) for p in grid.rows]
+    on_grid = on_places(numbers, rows, [p.of(side) for p in grid.columns])
+    left = on_places(left_share(_blocks(read)[layer].weights[head], *shown)[:, None], rows, [0])[:, 0]
+    if not rescale:
+        return Placed(on_grid, left, shown[-1].hidden)
+    kept = np.nansum(on_grid[:, [place.shared for place in grid.columns]], axis=-1)
+    return Placed(to_shared(on_grid, grid.columns), left * kept, "words that are not compared")
 
 
 @cached(_models)

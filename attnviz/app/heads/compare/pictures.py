@@ -7,21 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnviz.analysis.aligned import Place
-from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.analysis.picture import HIGHEST, MASKED, ZERO, Levels, sequential
+from attnviz.analysis.display_tokens import DisplayToken, aside, faint, faint_rows
+from attnviz.analysis.picture import Levels, diverging, sequential
 from attnviz.app import caches
 from attnviz.app.components import store
 from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
-from attnviz.app.heads.compare.compared import Aligned, Comparison
+from attnviz.app.heads.compare.compared import Aligned, Comparison, Placed
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
-from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
 SIGNS = (
     "Colours follow the square root, so that small numbers show: half the colour is a quarter of the number. "
     "− and +: a word that only the first or only the second has; hatched: nothing to compare, or masked. "
-    "pp: percentage points. The pieces of a word are shown as one."
+    "pp: percentage points. The pieces of a word are shown as one"
+    f"{faint_rows('what is not shown')}."
 )
 
 _CAPTION = 300  # characters of a sentence that a caption has room for
@@ -30,8 +30,8 @@ _LEAST_SEEN = 5e-4  # a smaller change reads "0.0 pp"
 
 def draw(
     grid: Aligned,
-    first: Floats,
-    second: Floats,
+    first: Placed,
+    second: Placed,
     titles: Sequence[str],
     sides: tuple[str, str],
     high: float,
@@ -43,7 +43,7 @@ def draw(
 
     Args:
         grid: the aligned words.
-        first, second: the weights of each side, [row, column]; NaN where there is none.
+        first, second: the weights of each side.
         titles: what stands above the three.
         sides: what sentences call the first and the second.
         high: where the colours of the difference end.
@@ -51,11 +51,13 @@ def draw(
         note: what the colours mean.
         compared: what is compared, for the saved files.
     """
-    difference = np.subtract(second, first, dtype=np.float32)
+    difference = second.weights - first.weights
+    drawn = faint(difference, np.fmin(first.left, second.left))
     if high < _LEAST_SEEN:
         high = 1.0  # what is left by rounding is not to look like a change
-    levels = np.stack([*(_weights(side) for side in (first, second)), _signed(difference, high)])
-    pixels = store.publish("compared", {"levels": levels, "values": np.stack([first, second, difference])})
+    levels = np.stack([_weights(first), _weights(second), diverging(drawn, end=high).levels])
+    values = np.stack([first.weights, second.weights, difference])
+    pixels = store.publish("compared", {"levels": levels, "values": values})
     aligned_matrices(
         "matrices",
         pixels=pixels,
@@ -65,8 +67,8 @@ def draw(
             {"title": titles[2], "kind": "diverging", "high": high},
         ],
         sides=sides,
-        rows=_named(grid.queries, grid.rows),
-        columns=_named(grid.keys, grid.columns),
+        rows=_named(grid.queries, grid.rows, _asides(first, second, sides)),
+        columns=_named(grid.keys, grid.columns, [""] * len(grid.columns)),
         row=row,
         note=note,
         caption=_caption(compared),
@@ -91,20 +93,27 @@ def _filename(compared: Comparison) -> str:
     return f"{begin}-and-{file_name_of(compared.second.model).removeprefix('attnviz-')}"
 
 
-def _weights(side: Floats) -> Levels:
-    return sequential(np.nan_to_num(side), mask=np.isfinite(side)).levels
+def _weights(side: Placed) -> Levels:
+    drawn = faint(side.weights, side.left)
+    return sequential(np.nan_to_num(drawn), mask=np.isfinite(drawn)).levels
 
 
-def _signed(difference: Floats, high: float) -> Levels:
-    """Levels that grow with the square root, as those of the weights do."""
-    known = np.isfinite(difference)
-    shares = np.clip(np.nan_to_num(difference) / high, -1, 1)
-    cells = np.sign(shares) * np.sqrt(np.abs(shares)) * ZERO + ZERO
-    return np.where(known, np.clip(np.rint(cells), 0, HIGHEST), MASKED).astype(np.uint8)
-
-
-def _named(groups: Sequence[DisplayToken], places: Sequence[Place]) -> list[Row]:
+def _named(groups: Sequence[DisplayToken], places: Sequence[Place], asides: Sequence[str]) -> list[Row]:
     return [
-        {**token, "only": "" if place.shared else "second" if place.first is None else "first"}
-        for token, place in zip(shown_tokens(groups), places, strict=True)
+        {
+            **token,
+            "label": f"{token['label']} *" if told else token["label"],
+            "only": "" if place.shared else "second" if place.first is None else "first",
+            "aside": told,
+        }
+        for token, place, told in zip(shown_tokens(groups), places, asides, strict=True)
     ]
+
+
+def _asides(first: Placed, second: Placed, sides: tuple[str, str]) -> list[str]:
+    """What must be said of each row: "in the first sentence 97.3 % of this row went to [CLS]"; mostly ""."""
+    told = [
+        [text and f"in the {name} {text}" for text in (aside(float(left), side.hidden) for left in side.left)]
+        for side, name in zip((first, second), sides, strict=True)
+    ]
+    return ["; ".join(filter(None, of_row)) for of_row in zip(*told, strict=True)]

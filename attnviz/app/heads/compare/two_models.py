@@ -81,9 +81,9 @@ def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     second = placed(compared, "second", *other, how.rescale)
     st.markdown(
         f"From **{head_name(*head)}** of {codes[0]} to **{head_name(*other)}** of {codes[1]}, "
-        f"{row_moves(grid, first, second, grid.shared[word])}"
+        f"{row_moves(grid, first.weights, second.weights, grid.shared[word])}"
     )
-    difference = np.abs(second - first)
+    difference = np.abs(second.weights - first.weights)
     pictures.draw(
         grid,
         first,

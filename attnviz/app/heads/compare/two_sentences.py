@@ -18,6 +18,7 @@ from attnviz.app.heads.compare.compared import (
     Aligned,
     ChangeMeasure,
     Comparison,
+    Placed,
     aligned,
     largest,
     moved,
@@ -64,7 +65,8 @@ def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     with overview:
         _map(values, how, head)
     finding.markdown(
-        f"{_place(values, order, head, how)} {row_moves(grid, first, second, grid.shared[word])}"
+        f"{_place(values, order, head, how)} "
+        f"{row_moves(grid, first.weights, second.weights, grid.shared[word])}"
         f"{_most_moved(grid, rows[head], word, how)}"
     )
     with listed:
@@ -136,15 +138,15 @@ def _differences(
     head: Head,
     how: ChangeMeasure,
     row: int,
-    first: Floats,
-    second: Floats,
+    first: Placed,
+    second: Placed,
 ) -> None:
     per_head = PER_HEAD.toggle(
         "Scale colours per head",
         help="Off: a colour of the difference means the same number in every head. "
         "On: this head's largest change has the strongest colour.",
     )
-    own = np.nan_to_num(np.abs(second - first))
+    own = np.nan_to_num(np.abs(second.weights - first.weights))
     ends = "at this head's largest change" if per_head else "for all heads at the largest change of any"
     name = f"Head {head_name(*head)}"
     pictures.draw(

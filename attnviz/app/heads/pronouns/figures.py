@@ -8,7 +8,7 @@ from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
 from attnviz.experiments.pronouns import Looks, Scores
-from attnviz.text import head_name, joined
+from attnviz.text import NO_NUMBER, head_name, joined, percent
 
 FEW = 30
 """Of fewer, no share is told: a share of one half could then be anything from a third to two thirds."""
@@ -21,14 +21,12 @@ _LUCKY = 0.05  # what is more probable than this is put down to luck
 
 def share(right: float, total: int) -> str:
     """A share without decimals: "16 %"; of nothing, "–"."""
-    return _percent(f"{100 * right / total:.0f}") if total else "–"
+    return _unbroken(percent(right / total)) if total else NO_NUMBER
 
 
 def fine(weight: float) -> str:
-    """A weight, which may be small: "66 %", "1.3 %", or "<0.1 %"."""
-    if 0 < weight < 0.001:
-        return _percent("<0.1")
-    return _percent(f"{100 * weight:.0f}" if weight >= 0.0995 else f"{100 * weight:.1f}")
+    """A weight, which may be small: "66 %", "1.3 %", or "< 0.1 %"."""
+    return _unbroken(percent(weight, 0 if weight >= 0.0995 else 1))
 
 
 def few(total: int) -> bool:
@@ -48,7 +46,7 @@ def short(right: float, total: int) -> str:
 
 def interval(right: int, total: int) -> str:
     """Wilson's interval: "12–23 %", on one line."""
-    return _percent(_ends(right, total))
+    return _unbroken(f"{_ends(right, total)} %")
 
 
 def rate(right: int, total: int) -> str:
@@ -77,8 +75,8 @@ def whom(looks: Looks) -> str:
 def at_most(chance: float) -> str:
     """A bound of a probability: "at most 0.7 %", "at most 23 %", or "less than 0.1 %"."""
     if chance < 0.001:
-        return f"less than {_percent('0.1')}"
-    return f"at most {_percent(f'{100 * chance:.1f}' if chance < 0.1 else f'{100 * chance:.0f}')}"
+        return f"less than {_unbroken('0.1 %')}"
+    return f"at most {_unbroken(percent(chance, 1 if chance < 0.1 else 0))}"
 
 
 def luck(scores: Scores, place: tuple[int, int]) -> str:
@@ -111,6 +109,6 @@ def _ends(right: int, total: int) -> str:
     return f"{100 * low:.0f}–\N{WORD JOINER}{100 * high:.0f}"
 
 
-def _percent(number: str) -> str:
-    """The number with its sign, which no line break parts."""
-    return f"{number}\N{NO-BREAK SPACE}%"
+def _unbroken(text: str) -> str:
+    """What no line break parts."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")

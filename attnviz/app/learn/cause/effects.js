@@ -3,7 +3,7 @@
 import { element, tr } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { written } from "../../../widgets/numbers.js";
-import { paint } from "../../../widgets/palette.js";
+import { levelOf, paint } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./effects.css";
@@ -33,24 +33,24 @@ class Effects extends View {
       this.look = look;
       this.buttons = [[], []];
       this.tables.replaceChildren(
-        this.table(0, data.looks_title, data.looks, null, theme.levels("sequential"), "percent"),
-        this.table(1, data.changes_title, data.changes, data.whole, theme.levels("diverging"), "signed percent"),
+        this.table(0, data.looks_title, data.looks, null, "sequential"),
+        this.table(1, data.changes_title, data.changes, data.whole, "diverging"),
       );
     }
     this.mark();
     this.point(null);
   }
 
-  table(which, title, values, whole, levels, unit) {
+  table(which, title, values, whole, kind) {
     const { words, heads } = this.data;
-    const signed = unit === "signed percent";
+    const signed = kind === "diverging";
+    const unit = signed ? "signed percent" : "percent";
+    const levels = this.theme.levels(kind);
     const cell = (value, attributes, tag) => {
-      const level = signed ? Math.round(127 + 127 * value) : Math.round(254 * Math.sqrt(Math.max(0, value)));
-      const rgb = levels[Math.min(254, Math.max(0, level))];
       const size = Math.round(100 * Math.abs(value));
       const text = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
       const node = element(tag, { class: "cell", "data-value": value, text, ...attributes });
-      paint(node, rgb);
+      paint(node, levels[levelOf(value, kind)]);
       return node;
     };
     const layer = (head) => head.split("-")[0];

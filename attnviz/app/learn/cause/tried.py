@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -234,7 +235,9 @@ def _table(runs: Sequence[compute.HeldOut]) -> str:
             training.moved_rest,
         )
         seed = "" if training.shipped else f" <small>another seed ({training.seed})</small>"
-        cells = "".join(f'<td style="--share: {share:.3f}">{100 * share:.1f} %</td>' for share in shares)
+        cells = "".join(
+            f'<td style="--share: {share:.3f}">{html.escape(percent(share, 1))}</td>' for share in shares
+        )
         name = f'<th scope="row">{training.title}{seed}</th><td class="head">{training.head}</td>'
         rows.append(f"<tr>{name}{cells}</tr>")
     return (

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import wilson
+from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import later, translated
@@ -21,7 +22,6 @@ from attnviz.app.learn.long_distances.stretched import (
     Role,
     Sentence,
     TargetWord,
-    levels,
     stretched,
 )
 from attnviz.app.page import stop
@@ -178,7 +178,7 @@ def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> 
         verdict=f"all {whole} words right" if exact else f"{right} of {whole} words right",
         exact=exact,
         keeps=keeps,
-        levels=levels(attempt.kept, float(np.abs(attempt.kept).max())),
+        levels=of_vectors(attempt.kept, float(np.abs(attempt.kept).max())).ravel().tolist(),
         columns=_COLUMNS,
         words=[TargetWord(text=word.text, mark=word.mark) for word in attempt.marked],
     )

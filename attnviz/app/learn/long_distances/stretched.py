@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-import numpy as np
-
 from attnviz.app.components.component import widget
-from attnviz.trace import Floats
 
 Role = Literal["referent", "pronoun", ""]
-
-_MIDDLE = 127  # of the 255 levels of a diverging scale: 0
 
 
 class ReadWord(TypedDict):
@@ -63,12 +58,6 @@ class Network(TypedDict):
     levels: list[int]
     columns: int
     words: Sequence[TargetWord]
-
-
-def levels(numbers: Floats, most: float) -> list[int]:
-    """Numbers as steps of a colour scale, from −most to most, row by row."""
-    steps = np.rint(np.clip(numbers / most, -1, 1) * _MIDDLE).astype(int) + _MIDDLE
-    return [int(step) for step in steps.reshape(-1)]
 
 
 @widget

@@ -3,7 +3,7 @@
 
 import { cellUnder, drawing, element, stretched, vectorBars } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";
-import { enoughDigits, fixed, number, percentTo, total } from "../../../widgets/numbers.js";
+import { enoughDigits, fixed, number, percent, total } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shares.css";
@@ -40,11 +40,11 @@ function bar(share, [low, high]) {
 /** 0.176 as "+17.6 %". */
 function signed(share) {
   const text = (100 * Math.abs(share)).toFixed(1);
-  if (Number(text) === 0) return "0.0\u202f%";
-  return `${share < 0 ? "−" : "+"}${text}\u202f%`;
+  if (Number(text) === 0) return "0.0 %";
+  return `${share < 0 ? "−" : "+"}${text} %`;
 }
 
-const shortPercent = (weight) => percentTo(weight, weight > 0 && weight < 0.01 ? 1 : 0);
+const shortPercent = (weight) => percent(weight, weight > 0 && weight < 0.01 ? 1 : 0);
 
 /** length × cosine ÷ length of the output, with so many digits that who works it out gets the printed share. */
 function worked(length, cosine, whole, share) {
@@ -173,7 +173,7 @@ class Shares extends View {
       element("span", { class: "name" }, "= output of the block for ", element("bdi", { text: query })),
       element("span", { class: "piece" }, vectorBars("bars", output, most)),
       element("span", { class: "length muted" }, number("output-length", length, length.toFixed(2))),
-      element("span", { class: "share" }, element("span"), number("sum", sum, `${(100 * sum).toFixed(0)}\u202f%`)),
+      element("span", { class: "share" }, element("span"), number("sum", sum, `${(100 * sum).toFixed(0)} %`)),
     );
   }
 

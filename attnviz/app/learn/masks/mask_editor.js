@@ -3,7 +3,7 @@
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
 import { brief, written } from "../../../widgets/numbers.js";
-import { gradient, paint } from "../../../widgets/palette.js";
+import { gradient, levelOf, paint, SCALE } from "../../../widgets/palette.js";
 import { textWidth } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -177,9 +177,7 @@ class MaskEditor extends View {
       button.dataset.value = value;
       const size = Math.round(100 * Math.abs(value));
       button.textContent = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
-      const level = signed ? Math.round(127 + (127 * value) / high) : Math.round(254 * Math.sqrt(value));
-      const rgb = levels[Math.min(254, Math.max(0, level))];
-      paint(button, rgb);
+      paint(button, levels[levelOf(value, kind, high)]);
     });
     this.rows.forEach((row, query) => {
       const { label, name, title } = tokens[query];
@@ -204,7 +202,7 @@ class MaskEditor extends View {
   drawLegend(levels, signed, unit, high) {
     this.ramp.style.background = gradient(levels);
     this.low.textContent = signed ? brief(-high, unit) : "0 %";
-    this.unit.textContent = `numbers in ${signed ? "percentage points" : "%"}, none below 0.5`;
+    this.unit.textContent = `numbers in ${signed ? "percentage points" : "%"}, none below 0.5; ${SCALE}`;
     this.high.textContent = signed ? brief(high, unit) : "100 %";
   }
 

@@ -21,6 +21,7 @@ from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
+from attnviz.text import enough_digits, percent
 from attnviz.trace import Floats, Mask
 
 if TYPE_CHECKING:
@@ -332,14 +333,17 @@ def _causal_in_words(chosen: MaskedHead) -> str:
 def _first_layer(chosen: MaskedHead) -> str:
     """The one layer where only the first reason counts, as a sum for a calculator."""
     free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
-    row, seen = 100 * free[chosen.query], 100 * causal[chosen.query]
+    row, seen = free[chosen.query], causal[chosen.query]
     key = int(seen.argmax())
-    left = float(row[: chosen.query + 1].sum())
+    given, left = 100 * float(row[key]), 100 * float(row[: chosen.query + 1].sum())
+    result = percent(float(seen[key]), 1)
+    digits = enough_digits([given, left], 1, lambda a, b: percent(a / b, 1) == result)
+    share, of = f"{given:.{digits}f} %", f"{left:.{digits}f} %"
     return (
         "In **layer 1** only the first reason counts, so it can be checked with a calculator. Under the "
         f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
-        f"{markdown.token(key, chosen.groups)} {row[key]:.1f} %, and {left:.1f} % to all that it may "
-        f"still see, itself included. **{row[key]:.1f} % / {left:.1f} % = {seen[key]:.1f} %**: "
+        f"{markdown.token(key, chosen.groups)} {share}, and {of} to all that it may "
+        f"still see, itself included. **{share} / {of} = {result}**: "
         "the weight with the mask."
     )
 

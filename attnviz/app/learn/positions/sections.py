@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.picture import diverging
+from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.choosing import TokenSelection
@@ -205,7 +205,8 @@ def _shown(read: TwoOrders) -> tuple[list[ShuffledToken], str]:
             for outputs in (compared.before, compared.after)
         ]
     )
-    drawn = diverging(strips, "shared")
+    high = float(np.abs(strips).max())
+    levels = of_vectors(strips, high)
     tokens: list[ShuffledToken] = [
         {
             "label": groups[found.order[place]].label,
@@ -213,13 +214,12 @@ def _shown(read: TwoOrders) -> tuple[list[ShuffledToken], str]:
             "place": place + 1,
             "came_from": found.order[place] + 1,
             "outcomes": [
-                _outcome(compared, place, drawn.levels[2 * number : 2 * number + 2, row].tolist())
+                _outcome(compared, place, levels[2 * number : 2 * number + 2, row].tolist())
                 for number, compared in enumerate((found.without, found.with_positions))
             ],
         }
         for row, place in enumerate(places)
     ]
-    high = float(drawn.high.max())
     left_out = len(groups) - len(places)
     more = (
         f" The first {len(places)} of {len(groups)} tokens are shown; all were computed." if left_out else ""

@@ -23,7 +23,7 @@ from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
-from attnviz.text import decimal, head_name, percent
+from attnviz.text import decimal, enough_digits, head_name, percent
 from attnviz.trace import Kind
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def steps(chosen: QueryAtWork) -> list[Step]:
             f"Divide by √{size}",
             f"Each sum ÷ √{size} is a score. ",
             best,
-            f": {decimal(done.dot_products[first])} ÷ {decimal(size**0.5)} = {decimal(done.scores[first])}. "
+            f": {_divided(done.dot_products[first], done.scores[first], size)}. "
             "Without it, the next step could give one token nearly everything: page 2.",
             *_mask(chosen, query),
         ),
@@ -499,3 +499,10 @@ def _agreement(difference: float) -> str:
     decimals = int(np.ceil(-np.log10(difference)))
     up = np.ceil(difference * 10**decimals) / 10**decimals
     return f"to within {up:.{decimals}f}".rstrip("0")
+
+
+def _divided(dot_product: float, score: float, size: int) -> str:
+    """A sum ÷ √size = its score, in decimals that give the printed score: "11.31 ÷ 2.828 = 4.00"."""
+    root, result = size**0.5, decimal(score)
+    digits = enough_digits([dot_product, root], 2, lambda dot, by: decimal(dot / by) == result)
+    return f"{decimal(dot_product, digits)} ÷ {decimal(root, digits)} = {result}"

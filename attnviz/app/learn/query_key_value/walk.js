@@ -10,9 +10,10 @@ import {
   MOST_DIGITS,
   number,
   percent,
-  percentTo,
   rounded,
+  scoreDigits,
   strongest,
+  sumDigits,
   total,
 } from "../../../widgets/numbers.js";
 import { oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
@@ -60,20 +61,6 @@ const MADE_OF = {
 };
 
 // Numbers -------------------------------------------------------------------------------------------------
-
-/** As percent(), but the sum of all weights may miss 1 by a rounding, and is still 100 %. */
-const share = (weight) => (weight >= 0.9995 ? percentTo(weight, 1) : percent(weight));
-
-/** Decimals of the terms and of their sum at which the printed terms add up to the printed sum. */
-function sumDigits(terms, sum) {
-  // A sum on the very edge between two roundings is printed with one decimal more instead.
-  for (let of = RESULT_DIGITS; of < RESULT_DIGITS + 3; of++) {
-    for (let digits = Math.max(of + 1, FEWEST_DIGITS); digits <= of + 2; digits++) {
-      if (fixed(total(terms.map((term) => rounded(term, digits))), of) === fixed(sum, of)) return [digits, of];
-    }
-  }
-  return [RESULT_DIGITS + 3, RESULT_DIGITS + 2];
-}
 
 /** The size that the colours of a matrix end at: a few outliers must not make all others look alike. */
 function reachOf(values) {
@@ -158,7 +145,7 @@ class Block {
     const { forbidden } = this.walk.data;
     const cells = [...this.cells].map((value, row) => {
       const masked = forbidden[row] && { scores: [-Infinity, "−∞"], weights: [0, "0"] }[this.name];
-      const [exact, text] = masked || [value, weights ? share(value) : fixed(value, 2)];
+      const [exact, text] = masked || [value, weights ? percent(value) : fixed(value, 2)];
       const cell = element("div", { class: "cell" }, number(`${this.name}-cell`, exact, text));
       cell.classList.toggle("forbidden", forbidden[row]);
       if (weights && !masked) {
@@ -395,7 +382,7 @@ class Walk extends View {
     if (step >= 5) {
       place(this.sum, layout.sum);
       const sum = total(this.array("weights")) + (data.rest?.weight ?? 0);
-      this.sum.replaceChildren("sum ", number("sum-of-weights", sum, share(sum), "weights"));
+      this.sum.replaceChildren("sum ", number("sum-of-weights", sum, percent(rounded(sum, MOST_DIGITS)), "weights"));
     }
     this.title.replaceChildren(element("span", { class: "muted" }, `Step ${step} of ${LAST} `), data.steps[step - 1].title);
     this.sentence.replaceChildren(...spoken(data.steps[step - 1].sentence));
@@ -534,7 +521,7 @@ class Walk extends View {
     this.rest.style.lineHeight = `${row}px`;
     const parts = [element("span", {}, `${this.data.rest.count} others`)];
     if (rest.weights) {
-      const sum = element("span", { class: "rest-weight" }, number("rest-weight", this.data.rest.weight, share(this.data.rest.weight)));
+      const sum = element("span", { class: "rest-weight" }, number("rest-weight", this.data.rest.weight, percent(this.data.rest.weight)));
       sum.style.left = `${rest.weights.x}px`;
       sum.style.width = `${rest.weights.width - 4}px`;
       parts.push(sum);
@@ -727,14 +714,14 @@ class Walk extends View {
     const masked = this.data.forbidden[row];
     const exponentials = [...scores].map((score, at) => (this.data.forbidden[at] ? 0 : Math.exp(score - largest)));
     const [score, exponential, weight] = [scores[row], exponentials[row], this.array("weights")[row]];
-    const power = masked ? RESULT_DIGITS : fewestDigits(RESULT_DIGITS, MOST_FACTOR_DIGITS, (of) => fixed(Math.exp(rounded(score, of) - rounded(largest, of)), FEWEST_DIGITS) === fixed(exponential, FEWEST_DIGITS));
     const outside = this.data.rest ? sum - total(exponentials) : 0;
     const terms = this.data.rest ? [...exponentials, outside] : exponentials;
     // The sum has one decimal less than what it sums: the roundings of many add up.
     const digits = fewestDigits(FEWEST_DIGITS, MOST_FACTOR_DIGITS, (of) => {
       const below = fixed(total(terms.map((term) => rounded(term, of))), of - 1);
-      return below === fixed(sum, of - 1) && share(rounded(exponential, of) / Number(below)) === share(weight);
+      return below === fixed(sum, of - 1) && percent(rounded(exponential, of) / Number(below)) === percent(weight);
     });
+    const power = masked ? RESULT_DIGITS : scoreDigits([{ score, exponential, digits }], largest, RESULT_DIGITS, MOST_FACTOR_DIGITS);
     const names = [...this.data.tokens.map(({ name }) => name), `${this.data.rest?.count} others`];
     const list = element(
       "ol",
@@ -748,10 +735,10 @@ class Walk extends View {
       quotient(
         { score, largest, exponential, sum, weight, masked },
         { score: power, exponential: masked ? "0" : fixed(exponential, digits), sum: digits - 1 },
-        masked ? "0" : share(weight),
+        masked ? "0" : percent(weight),
         { exponential: "own-exponential", divisor: "sum", weight: "result" },
       ),
-      element("p", { class: "muted" }, `${fixed(largest, RESULT_DIGITS)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
+      element("p", { class: "muted" }, `${fixed(largest, power)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
       list,
       ...this.masked(row, "its score is −∞, and its weight exactly 0"),
     ];
@@ -794,7 +781,7 @@ class Walk extends View {
       othersName = `the other ${products.length - order.length} products`;
     }
     const terms = [...order.map((at) => products[at]), others ?? 0, bias ?? 0];
-    const [digits, resultDigits] = sumDigits(terms, result);
+    const [digits, resultDigits] = sumDigits(terms, result, RESULT_DIGITS);
     const list = productList(
       order.map((at) => [...factors[at], products[at]]),
       (nth) => names(order[nth]),

@@ -1,7 +1,7 @@
 /* weights table: the weights of one head in numbers; queries are the rows, or the columns. */
 
 import { element, table, tr } from "../../../widgets/dom.js";
-import { total } from "../../../widgets/numbers.js";
+import { percent, total } from "../../../widgets/numbers.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./weights_table.css";
 
@@ -52,9 +52,7 @@ class WeightsTable extends View {
 
 /** 0.664 as "66", for a table whose caption says that these are percents; never 0 for something. */
 function cell(weight, marked, forbidden) {
-  const percent = (100 * weight).toFixed(0);
-  const text = percent === "0" && weight > 0 ? "<1" : percent;
-  const node = element("td", { "data-value": weight }, text);
+  const node = element("td", { "data-value": weight }, percent(weight, 0).replace(" %", ""));
   node.classList.toggle("marked", marked);
   node.classList.toggle("forbidden", forbidden);
   node.style.setProperty("--level", `${Math.round(45 * Math.sqrt(Math.max(0, weight)))}%`);

@@ -14,7 +14,7 @@ from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
 from attnviz.app.state.choices import FRENCH_WORD
-from attnviz.text import percent, probability
+from attnviz.text import percent
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
 from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
@@ -40,8 +40,8 @@ def question(chosen: ShownTranslation) -> None:
         "Which one will this network write?",
         list(_PRONOUNS.values()),
         right=il_or_elle,
-        because=f"It wrote *{il_or_elle}*: *il* {probability(pronoun.il)}, "
-        f"*elle* {probability(pronoun.elle)}. To choose it, it read {chosen.source_name(read)}, which had "
+        because=f"It wrote *{il_or_elle}*: *il* {percent(pronoun.il, 1)}, "
+        f"*elle* {percent(pronoun.elle, 1)}. To choose it, it read {chosen.source_name(read)}, which had "
         f"read {chosen.source_name(meant)} {percent(float(chosen.encoder[read, meant]))}.",
         key="guess_translate",
     )

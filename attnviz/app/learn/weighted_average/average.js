@@ -2,11 +2,13 @@
 
 import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
-import { fixed, inBrackets, number, percent } from "../../../widgets/numbers.js";
+import { fixed, number, percent, sumDigits } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
+import { timesTexts } from "../../components/worked.js";
 import styles from "./average.css";
 
+const FACTOR_DIGITS = [4, 8]; // decimals of a weight and of a number, at least and at most
 const FAINTEST = 0.12; // of a vector of which next to nothing is taken
 
 /** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
@@ -56,6 +58,7 @@ class Average extends View {
     this.row = -1; // the part pointed at
     this.focusedRow = -1;
     this.at = 0; // the number pointed at
+    this.digits = [0, 0]; // decimals of the products and of their sum
     this.sentence = element("div", {
       class: "sentence",
       role: "group",
@@ -164,7 +167,7 @@ class Average extends View {
         "tr",
         {},
         this.name,
-        element("td", { class: "all" }, "sum: ", element("span", { class: "share" }, "100\u202f%")),
+        element("td", { class: "all" }, "sum: ", element("span", { class: "share" }, "100 %")),
         element("td", { class: "vector" }, this.total.svg),
         this.sum,
       ),
@@ -205,18 +208,26 @@ class Average extends View {
     this.at = Math.max(0, Math.min(mixed.length - 1, at));
     for (const strip of [...this.strips, this.total]) strip.point(this.at);
     this.productHead.textContent = `number ${this.at + 1}: w × x`;
+    const products = parts.map(({ weight, vector }) => weight * vector[this.at]);
+    this.digits = sumDigits(products, mixed[this.at], 4);
     parts.forEach(({ weight, vector }, row) => {
       const x = vector[this.at];
+      const [share, factor, product] = this.multiplied(weight, x);
       this.products[row].replaceChildren(
-        number("share", weight, weight.toFixed(4), "weights"),
+        number("share", weight, share, "weights"),
         " × ",
-        number("value", x, inBrackets(fixed(x, 4)), "value"),
+        number("value", x, factor, "value"),
         " = ",
-        number("product", weight * x, fixed(weight * x, 5)),
+        number("product", products[row], product),
       );
     });
-    this.sum.replaceChildren("sum = ", number("mixed", mixed[this.at], fixed(mixed[this.at], 5), "value"));
+    this.sum.replaceChildren("sum = ", number("mixed", mixed[this.at], fixed(mixed[this.at], this.digits[1]), "value"));
     this.tell();
+  }
+
+  /** weight × x = product, so that the printed numbers multiply out, and add up to the printed sum. */
+  multiplied(weight, x) {
+    return timesTexts(weight, x, this.digits[0], FACTOR_DIGITS);
   }
 
   pointAtRow(row) {
@@ -239,16 +250,16 @@ class Average extends View {
       );
       return;
     }
-    const x = part.vector[this.at];
+    const [share, factor, product] = this.multiplied(part.weight, part.vector[this.at]);
     this.readout.replaceChildren(
       element("bdi", { class: "key", text: part.name }),
       " gives ",
       element("span", { class: "weights", text: percent(part.weight) }),
       ` of its vector (violet in the last line). Number ${this.at + 1}: `,
-      element("span", { class: "weights", text: part.weight.toFixed(4) }),
+      element("span", { class: "weights", text: share }),
       " × ",
-      element("span", { class: "value", text: inBrackets(fixed(x, 4)) }),
-      ` = ${fixed(part.weight * x, 5)}; all lines together: ${fixed(mixed[this.at], 5)}.`,
+      element("span", { class: "value", text: factor }),
+      ` = ${product}; all lines together: ${fixed(mixed[this.at], this.digits[1])}.`,
     );
   }
 

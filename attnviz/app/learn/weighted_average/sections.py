@@ -19,7 +19,7 @@ from attnviz.app.learn.weighted_average.average import Part, average
 from attnviz.app.learn.weighted_average.averages_compared import ADDITIVE, DOT, FORMULAS, WeighedToken
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
-from attnviz.text import decimal, percent
+from attnviz.text import decimal, enough_digits, percent
 
 if TYPE_CHECKING:
     from attnviz.app.learn.weighted_average import compute
@@ -138,7 +138,7 @@ def in_words(chosen: WeighedToken) -> str:
     )
     return (
         f"{chosen.looker} takes {', '.join(told)}. "
-        f"All {count} weights sum to {percent(float(row.sum()), 1)}{spread}."
+        f"All {count} weights sum to {percent(round(float(row.sum()), 6), 1)}{spread}."
     )
 
 
@@ -184,22 +184,33 @@ def _worked_out(chosen: WeighedToken) -> str:
     order = np.argsort(-row, kind="stable")
     key = int(next((place for place in order if place != query), query))
     scores = found.scores[query].astype(np.float64)
-    score = f"{scores[key]:.3f}"
     who = (
         "Here $q$ is the vector of token $i$, and $k$ that of token $j$. "
-        f"From {chosen.looker} to {chosen.name(key)}, the score is {score.replace('-', '−')}"
+        f"From {chosen.looker} to {chosen.name(key)}, the score is"
     )
     if chosen.number in (0, inf):
         limit = "the best match takes all" if chosen.number == 0 else "every token gets the same"
-        return f"{who}. At $T = {chosen.latex_temperature}$ {limit}: **{percent(row[key], 1)}**."
+        return (
+            f"{who} {decimal(scores[key], 3)}. At $T = {chosen.latex_temperature}$ {limit}: "
+            f"**{percent(row[key], 1)}**."
+        )
     # At a low temperature e^(s / T) has dozens of digits; less the largest score the shares are the same.
     less = scores.max() if abs(scores).max() > _LARGE * chosen.number else 0.0
     exponentials = np.exp((scores - less) / chosen.number)
-    power = f"({score} - {less:.3f})".replace("- -", "+ ") if less else score
+    result = percent(row[key], 1)
+    of = enough_digits(
+        [exponentials[key], exponentials.sum()], 3, lambda one, every: percent(one / every, 1) == result
+    )
+    one, every = f"{exponentials[key]:.{of}f}", f"{exponentials.sum():.{of}f}"
+    digits = enough_digits(
+        [scores[key], less], 3, lambda own, top: f"{np.exp((own - top) / chosen.number):.{of}f}" == one
+    )
+    score = f"{scores[key]:.{digits}f}"
+    power = f"({score} - {less:.{digits}f})".replace("- -", "+ ") if less else score
     return (
-        f"{who}. With $T = {chosen.temperature}$: $e^{{{power} / {chosen.temperature}}} = "
-        f"{exponentials[key]:.3f}$. The sum of the row is ${exponentials.sum():.2f}$, and "
-        f"${exponentials[key]:.3f} / {exponentials.sum():.2f}$ = **{percent(row[key], 1)}**."
+        f"{who} {score.replace('-', '−')}. With $T = {chosen.temperature}$: "
+        f"$e^{{{power} / {chosen.temperature}}} = {one}$. The sum of the row is ${every}$, and "
+        f"${one} / {every}$ = **{result}**."
     )
 
 
