@@ -22,7 +22,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, MeasuredToken, rows
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
-from tests.app.shown import SECONDS, charts, clean, finished, sent, try_page, visit, words
+from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, try_page, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -95,11 +95,12 @@ def test_the_output_is_taken_apart() -> None:
     assert off is not None
     assert found.residual <= float(off[1]) < 1e-5
     np.testing.assert_allclose(
-        next(each for each in sent_all(app, "head_map") if "from all tokens" in each["title"])["values"],
+        next(each for each in all_sent(app, "head_map") if "from all tokens" in each["title"])["values"],
         heads.sum(axis=2).ravel(),
         atol=1e-5,
     )
     every = [*heads.ravel(), *ffn, shares["embeddings", 0], shares["biases", 0]]
+    assert sum(every) == pytest.approx(1, abs=1e-5)
     written = [bar["written"] for bar in sent(app, "token_bars")["bars"]]
     largest = sorted(every, key=lambda share: -abs(share))[:12]
     assert written == [f"{share:z.3f}".replace("-", "−") for share in largest]

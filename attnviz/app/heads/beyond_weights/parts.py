@@ -71,15 +71,7 @@ def draw(chosen: TokenSelection) -> None:
             _largest(chosen, found)
         with right:
             _heads(chosen, found)
-        off = np.ceil(1e7 * found.residual) / 1e7
-        st.caption(
-            f"All parts, added, are the model’s own output: none of its {found.d_model} numbers is off by more "
-            f"than {off:.7f}. Every norm is taken as it was, its divisor kept, so that each part goes through "
-            "all later norms alone (Elhage et al. 2021; Kobayashi et al. 2021). A share tells how much of the "
-            "output a part makes up itself, not what would happen without it: what later layers read of it is "
-            "in their own parts. And from layer 2 on, what a head takes from a token is no longer of that word "
-            "alone."
-        )
+        st.markdown(f":small[{_how_exact(found)}]")
 
 
 def _in_words(chosen: TokenSelection, found: Shares) -> str:
@@ -87,13 +79,24 @@ def _in_words(chosen: TokenSelection, found: Shares) -> str:
     layer, head, key = np.unravel_index(int(np.abs(found.heads).argmax()), found.heads.shape)
     return (
         f"Of its embedding, of what {layers * heads} heads take from {keys} tokens, of what "
-        f"{len(found.feed_forward)} feed-forward networks add, and of biases. A part’s **share** is how far it "
-        "goes in the direction of the whole, and all shares together are 1. All heads have "
+        f"{len(found.feed_forward)} feed-forward networks add, and of biases. A part’s **share** is how far "
+        "it goes in the direction of the whole, and all shares together are 1. All heads have "
         f"**{decimal(found.heads.sum())}**, all feed-forward networks "
         f"**{decimal(found.feed_forward.sum())}**, the embedding **{decimal(found.embeddings)}**, the biases "
         f"**{decimal(found.biases)}**. The largest share of what one head takes from one token is "
         f"{decimal(found.heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, from "
         f"{chosen.called(int(key))}."
+    )
+
+
+def _how_exact(found: Shares) -> str:
+    return (
+        f"All parts, added, are the model’s own output: none of its {found.d_model} numbers is off by more "
+        f"than {np.ceil(1e7 * found.residual) / 1e7:.7f}. Every norm is taken as it was, its divisor kept, so "
+        "that each part goes through all later norms alone (Elhage et al. 2021; Kobayashi et al. 2021). A "
+        "share tells how much of the output a part makes up itself, not what would happen without it: what "
+        "later layers read of it is in their own parts. And from layer 2 on, what a head takes from a token "
+        "is no longer of that word alone."
     )
 
 
