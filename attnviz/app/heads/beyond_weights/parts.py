@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
@@ -92,8 +93,8 @@ def _in_words(chosen: TokenSelection, found: Shares) -> str:
 def _how_exact(found: Shares) -> str:
     return (
         f"All parts, added, are the model’s own output: none of its {found.d_model} numbers is off by more "
-        f"than {np.ceil(1e7 * found.residual) / 1e7:.7f}. Every norm is taken as it was, its divisor kept, so "
-        "that each part goes through all later norms alone (Elhage et al. 2021; Kobayashi et al. 2021). A "
+        f"than {np.ceil(1e7 * found.residual) / 1e7:.7f}. Every norm is taken as it was, its divisor kept: "
+        "so each part goes through all later norms alone (Elhage et al. 2021; Kobayashi et al. 2021). A "
         "share tells how much of the output a part makes up itself, not what would happen without it: what "
         "later layers read of it is in their own parts. And from layer 2 on, what a head takes from a token "
         "is no longer of that word alone."
@@ -102,16 +103,17 @@ def _how_exact(found: Shares) -> str:
 
 def _largest(chosen: TokenSelection, found: Shares) -> None:
     parts = [("embedding", found.embeddings), ("biases", found.biases)]
-    parts += [(f"feed-forward {at}", float(share)) for at, share in enumerate(found.feed_forward, start=1)]
+    parts += [(f"FFN {at}", float(share)) for at, share in enumerate(found.feed_forward, start=1)]
     parts += [
-        (f"{head_name(layer, head)} from {chosen.queries[key].label}", float(share))
+        (f"{head_name(layer, head)} {name_of(key, chosen.queries)}", float(share))
         for (layer, head, key), share in np.ndenumerate(found.heads)
     ]
     parts = sorted(parts, key=lambda part: -abs(part[1]))[:_LISTED]
     longest = abs(parts[0][1])
     token_bars(
         "largest parts",
-        title=f"the {len(parts)} largest parts, and their shares; a bar is as long as the share is large",
+        title=f"the {len(parts)} largest shares: a head and the token it takes from, or the feed-forward network "
+        "(FFN) of a layer; bars show the size, without the sign",
         bars=[
             {
                 "number": rank,
