@@ -22,6 +22,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, MeasuredToken, rows
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
+from attnviz.text import decimal
 from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, try_page, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -87,7 +88,7 @@ def test_the_output_is_taken_apart() -> None:
         ("the embedding", shares["embeddings", 0]),
         ("the biases", shares["biases", 0]),
     ):
-        assert f"{what} **{share:z.2f}**".replace("-", "−") in told
+        assert f"{what} **{decimal(float(share))}**" in told
     assert heads.sum() + sum(ffn) + shares["embeddings", 0] + shares["biases", 0] == pytest.approx(
         1, abs=1e-5
     )
@@ -103,7 +104,7 @@ def test_the_output_is_taken_apart() -> None:
     assert sum(every) == pytest.approx(1, abs=1e-5)
     written = [bar["written"] for bar in sent(app, "token_bars")["bars"]]
     largest = sorted(every, key=lambda share: -abs(share))[:12]
-    assert written == [f"{share:z.3f}".replace("-", "−") for share in largest]
+    assert written == [decimal(float(share), 3) for share in largest]
 
 
 def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

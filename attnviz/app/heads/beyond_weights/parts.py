@@ -112,8 +112,8 @@ def _largest(chosen: TokenSelection, found: Shares) -> None:
     longest = abs(parts[0][1])
     token_bars(
         "largest parts",
-        title=f"the {len(parts)} largest shares: a head and the token it takes from, or the feed-forward network "
-        "(FFN) of a layer; bars show the size, without the sign",
+        title=f"the {len(parts)} largest shares: a head and the token it takes from, or the feed-forward "
+        "network (FFN) of a layer; bars show the size, without the sign",
         bars=[
             {
                 "number": rank,
