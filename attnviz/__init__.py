@@ -28,10 +28,11 @@ from attnviz.export.report.notebook import Figure, show
 from attnviz.export.tables import links_table, tokens_table, weights_table
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
-from attnviz.trace import Block, Token, Trace
+from attnviz.trace import Block, Kind, Token, Trace
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
+    from attnviz.capture.residual_stream import Decomposition
 
 __all__ = [
     "AttnvizError",
@@ -56,6 +57,7 @@ __all__ = [
     "UnreadableText",
     "Writing",
     "WrongSetting",
+    "decomposition",
     "links_table",
     "look",
     "models",
@@ -144,6 +146,38 @@ def predictions(
     """
     given, changes = ModelInput(text, second, target, writing), _edits(edits)
     return loading.load(_name(model)).predictions(given, edits=changes)
+
+
+def decomposition(
+    text: str,
+    model: str | Path = "minilm",
+    place: int = 0,
+    target: str | None = None,
+    kind: Kind | None = None,
+) -> Decomposition:
+    """A token's output, and each of its logits, as a sum of what every part of the model adds to it.
+
+    >>> slept = decomposition("The dog slept.", "minilm", place=3)
+    >>> slept.residual < 1e-5  # how far the sum is from the model's own output
+    True
+    >>> [(part.kind, part.vectors.shape) for part in slept.parts][:3]  # a head's are [head, key, d_model]
+    [('embeddings', (384,)), ('encoder', (12, 6, 384)), ('feed-forward', (384,))]
+
+    Args:
+        text, model, target: as `trace` takes them.
+        place: the token, from 0.
+        kind: "encoder" or "decoder", whose output it is; None: the decoder's, if there is one.
+
+    Returns:
+        The parts, what they add up to, and the directions whose products with them are parts of the logits.
+
+    Raises:
+        AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
+    """
+    loaded = loading.load(_name(model))  # imports torch, if need be, in safety
+    from attnviz.capture.residual_stream import decomposition as decomposed
+
+    return decomposed(loaded, ModelInput(text, target=target), place, kind)
 
 
 def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app.heads.beyond_weights import by_layer, choices, comparison, explained, numbers
+from attnviz.app.heads.beyond_weights import by_layer, choices, comparison, explained, numbers, parts
 from attnviz.app.heads.tool import tool
 
 with tool("beyond_weights"):
@@ -20,3 +20,4 @@ with tool("beyond_weights"):
         by_layer.layers(chosen)
     with right:
         numbers.draw(chosen)
+    parts.draw(chosen)

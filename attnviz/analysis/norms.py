@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from attnviz.errors import AttnvizError
@@ -43,21 +45,38 @@ def layer_norms(block: Block, query: int) -> Floats:
     return _length(handed_over(block, query).sum(axis=0))
 
 
-def surrounded_norms(
-    block: Block, query: int, residual: Floats, gain: Floats | None = None, deviation: float = 1.0
-) -> Floats:
+@dataclass(frozen=True, eq=False)
+class FrozenNorm:
+    """A norm at one token with its divisor kept: x ↦ (x − mean(x)) / deviation ⊙ γ + β, linear but for β.
+
+    Attributes:
+        gain, shift: [d_model], γ and β.
+        deviation: what it divided the token's vector by, √(σ² + ε).
+        centred: whether it takes off the mean; a root mean square norm does not (Zhang & Sennrich 2019).
+    """
+
+    gain: Floats
+    shift: Floats
+    deviation: float
+    centred: bool = True
+
+    def linear(self, vectors: Floats) -> Floats:
+        """What becomes of parts of the token's vector, [..., d_model], each by itself; β is not added."""
+        if self.centred:
+            vectors = vectors - vectors.mean(axis=-1, keepdims=True)
+        return np.asarray(vectors / self.deviation * self.gain, dtype=np.float32)
+
+
+def surrounded_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
     """The same after the residual connection and the layer norm (Kobayashi et al. 2021).
 
-    The token's own vector xᵢ goes around the attention and is added to what it hands itself. The layer norm
-    that follows takes off each vector's mean, divides by one number for all and multiplies by γ. It is linear
-    but for that one number, so every part can go through it alone.
+    The token's own vector xᵢ goes around the attention and is added to what it hands itself.
 
     Args:
         block: a self-attention.
         query: the token i that reads, from 0.
         residual: [d_model], xᵢ.
-        gain: [d_model], γ of the layer norm that follows; None: none follows.
-        deviation: what it divides by at this token, √(σ² + ε) of the whole sum.
+        norm: the one that the sum goes through, as it was at this token; None: none follows.
 
     Returns:
         [key].
@@ -67,9 +86,7 @@ def surrounded_norms(
     """
     parts = handed_over(block, query).sum(axis=0)
     parts[query] += residual
-    if gain is not None:
-        parts = (parts - parts.mean(axis=-1, keepdims=True)) / deviation * gain
-    return _length(parts)
+    return _length(parts if norm is None else norm.linear(parts))
 
 
 def _length(vectors: Floats) -> Floats:

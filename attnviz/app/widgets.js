@@ -27,7 +27,7 @@ export { default as softmax_bars } from "./learn/scale/softmax_bars.js";
 export { default as store } from "../widgets/store.js";
 export { default as stream } from "./learn/block/stream.js";
 export { default as stretched } from "./learn/long_distances/stretched.js";
-export { default as token_bars } from "./heads/intervene/token_bars.js";
+export { default as token_bars } from "./components/token_bars.js";
 export { default as translation } from "./learn/translate/translation.js";
 export { default as walk } from "./learn/query_key_value/walk.js";
 export { default as weights_table } from "./learn/query_key_value/weights_table.js";

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.decomposition import ResidualStream, around_attention
 from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation, ranks
@@ -21,7 +22,6 @@ from attnviz.trace import Block, Floats, Kind, Mask
 if TYPE_CHECKING:
     from attnviz.capture.attribution import Occluded
     from attnviz.capture.stack import ExpectedToken
-    from attnviz.capture.surroundings import Surroundings
 
 OCCLUSION = "Leaving it out"
 HEAD_WEIGHTS, LAYER_WEIGHTS = "Weights of the head", "Weights of the layer"
@@ -162,8 +162,8 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     """
     model = loading.load(name)  # imports torch, if need be, in safety
     from attnviz.capture.attribution import gradients, occlusion
+    from attnviz.capture.residual_stream import residual_stream
     from attnviz.capture.stack import expected, stack_of
-    from attnviz.capture.surroundings import surroundings
 
     blocks = loading.trace(name, ModelInput(text)).of_kind(kind)
     weights = np.stack([block.weights for block in blocks])
@@ -184,7 +184,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     yield Progress(1, total, found)
 
     try:
-        found = found.plus({NORMS_AROUND: _norms_around(blocks, place, surroundings(model, text))})
+        found = found.plus({NORMS_AROUND: _norms_around(residual_stream(model, text, place, kind), place)})
     except AttnvizError as error:
         found = found.without((NORMS_AROUND,), error)
     yield Progress(2, total, found)
@@ -231,17 +231,12 @@ def _norms(blocks: Sequence[Block], place: int) -> dict[str, Floats]:
     }
 
 
-def _norms_around(blocks: Sequence[Block], place: int, around: Sequence[Surroundings]) -> Floats:
+def _norms_around(stream: ResidualStream, place: int) -> Floats:
     return np.stack(
         [
-            surrounded_norms(
-                block,
-                place,
-                its.residual[place],
-                its.gain,
-                1.0 if its.deviation is None else float(its.deviation[place]),
-            )
-            for block, its in zip(blocks, around, strict=True)
+            surrounded_norms(block, place, residual, norm)
+            for block, residual, norm in around_attention(stream)
+            if block.kind != "cross"
         ]
     )
 

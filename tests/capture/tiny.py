@@ -194,7 +194,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "pairs": ("bert", "roberta"),
     "batches": ("bert", "mistral", "t5", "mpnet"),
     "word vectors": ("bert", "gpt2", "t5", "gptj"),
-    "surroundings": ("bert", "gpt2", "bart", "t5", "gpt_neox"),
+    "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),
     "positions": ("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
     "tables of positions": ("roberta", "opt", "marian"),
     "turned queries": ("modernbert", "gpt_neox", "gptj", "llama"),

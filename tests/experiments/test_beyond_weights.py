@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 import attnviz
+from attnviz.analysis.decomposition import around_attention
 from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation
 from attnviz.capture import loading
 from attnviz.capture.attribution import gradients, occlusion
+from attnviz.capture.residual_stream import residual_stream
 from attnviz.capture.stack import stack_of
-from attnviz.capture.surroundings import surroundings
+from attnviz.errors import ModelNotSupported
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, agreements, measured, rows
 from attnviz.experiments.progress import Progress
@@ -52,10 +54,9 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
     found = steps[-1].found
     trace, model = attnviz.trace(ENGLISH, model="translator"), loading.load("translator")
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)
-    layers, around = stack_of(model, ENGLISH), surroundings(model, ENGLISH)[1]
+    layers = stack_of(model, ENGLISH)
+    _, (_, residual, norm) = around_attention(residual_stream(model, ENGLISH, 8, "encoder"))
     [*_, left_out], [*_, (_, _, slopes)] = occlusion(layers, 8, None), gradients(layers, 8, None)
-    assert around.deviation is not None
-    deviation = float(around.deviation[8])
     expected = {
         beyond_weights.HEAD_WEIGHTS: stack[1, 2, 8],
         beyond_weights.LAYER_WEIGHTS: stack[1, :, 8].mean(axis=0),
@@ -63,7 +64,7 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
         beyond_weights.LAYER_NORMS: layer_norms(block, 8),
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
         beyond_weights.FLOW: [flow(mixed(stack), 8, source) for source in range(stack.shape[-1])],
-        beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, around.residual[8], around.gain, deviation),
+        beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, residual, norm),
         beyond_weights.OCCLUSION: left_out.turned,
         beyond_weights.GRADIENT: slopes.words,
         beyond_weights.GRADIENT_INPUT: slopes.words_times,
@@ -128,10 +129,16 @@ def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) 
         np.testing.assert_allclose(of(found, measure, 1, 2)[5:], 0, atol=1e-5, err_msg=measure)
 
 
-def test_what_a_model_cannot_give_has_a_reason(tmp_path: Path) -> None:
-    [*_, last] = steps_of(str(tiny("gptj", tmp_path)), SENTENCE, "decoder", 4)
-    assert set(last.found.missing) == {beyond_weights.NORMS_AROUND}
-    assert "feed-forward" in last.found.missing[beyond_weights.NORMS_AROUND]
+def test_what_a_model_cannot_give_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ModelNotSupported("It does more.")
+
+    name = str(tiny("gptj", tmp_path))  # which adds attention and feed-forward network at once
+    [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
+    assert (last.found.missing, set(last.found.values)) == ({}, set(MEASURES))
+    monkeypatch.setattr("attnviz.capture.residual_stream.residual_stream", refuse)
+    [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
+    assert last.found.missing == {beyond_weights.NORMS_AROUND: "It does more."}
     assert set(last.found.values) == set(MEASURES) - {beyond_weights.NORMS_AROUND}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import attnviz
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import by_chance, rank_correlation
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
@@ -21,7 +22,8 @@ from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, MeasuredToken, rows
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
-from tests.app.shown import SECONDS, charts, clean, finished, sent, try_page, visit, words
+from attnviz.text import decimal
+from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, try_page, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -70,6 +72,46 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     first = sum(line["ranks"][yardstick["ranks"].index(1)] == 1 for line in shown["lines"][1:])
     assert f"Of 10 measures, {first or 'none'} put" in told
     assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
+
+
+def test_the_output_is_taken_apart() -> None:
+    app = opened()
+    found = attnviz.decomposition(TIRED, "translator", IT, kind="encoder")
+    direction = found.output / (found.output @ found.output)
+    shares = {(part.kind, part.layer): part.vectors @ direction for part in found.parts}
+    heads = np.stack([shares["encoder", 0], shares["encoder", 1]])
+    ffn = [float(shares["feed-forward", layer]) for layer in (0, 1)]
+    told = words(app)
+    for what, share in (
+        ("All heads have", heads.sum()),
+        ("all feed-forward networks", sum(ffn)),
+        ("the embedding", shares["embeddings", 0]),
+        ("the biases", shares["biases", 0]),
+    ):
+        assert f"{what} **{decimal(float(share))}**" in told
+    assert heads.sum() + sum(ffn) + shares["embeddings", 0] + shares["biases", 0] == pytest.approx(
+        1, abs=1e-5
+    )
+    off = re.search(r"none of its 128 numbers is off by more than (0\.\d{7})\.", told)
+    assert off is not None
+    assert found.residual <= float(off[1]) < 1e-5
+    np.testing.assert_allclose(
+        next(each for each in all_sent(app, "head_map") if "from all tokens" in each["title"])["values"],
+        heads.sum(axis=2).ravel(),
+        atol=1e-5,
+    )
+    every = [*heads.ravel(), *ffn, shares["embeddings", 0], shares["biases", 0]]
+    assert sum(every) == pytest.approx(1, abs=1e-5)
+    written = [bar["written"] for bar in sent(app, "token_bars")["bars"]]
+    largest = sorted(every, key=lambda share: -abs(share))[:12]
+    assert written == [decimal(float(share), 3) for share in largest]
+
+
+def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.capture.residual_stream.MOST_NUMBERS", 1)
+    app = opened(text="The boy did not cross the road as he was too tired.")
+    assert any("Shorten the text." in info.value for info in app.info)
+    assert "together are 1" not in words(app)
 
 
 def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Progress[MeasuredToken]) -> None:

@@ -9,11 +9,11 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import markdown
+from attnviz.app.components.token_bars import Bar, token_bars
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed, ranking
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.computed import Effect
-from attnviz.app.heads.intervene.token_bars import Bar, token_bars
 from attnviz.app.heads.intervene.written import angle, average, cosine
 from attnviz.app.markdown import token
 from attnviz.experiments.ablation import Numbers, angles

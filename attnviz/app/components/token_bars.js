@@ -1,7 +1,7 @@
 /* token bars: a number for every token, as bars of one scale. */
 
-import { bar, element } from "../../../widgets/dom.js";
-import { View, widget } from "../../../widgets/widget.js";
+import { bar, element } from "../../widgets/dom.js";
+import { View, widget } from "../../widgets/widget.js";
 import styles from "./token_bars.css";
 
 /**

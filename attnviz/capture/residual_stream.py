@@ -1,0 +1,284 @@
+"""A token's residual stream in any model, and what the token's output is the sum of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from attnviz.analysis.decomposition import Addition, Part, ResidualStream, decompose
+from attnviz.analysis.norms import FrozenNorm
+from attnviz.capture.arrays import owned
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.inspection import run
+from attnviz.capture.model import MOST_NUMBERS, Model, ModelInput
+from attnviz.capture.scratch import ScratchModel
+from attnviz.capture.translator import TranslatorModel
+from attnviz.errors import AttnvizError, ModelNotSupported, quoted
+from attnviz.interventions.editing import twin
+from attnviz.trace import Block, Floats, Kind, Token, Trace
+from attnviz.transformer.encoder_decoder import EncoderDecoder
+
+TOLERANCE = 1e-5
+"""How far what is put together may be from the model's own, as a share of its largest number (at least 1)."""
+
+_MOST_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
+_NOT_EXACT = "What cannot be put together exactly from its parts is not shown."
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """One token's output as a sum; every norm is taken as it was, with its divisor kept.
+
+    Each number that is linear in the output is a sum of the same parts: for any `direction` [d_model],
+    `output @ direction` is the sum of all `part.vectors @ direction` (Elhage et al. 2021, direct logit
+    attribution).
+
+    Attributes:
+        tokens: of the text that the token stands in.
+        place: the token, from 0.
+        output: [d_model], the model's own, after the last layer and its norm.
+        parts: see `analysis.decomposition.Part`.
+        residual: how far the sum of all parts is from the output, in its worst number.
+    """
+
+    tokens: tuple[Token, ...]
+    place: int
+    output: Floats
+    parts: tuple[Part, ...]
+    residual: float
+    _unembedding: Callable[[int], tuple[Floats, float]] | None
+
+    def logit(self, token_id: int) -> tuple[Floats, float]:
+        """The direction w, [d_model], and the bias b with which the token's logit is output · w + b.
+
+        Args:
+            token_id: its row in the vocabulary.
+
+        Raises:
+            ModelNotSupported: the model has no logits here, or they are not linear in the output.
+        """
+        if self._unembedding is None:
+            raise ModelNotSupported(
+                "This model has no logits here, or computes them by more than one matrix, so they are no sum "
+                "of the same parts. Its output is."
+            )
+        return self._unembedding(token_id)
+
+
+def decomposition(
+    model: Model, text: str | ModelInput, place: int, kind: Kind | None = None
+) -> Decomposition:
+    """One token's output, taken apart.
+
+    Args:
+        text: what the model reads.
+        place: the token, from 0.
+        kind: "encoder" or "decoder", whose output it is; None: the decoder's, if there is one.
+
+    Raises:
+        AttnvizError: the model cannot read the text, has no such token or output, or the text is too long.
+        ModelNotSupported: the model does more to a token's vector than to add to it and to norm it.
+    """
+    heard = _heard(model, text, kind)
+    tokens, width = heard.blocks[0].query_tokens, heard.output.shape[-1]
+    if place not in range(len(tokens)):
+        raise AttnvizError(f"There is no token {place}: counted from 0, the last one is {len(tokens) - 1}.")
+    numbers = width * sum(block.weights[:, 0].size for block in heard.blocks)
+    if numbers > MOST_NUMBERS:
+        raise AttnvizError(
+            f"This output has parts with {numbers:,} numbers; {MOST_NUMBERS:,} may be. Shorten the text."
+        )
+    parts, output = decompose(heard.stream(place), place), owned(heard.output[place])
+    whole = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
+    residual = float(np.abs(whole - output).max())
+    if not residual <= _MOST_RESIDUAL * max(1.0, float(np.abs(output).max())):
+        raise ModelNotSupported(
+            f"The parts of an output of {quoted(model.name)}, added, are off by {residual:.1g}. {_NOT_EXACT}"
+        )
+    return Decomposition(tokens, place, output, parts, residual, _unembedding(heard))
+
+
+def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind) -> ResidualStream:
+    """What happens to one token's vector; arguments and errors as in `decomposition`."""
+    return _heard(model, text, kind).stream(place)
+
+
+class _Call(NamedTuple):
+    """One linear layer or norm that ran, on vectors [token, width]; of the final output, no module."""
+
+    module: Any
+    given: Tensor
+    returned: Tensor
+
+
+class _Heard(NamedTuple):
+    """One forward pass through one stack.
+
+    Attributes:
+        name: the model's.
+        blocks: the stack's attentions, in the order in which they ran.
+        calls: its linear layers and norms likewise.
+        output: [token, d_model], the model's own.
+        network: what ran.
+        logits: what it made of the output, if it has a head for tokens.
+    """
+
+    name: str
+    blocks: tuple[Block, ...]
+    calls: Sequence[_Call]
+    output: Tensor
+    network: Any
+    logits: Tensor | None
+
+    def stream(self, place: int) -> ResidualStream:
+        """What happened to one token's vector, found by what is given to what, as W_O is.
+
+        What a norm is given is the vector after the norm before it, or what that one was given in turn
+        (models that norm what their parts read), and what linear layers have added since.
+        """
+        shape = self.output.shape
+        calls = [call for call in self.calls if shape in (call.given.shape, call.returned.shape)]
+        start = next((call.given for call in calls if call.given.shape == shape), self.output)
+        values: list[tuple[Tensor, _Call | None]] = [(start, None)]
+        steps: list[Addition | FrozenNorm] = []
+        linears: list[_Call] = []
+        waiting = list(self.blocks)
+        for call in (*calls, _Call(None, self.output, self.output)):
+            if isinstance(call.module, nn.Linear | Conv1D):
+                linears += [call] if call.returned.shape == shape else []
+                continue
+            norm, added = self._explained(call.given, values, linears)
+            steps += [] if norm is None else [self._frozen(norm, place)]
+            for linear in added:
+                ours = waiting and _close(linear.given, _side_by_side(waiting[0]))
+                block = waiting.pop(0) if ours else None
+                bias = getattr(linear.module, "bias", None) if ours else None
+                bias = torch.zeros(shape[-1]) if bias is None else bias.detach()
+                steps.append(Addition(block, owned(linear.returned[place]), owned(bias)))
+            linears = [] if added else linears
+            values = [(call.given, None), (call.returned, call)]
+        if waiting:
+            raise self._refusal()
+        return ResidualStream(owned(start[place]), steps)
+
+    def _explained(
+        self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
+    ) -> tuple[_Call | None, Sequence[_Call]]:
+        """The norm that the vector has gone through, and the linear layers that added to it.
+
+        Two at once add to it where attention and feed-forward network stand side by side (GPT-J).
+        """
+        options = [
+            (float((given - sum((one.returned for one in added), value)).abs().max()), norm, added)
+            for value, norm in values
+            for count in range(3)
+            for added in combinations(linears, count)
+        ]
+        off, norm, added = min(options, key=lambda option: option[0])
+        if not off <= TOLERANCE * max(1.0, float(given.abs().max())):
+            raise self._refusal()
+        return norm, added
+
+    def _frozen(self, call: _Call, place: int) -> FrozenNorm:
+        """The norm as it was at a token: with the mean taken off or without; Gemma's keeps γ − 1."""
+        weight, shift = call.module.weight.detach(), getattr(call.module, "bias", None)
+        shift = torch.zeros_like(weight) if shift is None else shift.detach()
+        for centred, gain in ((True, weight), (False, weight), (False, 1 + weight)):
+            mean = call.given.mean(dim=-1, keepdim=True) if centred else 0
+            scaled, normed = (call.given - mean) * gain, call.returned - shift
+            deviation = scaled.square().sum(dim=-1) / (scaled * normed).sum(dim=-1)
+            if _close(scaled / deviation[:, None], normed):
+                return FrozenNorm(owned(gain), owned(shift), float(deviation[place]), centred)
+        raise self._refusal()
+
+    def _refusal(self) -> ModelNotSupported:
+        return ModelNotSupported(
+            f"{quoted(self.name)} does more to a token’s vector than to add what attention and feed-forward "
+            f"networks make, and to norm the sum. {_NOT_EXACT}"
+        )
+
+
+def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
+    trace, outcomes = model.trace(text), model.outcomes(text, [()])
+    kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
+    if kind == "cross":
+        raise AttnvizError("What cross-attention reads ends in the decoder’s output. Ask for that.")
+    blocks = trace.of_kind(kind)
+    if kind == "decoder":
+        blocks = tuple(block for block in trace.blocks if block.kind != "encoder")  # as they ran
+    source = outcomes.source if kind == "encoder" else None
+    output = torch.tensor(outcomes.states[0] if source is None else source[0])
+    own, stack, go = _opened(model, trace, kind)
+    calls: list[_Call] = []
+
+    def hear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
+        if given[0].shape[:-1].numel() == len(output):
+            calls.append(_Call(module, given[0].flatten(0, -2), returned.flatten(0, -2)))
+
+    for module in stack.modules():
+        if isinstance(module, nn.Linear | Conv1D) or _is_norm(module):
+            module.register_forward_hook(hear)
+    with torch.inference_mode():
+        logits = getattr(go(), "logits", None)
+    return _Heard(model.name, blocks, calls, output, own, logits if source is None else None)
+
+
+def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[[], object]]:
+    """A copy of the network, which hooks may be set in; its stack; and how it reads what the trace read."""
+    ids = {block.kind: torch.tensor([token.id for token in block.query_tokens]) for block in trace.blocks}
+    own: Any
+    if isinstance(model, HuggingFaceModel):
+        own = twin(model.network)
+        if not own.config.is_encoder_decoder:
+            return own, own.base_model, lambda: run(own, {"input_ids": ids[kind][None]})
+        both = {"input_ids": ids["encoder"][None], "decoder_input_ids": ids["decoder"][None]}
+        base = own.base_model
+        return own, base.get_encoder() if kind == "encoder" else base.get_decoder(), lambda: run(own, both)
+    if isinstance(model, ScratchModel):
+        own = twin(model.bert)
+        return own, own, lambda: own(ids["encoder"])
+    if isinstance(model, TranslatorModel):
+        own = twin(model.translator.model)
+        return own, getattr(own, kind), lambda: own(ids["encoder"], ids["decoder"])
+    raise ModelNotSupported("This model reads no words.")
+
+
+def _unembedding(heard: _Heard) -> Callable[[int], tuple[Floats, float]] | None:
+    """From a row of the vocabulary to `Decomposition.logit`; None if the logits are anything else."""
+    own, output = heard.network, heard.output
+    if heard.logits is None:
+        return None
+    last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
+    logits, weight = heard.logits.flatten(0, -2), last.weight.detach()
+    if weight.shape != (logits.shape[-1], output.shape[-1]):
+        return None
+    bias = torch.zeros(len(weight))
+    for its in (getattr(last, "bias", None), getattr(own, "final_logits_bias", None)):  # the second: BART's
+        bias = bias if its is None else bias + its.detach().flatten()
+    plain = output @ weight.T
+    scale = ((logits - bias) * plain).sum() / plain.square().sum()  # 1, or T5's 1 / √d_model
+    if not _close(plain * scale + bias, logits):
+        return None
+    return lambda row: (owned(weight[row] * scale), float(bias[row]))
+
+
+def _side_by_side(block: Block) -> Tensor:
+    """[token, head · d_head], what an attention's W_O is given."""
+    return torch.tensor(block.output).transpose(0, 1).flatten(1)
+
+
+def _is_norm(module: nn.Module) -> bool:
+    return "Norm" in type(module).__name__ and isinstance(getattr(module, "weight", None), nn.Parameter)
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape:
+        return False
+    return bool((one - other).abs().max() <= TOLERANCE * max(1.0, float(other.abs().max())))

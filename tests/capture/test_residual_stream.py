@@ -1,0 +1,251 @@
+"""A token's output is the sum of its parts, in every family, and so is each logit."""
+
+import itertools
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attnviz.analysis.decomposition import Part, around_attention
+from attnviz.capture import loading
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.residual_stream import decomposition, residual_stream
+from attnviz.capture.translator import TranslatorModel
+from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
+from attnviz.trace import Floats, Kind
+from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
+
+TIRED = "The dog did not cross the road as it was too tired."
+TARGET = "It was the cat and a fish ."
+IT = 5
+
+PAIRED = ("bart", "marian", "t5")
+NORMED_AFTER = (
+    *("bert", "roberta", "distilbert", "albert", "electra", "bart", "marian", "deberta", "deberta-v2"),
+    *("mpnet", "minilm", "minilm-scratch", "translator"),
+)
+
+
+def opened(name: str, folder_of: FolderOf) -> tuple[Model, ModelInput]:
+    if name in FAMILIES:
+        return loading.load(str(folder_of(name))), ModelInput(
+            SENTENCE, target=TARGET if name in PAIRED else None
+        )
+    return loading.load(name), ModelInput(TIRED)
+
+
+def added(parts: tuple[Part, ...]) -> Floats:
+    """What the parts make together, one vector after the other."""
+    whole = sum(vector for part in parts for vector in part.vectors.reshape(-1, part.vectors.shape[-1]))
+    return np.asarray(whole, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "name", ["minilm", "minilm-scratch", "translator", *families("residual streams", TEXTS)]
+)
+def test_the_parts_are_the_output(name: str, folder_of: FolderOf) -> None:
+    model, given = opened(name, folder_of)
+    outcomes, trace = model.outcomes(given, [()]), model.trace(given)
+    for kind in {block.kind for block in trace.blocks} - {"cross"}:
+        states = outcomes.states if kind == "decoder" or outcomes.source is None else outcomes.source
+        for place in (0, IT):
+            found = decomposition(model, given, place, kind)
+            np.testing.assert_array_equal(found.output, states[0, place])
+            np.testing.assert_allclose(added(found.parts), found.output, atol=1e-5)
+            assert found.residual < 1e-5
+            blocks = [block for block in trace.blocks if block.kind in (kind, "cross")]
+            blocks = blocks if kind == "decoder" else [*trace.of_kind(kind)]
+            read = [part for part in found.parts if part.vectors.ndim == 3]
+            assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
+                (block.kind, block.layer, block.value.shape[:2]) for block in blocks
+            ]
+            layers = range(len(trace.of_kind(kind)))
+            assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
+
+
+def test_the_parts_of_bert_by_another_way(minilm: Model) -> None:
+    """Through every later norm, whose divisor is computed here from what the norm was given."""
+    assert isinstance(minilm, HuggingFaceModel)
+    found = decomposition(minilm, TIRED, IT)
+    network = minilm.network
+    ids = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
+    norms = [m for m in network.modules() if isinstance(m, nn.LayerNorm)]
+    kept: dict[nn.Module, Tensor] = {}
+
+    def keep(module: nn.Module, given: tuple[Tensor]) -> None:
+        kept[module] = (given[0].var(-1, correction=0, keepdim=True) + module.eps).sqrt()  # type: ignore[operator]
+
+    hooks = [norm.register_forward_pre_hook(keep) for norm in norms]
+    with torch.inference_mode():
+        network(ids)
+    for hook in hooks:
+        hook.remove()
+    layer, head = 3, 2
+    vector = torch.tensor(handed_to_it(minilm, layer)[head].sum(axis=0))
+    for norm in norms[1 + 2 * layer :]:  # the embeddings', then two a layer, in the order in which they run
+        vector = (vector - vector.mean()) / kept[norm][0, IT] * norm.weight.detach()
+    part = next(part for part in found.parts if (part.kind, part.layer) == ("encoder", layer))
+    np.testing.assert_allclose(part.vectors[head].sum(axis=0), vector.numpy(), atol=1e-6)
+
+
+def handed_to_it(model: Model, layer: int) -> Floats:
+    """[head, key, d_model], what a layer's heads hand to the token."""
+    block = model.trace(TIRED).block("encoder", layer)
+    assert block.projection is not None
+    return np.asarray(block.weights[:, IT, :, None] * (block.value @ block.projection), dtype=np.float32)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
+    """As in Elhage et al. 2021: each head's output, through the last norm's scale, times the unembedding."""
+    model = loading.load(str(folder_of(family)))
+    assert isinstance(model, HuggingFaceModel)
+    network = model.network
+    ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])
+    heads, size = network.config.num_attention_heads, network.config.hidden_size
+    mixers = [
+        module
+        for name, module in network.named_modules()
+        if name.endswith(("attn.c_proj", "self_attn.o_proj"))
+    ]
+    last = next(
+        module for name, module in network.named_modules() if name in ("transformer.ln_f", "model.norm")
+    )
+    heard: dict[nn.Module, Tensor] = {}
+    hooks = [
+        module.register_forward_pre_hook(lambda module, given: heard.update({module: given[0][0, IT]}))
+        for module in (*mixers, last)
+    ]
+    with torch.inference_mode():
+        logits = network(ids).logits[0, IT]
+    for hook in hooks:
+        hook.remove()
+    word = int(logits.argmax())
+    stream = heard[last]
+    centred = stream - stream.mean() if family == "gpt2" else stream
+    scale = centred.square().mean().add(1e-5 if family == "gpt2" else network.config.rms_norm_eps).rsqrt()
+    unembedding = network.lm_head.weight.detach()[word] * last.get_parameter("weight").detach() * scale
+    if family == "gpt2":
+        unembedding = unembedding - unembedding.mean()
+
+    found = decomposition(model, SENTENCE, IT)
+    direction, bias = found.logit(word)
+    assert float(found.output @ direction) + bias == pytest.approx(float(logits[word]), abs=1e-4)
+    total = sum(float((part.vectors @ direction).sum()) for part in found.parts) + bias
+    assert total == pytest.approx(float(logits[word]), abs=1e-4)
+    attentions = [part for part in found.parts if part.kind == "decoder"]
+    for part, mixer in zip(attentions, mixers, strict=True):
+        weight = mixer.get_parameter("weight").detach()
+        rows = (weight if family == "gpt2" else weight.T).reshape(heads, -1, size)
+        outputs = torch.einsum("hd,hdm->hm", heard[mixer].reshape(heads, -1), rows)
+        np.testing.assert_allclose(
+            (part.vectors @ direction).sum(axis=1), (outputs @ unembedding).numpy(), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("family", ["t5", "bart", "gpt_neox"])
+def test_every_logit_is_a_sum(family: str, folder_of: FolderOf) -> None:
+    model, given = opened(family, folder_of)
+    found = decomposition(model, given, IT)
+    rows = [found.logit(row) for row in range(7, 41)]
+    sums = [sum(float((p.vectors @ row).sum()) for p in found.parts) + bias for row, bias in rows]
+    predicted = model.outcomes(given, [()], position=IT).probabilities
+    assert predicted is not None
+    logs = np.log(predicted[0, 7:41])
+    np.testing.assert_allclose(np.array(sums) - sums[0], logs - logs[0], atol=1e-4)
+
+
+def test_the_translator_s_logits() -> None:
+    model = loading.load("translator")
+    assert isinstance(model, TranslatorModel)
+    found = decomposition(model, TIRED, 3)
+    source = [token.text for token in model.tokens(TIRED)][:-1]
+    french = [token.text for token in found.tokens][1:]
+    with torch.inference_mode():
+        logits = model.translator.steps(source, french).logits[3]
+    for row in range(0, len(logits), 17):
+        direction, bias = found.logit(row)
+        total = sum(float((part.vectors @ direction).sum()) for part in found.parts)
+        assert total + bias == pytest.approx(float(logits[row]), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["minilm", "bert"])
+def test_logits_that_are_no_such_sum_are_refused(name: str, folder_of: FolderOf) -> None:
+    """BERT's head has a layer and a norm of its own."""
+    model, given = opened(name, folder_of)
+    with pytest.raises(ModelNotSupported, match=r"no sum of the same parts\. Its output is"):
+        decomposition(model, given, IT).logit(7)
+
+
+def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: FolderOf) -> None:
+    model = loading.load(str(folder_of("gpt2")))
+    assert isinstance(model, HuggingFaceModel)
+    ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])
+    with torch.inference_mode():
+        states = model.network(ids, output_hidden_states=True).hidden_states
+    around = around_attention(residual_stream(model, SENTENCE, IT, "decoder"))
+    for (_, residual, norm), state in itertools.zip_longest(around, states[:-1]):
+        np.testing.assert_allclose(residual, state[0, IT].numpy(), atol=1e-6)
+        assert norm is None
+
+
+@pytest.mark.parametrize("name", ["minilm", "translator", *families("residual streams", TEXTS)])
+def test_a_norm_follows_the_attention_or_none(name: str, folder_of: FolderOf) -> None:
+    model, given = opened(name, folder_of)
+    kind: Kind = model.trace(given).blocks[0].kind
+    for _, _, norm in around_attention(residual_stream(model, given, IT, kind)):
+        assert (norm is not None) == (name in NORMED_AFTER)
+
+
+def test_what_else_is_done_to_the_vector_is_refused(folder_of: FolderOf, tmp_path: Path) -> None:
+    class Doubled(nn.Module):
+        def forward(self, vectors: Tensor) -> Tensor:
+            return 2 * vectors
+
+    folder = folder_of("gpt2")
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    model = loading.load(str(tmp_path))  # another one than other tests have
+    assert isinstance(model, HuggingFaceModel)
+    model.network.set_submodule("transformer.h.1.mlp.dropout", Doubled())
+    with pytest.raises(ModelNotSupported, match="does more to a token’s vector than to add"):
+        decomposition(model, SENTENCE, IT)
+
+
+def test_what_there_is_no_output_of_is_said(minilm: Model, folder_of: FolderOf) -> None:
+    with pytest.raises(AttnvizError, match="no token 15: counted from 0, the last one is 14"):
+        decomposition(minilm, TIRED, 15)
+    with pytest.raises(InvalidTrace, match="no decoder attention"):
+        decomposition(minilm, TIRED, 1, "decoder")
+    with pytest.raises(AttnvizError, match="ends in the decoder’s output"):
+        decomposition(loading.load("translator"), TIRED, 1, "cross")
+    with pytest.raises(ModelNotSupported):
+        decomposition(loading.load(str(folder_of("vit"))), SENTENCE, 1)
+
+
+def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.capture.residual_stream.MOST_NUMBERS", 6 * 12 * 15 * 384 - 1)
+    with pytest.raises(AttnvizError, match=r"parts with 414,720 numbers; 414,719 may be\. Shorten the text"):
+        decomposition(minilm, TIRED, IT)
+
+
+def test_other_threads_are_not_heard(minilm: Model) -> None:
+    stop = threading.Event()
+
+    def read_something_else() -> None:
+        while not stop.is_set():
+            minilm.trace("A cat sat on the old red chair near the window all day long.")
+
+    alone = decomposition(minilm, TIRED, IT)
+    other = threading.Thread(target=read_something_else)
+    other.start()
+    try:
+        for part, expected in zip(decomposition(minilm, TIRED, IT).parts, alone.parts, strict=True):
+            np.testing.assert_array_equal(part.vectors, expected.vectors)
+    finally:
+        stop.set()
+        other.join()
