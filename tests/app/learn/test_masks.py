@@ -58,7 +58,7 @@ def test_the_numbers_are_written_out() -> None:
 @pytest.mark.parametrize("query", ["1 [CLS]", "15 [SEP]"])
 def test_the_guess_has_options_where_the_mask_closes_nearly_all_or_nothing(query: str) -> None:
     app = visit("masks", query=query)
-    at = int(query.split()[0]) - 1
+    at = int(query.partition(" ")[0]) - 1
     free, causal = (
         masks.weights(OPENING.text, masks.cells(kind, 15), HEAD)[0, at] for kind in ("none", "causal")
     )
