@@ -26,7 +26,7 @@ def draw() -> None:
     st.header("Why a causal mask? Training shows all words at once", anchor=False)
     told, drawn = st.columns([5, 7], gap="large")
     told.markdown(
-        "A decoder learns from finished texts. Attnviz's translator was given the right French **all at "
+        "A decoder learns from finished texts: attnviz's translator was given the right French **all at "
         "once**, and each place was to predict the word after it: **teacher forcing**. Without a mask, a "
         "place could read its answer one place further on. The causal mask closes that, so that one pass "
         f"trains all {places} places **in parallel** (Vaswani et al. 2017, sections 3.1 and 3.2.3).\n\n"
