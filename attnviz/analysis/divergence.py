@@ -44,7 +44,8 @@ def divergences(weights: Sequence[Floats]) -> Divergences:
     """Σ over tokens of JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2, for every two heads.
 
     P and Q are the rows of weights of one token in two heads, special tokens counted, and H is their entropy
-    in bits (Clark et al. 2019, section 6).
+    in bits (Clark et al. 2019, section 6; their code first replaces each row P by .999 P + .001 / tokens, so
+    that no logarithm is that of 0, and counts in nats).
 
     Args:
         weights: of each layer, [sentence, head, token, token].

@@ -56,7 +56,7 @@ def flow(layers: Floats, token: int, source: int) -> float:
 
     Between a token of one layer and a token of the layer below, no more can flow than Ã says; a token hands
     on what it gets. All inputs are asked one by one, so that their flows may use the same pipes and need not
-    sum to 1.
+    sum to 1. (The authors' code divides a token's flows by their sum, which changes no rank.)
 
     Args:
         layers: [layer, query, key], as `mixed` returns it, the first layer first.

@@ -23,8 +23,8 @@ lets each token look at all the tokens and take something from each. *How much* 
 - A **translator** has three kinds of attention: in its *encoder* the English words look at each other, in its
   *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With what a
   French word has read, the next one is chosen. Its special tokens are [START] before the French and [END].
-- A **decoder** such as GPT-2 looks backwards only. What it expects next is computed from what its last token
-  has read: to see why a word was written, look at the token before it.
+- A **decoder** such as GPT-2 looks backwards only. What it expects next is computed at its last token: what
+  was read for a word stands in the row of the token before it.
 - Of two sentences that are **read together**, ᴬ and ᴮ behind a token tell whose it is.
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
 - A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.

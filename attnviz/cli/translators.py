@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -113,7 +114,12 @@ def measure(
 ) -> None:
     """Measure trained translators on what they never saw."""
     from attnviz.trained.translator import measures
+    from attnviz.trained.translator.training import Settings
     from attnviz.trained.translator.translator import Translator
+
+    @cache
+    def familiarity(sentences: int, seed: int) -> dict[str, int]:
+        return asdict(measures.familiarity(splits.training(sentences, seed)))
 
     files = files or [variant.file for variant in VARIANTS.values()]
     translators = {file: Translator.load(file) for file in files}
@@ -123,13 +129,14 @@ def measure(
         for name, value in measures.missed(translators[file].about["variant"], figures).items():
             sys.stdout.write(f"{file.stem} misses a target: {name} is {value:.4g}\n")
     if write:
-        shipped = {file: file.resolve().parent == WEIGHTS for file in files}
-        _write_figures(
-            [
-                {**translators[file].about, "shipped": shipped[file], **asdict(figures)}
-                for file, figures in found.items()
-            ]
-        )
+        runs: list[dict[str, object]] = []
+        for file, figures in found.items():
+            about = translators[file].about
+            settings = Settings.of(about["variant"], int(about["seed"]))
+            learned = {"familiarity": familiarity(settings.sentences, settings.seed)}
+            shipped = {"shipped": file.resolve().parent == WEIGHTS}
+            runs.append({**about, **shipped, **asdict(figures), **learned})
+        _write_figures(runs)
 
 
 def _write_figures(runs: Sequence[Mapping[str, object]]) -> None:

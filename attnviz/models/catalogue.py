@@ -223,6 +223,12 @@ MINILM = Package(
 )
 """The bundled BERT, as it was published."""
 
+MINILM_LEARNED = (
+    "distilled from a larger model that had learned to fill in left-out words (Wang et al. 2020), and then "
+    "trained to give sentences that belong together similar vectors (contrastive learning)"
+)
+"""How it was trained, for visitors: it is no language model any more."""
+
 
 def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
     return Entry(
@@ -265,7 +271,7 @@ _ENTRIES = {
         _minilm(
             "minilm",
             "MiniLM (a small BERT)",
-            "all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, trained to compare English sentences.",
+            f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_LEARNED}.",
             "transformers",
         ),
         _minilm(

@@ -22,7 +22,7 @@ from attnviz import __main__ as command_line
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
-from attnviz.trained.translator import contest, distance, measures, training
+from attnviz.trained.translator import contest, distance, measures, splits, training
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
 from tests.capture.tiny import SENTENCE, tiny
@@ -354,6 +354,7 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
     assert not any(run["shipped"] for run in written)
     found = asdict(measures.measure(Translator.load(files[2])))
     assert written[0].items() >= found.items()
+    assert written[0]["familiarity"] == asdict(measures.familiarity(splits.training(100, seed=0)))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.app.page import page
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEACHER, TEXT
+from attnviz.models import catalogue
 
 _ROOT = Path(__file__).parents[3]
 
@@ -231,14 +232,14 @@ def _shared(this: Lesson) -> list[tuple[str, str]]:
     return link.along(TEXT, LAYER, HEAD, QUERY)
 
 
-_WORDS = """
+_WORDS = f"""
 - **Token**: what a model reads: a word, a piece of one (`##ized`), or a sign. **[CLS]** and **[SEP]** are
   tokens that BERT adds at the beginning and the end; many heads look there when they find nothing else.
   The translator's are **[START]**, from which it begins to write, and **[END]**.
 - **Vector**: a list of numbers, one list for each token. **Length** of a vector: the root of its
   summed squares.
-- **BERT**: a transformer that learned from texts in which _words were left out. The one here is small:
-  6 layers with 12 heads each, vectors of 384 numbers.
+- **BERT**: a transformer that reads a whole text. The one here is small (6 layers with 12 heads each, vectors
+  of 384 numbers): it was {catalogue.MINILM_LEARNED}.
 - **Transformer**: a model made of **layers**; each takes all tokens' vectors and hands new ones on. An
   **encoder** reads a whole text; a **decoder** writes one, token by token: of its own text it sees only
   what is written so far. An **encoder–decoder** has both, and **cross-attention** between them: what is

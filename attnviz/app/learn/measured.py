@@ -64,11 +64,15 @@ def how_often(model: str, words: Sequence[str]) -> str:
         f" This is such a sentence: *{one}* and *{other}* never stood in one that it learned from."
         for one, other in apart
     )
+    known = found["familiarity"]
     exact = [f"{percent(found['exact'][split], 1)} with {new}" for split, new in _SPLITS.items()]
     return (
-        "Of sentences whose like was nowhere in its training, it translates without a single error: "
-        f"{', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one of *il* and "
-        f"*elle* in {percent(found['pronoun'], 1)}; a coin would in 50 %.{this_one}"
+        "Of sentences with combinations of words that were nowhere in its training, it translates without a "
+        f"single error: {', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one "
+        f"of *il* and *elle* in {percent(found['pronoun'], 1)}; a coin would in 50 %.{this_one} But "
+        f"{known['but_for_a_noun']} of these pairs' {known['sentences']} sentences equal one of its training "
+        "but for a noun, and a table of its training, of which noun goes with which adjective by the kinds "
+        f"of both nouns, is right in {known['looked_up']}."
     )
 
 

@@ -19,6 +19,7 @@ from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.state.choices import TEXT
+from attnviz.models import catalogue
 from tests.app.shown import clean, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
@@ -30,7 +31,7 @@ GUESSES = {
     "scale": ("32", "Measured on 200 random pairs: 32.9."),
     "query_key_value": ("dog", "The dot products of query and key are: "),
     "many_heads": ("Nothing more", "Both have 591,360 parameters"),
-    "masks": ("cross", "If nobody may look ahead, `it` looks at `cross` **41 %**"),
+    "masks": ("23.3 %", "15.1 % / 64.7 % = 23.3 %: the cells that stay open"),
     "positions": ("the same as before", "Without positions, its 384 numbers"),
     "cross_attention": ("dog", "`hound` reads `dog` 79 %"),
     "block": ("the old vector", "The old vector's length is **11.19**, the update's **7.08**"),
@@ -196,6 +197,13 @@ def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_e
     assert source.startswith("@classmethod\ndef from_folder(")
     with pytest.raises(LookupError):
         source_of("attnviz.transformer.masks", "no_such_mask")
+
+
+def test_it_is_said_that_the_bundled_bert_is_a_language_model_no_more() -> None:
+    # In the text of the first page, and in the list of words of every page.
+    assert words(visit("weighted_average")).count(catalogue.MINILM_LEARNED) == 2
+    assert words(visit("translate")).count(catalogue.MINILM_LEARNED) == 1
+    assert catalogue.MINILM_LEARNED in catalogue.entry("minilm").description
 
 
 def test_a_guess_is_judged_by_what_is_right() -> None:

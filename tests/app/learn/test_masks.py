@@ -10,6 +10,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS
+from attnviz.text import percent
 from tests.app.shown import all_sent, clean, sent, try_page, visit, words
 
 IT = 9  # the place of "it" in the opening sentence
@@ -52,6 +53,33 @@ def test_the_numbers_are_written_out() -> None:
     assert 100 * given / left == pytest.approx(share, abs=0.1)
     row = masks.weights(OPENING.text, masks.cells("causal", 15), HEAD)[0, IT]
     assert share == round(100 * float(row.max()), 1)
+
+
+@pytest.mark.parametrize("query", ["1 [CLS]", "15 [SEP]"])
+def test_the_guess_has_options_where_the_mask_closes_nearly_all_or_nothing(query: str) -> None:
+    app = visit("masks", query=query)
+    at = int(query.partition(" ")[0]) - 1
+    free, causal = (
+        masks.weights(OPENING.text, masks.cells(kind, 15), HEAD)[0, at] for kind in ("none", "causal")
+    )
+    key = int(causal.argmax())
+    question = app.button_group(key="guess_masks")
+    assert f"**{100 * free[key]:.1f} %**" in question.label
+    right = f"{100 * causal[key]:.1f} %"
+    options = [option.replace("\\", "") for option in question.options]
+    assert right in options
+    assert len(options) == len({*options}) > 1
+    told = words(question.set_value(right).run())
+    assert f"**Yes.** {100 * free[key]:.1f} % / {100 * free[: at + 1].sum():.1f} % = {right}" in told
+
+
+def test_the_decoder_that_learns_sees_what_the_one_that_writes_sees() -> None:
+    told = words(visit("masks"))
+    found = masks.teacher_forced(OPENING.text)
+    assert f"trains all {len(found.targets)} places" in told
+    for place, target in enumerate(found.targets):
+        one, other = (percent(float(way[place]), 1) for way in (found.at_once, found.one_by_one))
+        assert f"`{found.read[place]}` | `{target}` | {one} | {other} |" in told
 
 
 def test_a_link_brings_back_a_drawn_mask() -> None:

@@ -15,6 +15,9 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError, InvalidMask, ModelNotSupported
 from attnviz.trace import Mask
+from attnviz.trained.translator.translator import source_of, target_of
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.transformer.masks import no_mask
 from tests.reference_bert import forward
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -173,3 +176,19 @@ def test_a_special_token_cannot_be_replaced(place: int) -> None:
 def test_sentences_of_different_lengths_cannot_be_compared() -> None:
     with pytest.raises(AttnvizError, match="One text has 15 tokens, the other 5"):
         masks.reach(TIRED, "Why not now")
+
+
+def test_what_is_learned_at_once_is_what_is_written_word_by_word() -> None:
+    found = masks.teacher_forced(TIRED)
+    assert found.read[:3] == ("[START]", "le", "chien")
+    assert found.targets == (*found.read[1:], "[END]")
+    assert found.at_once == pytest.approx(found.one_by_one, abs=1e-6)
+    assert found.difference < 1e-6
+    # Only under the causal mask: with all cells open the same pass would not give what writing gives.
+    translator = loading.load_translator("translator").translator
+    english = TIRED.lower().rstrip(".").split()
+    source, target = torch.tensor(source_of(english)), torch.tensor(target_of(found.targets[:-1]))
+    open_cells = no_mask(len(target), len(target))
+    unmasked = translator.model(source, target, target_mask=open_cells).probabilities
+    rows = unmasked[torch.arange(len(target)), FRENCH.ids(found.targets)].numpy()
+    assert np.abs(rows - found.one_by_one).max() > 0.01

@@ -26,12 +26,25 @@ def test_the_picture_and_the_charts_show_what_was_computed(d: int) -> None:
     assert theory["x"] == theory["y"] == line["x"] == list(sections.SIZES)
     for name, errors in (("low", -2), ("y", 0), ("high", 2)):
         assert line[name] == pytest.approx(variances + errors * standard_errors, rel=1e-5)
-    for title, values in (("entropy, in bits", entropy), ("size of the gradient", gradient)):
-        without, with_it = shown[f"Mean {title}"]["lines"]
-        assert [without["y"], with_it["y"]] == [pytest.approx(row, rel=1e-5) for row in values]
+    for what, (low, median, high) in (("Entropy", entropy), ("Gradient", gradient)):
+        without, with_it = shown[f"{what}: median and quartiles"]["lines"]
+        for name, values in (("low", low), ("y", median), ("high", high)):
+            assert [without[name], with_it[name]] == [pytest.approx(row, rel=1e-5) for row in values]
         assert without["dash"] != with_it["dash"]
         assert without["marker"] != with_it["marker"]
     assert {chart["marked"] for chart in shown.values()} == {d}
+
+
+def test_the_gradient_in_words_says_where_the_medians_cross() -> None:
+    sizes = len(sections.SIZES)
+    gradient = np.empty((3, 2, sizes), np.float32)
+    gradient[:, 1] = [[0.25], [0.375], [0.5]]
+    gradient[:, 0] = np.array([0.125, 0.25, 2])[:, None]
+    gradient[1, 0, :6] = [0.25, 0.5, 0.75, 1, 0.875, 0.375]  # not smaller at d = 32, and smaller from 64 on
+    told = sections.gradient_in_words(gradient, 8)
+    assert "from 0.125 to 2.000 (median **1.000**) **without**" in told
+    assert "from 0.250 to 0.500 (median **0.375**) **with**" in told
+    assert "grows up to $d$ = 8; from $d$ = 64 on it is the smaller one, and falls to 0.250" in told
 
 
 def test_draw_again_draws_other_numbers_and_the_seed_says_which() -> None:

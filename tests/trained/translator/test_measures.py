@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -13,11 +13,13 @@ from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.measures import (
     TARGETS,
+    Familiarity,
     Figures,
     Intervention,
     PronounAttention,
     chooses_il,
     exact_match,
+    familiarity,
     finder,
     flat,
     intervention,
@@ -27,6 +29,7 @@ from attnviz.trained.translator.measures import (
     table,
     weights_from_it,
 )
+from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 
@@ -192,6 +195,33 @@ def test_the_shipped_translators_reach_their_targets(variant: str) -> None:
         whole, _, part = name.partition(" ")
         recorded = written[whole][part] if part else written[whole]
         assert value == pytest.approx(recorded, abs=0.06), name
+
+
+def test_a_sentence_is_familiar_that_was_learned_from_but_for_a_noun() -> None:
+    tested = [pair for both in splits.minimal_pairs(5, seed=1) for pair in both]
+    # The words may be any; the kinds of its two nouns and what is said are what the table knows it by.
+    other = replace(tested[0], source=(*tested[0].source[:3], "always", *tested[0].source[4:]))
+    assert familiarity([], 5) == Familiarity(10, 0, 0)
+    assert familiarity([other], 5) == Familiarity(10, 0, 1)
+    assert familiarity([tested[0]], 5) == Familiarity(10, 1, 1)
+    it = other.pronoun
+    assert it
+    assert it.other
+    turned = replace(
+        other,
+        pronoun=replace(it, referent=it.other, other=it.referent),
+        descriptions=((other.source[it.other], other.descriptions[0][1]),),
+    )
+    assert familiarity([other, turned, turned], 5).looked_up == 0
+
+
+@pytest.mark.everything
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_how_familiar_the_sentences_are_is_written_down(seed: int) -> None:
+    found = asdict(familiarity(splits.training(Settings.of("taught").sentences, seed)))
+    runs = [run for run in _written() if run["seed"] == str(seed)]
+    assert runs
+    assert all(run["familiarity"] == found for run in runs)
 
 
 def _written() -> list[dict[str, Any]]:

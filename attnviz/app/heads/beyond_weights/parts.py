@@ -49,12 +49,12 @@ def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
     found = decomposition(loading.load(model), given, place, kind)
     direction = found.output / (found.output @ found.output)
     of = {(part.kind, part.layer): part.vectors @ direction for part in found.parts}
-    by_layer: list[Floats] = [
-        np.stack([share for (kind_, _), share in of.items() if kind_ == wanted])
+    heads, feed_forward = (
+        np.stack([share for (which, _), share in of.items() if which == wanted])
         for wanted in (kind, "feed-forward")
-    ]
+    )
     embeddings, biases = (float(of[name, 0]) for name in ("embeddings", "biases"))
-    return Shares(*by_layer, embeddings, biases, found.residual, len(found.output))
+    return Shares(heads, feed_forward, embeddings, biases, found.residual, len(found.output))
 
 
 def draw(chosen: TokenSelection) -> None:

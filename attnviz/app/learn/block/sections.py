@@ -135,8 +135,8 @@ def text(chosen: TokenInLayer) -> None:
         f"attention's update {decimal(walk.attention.length)}. The cosine of the angle "
         f"between $x$ and the sum is {decimal(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
         f"the update alone, put in place of $x$, would have {decimal(_cosine(walk.attention))}.\n\n"
-        f"**Why norm?** Sums can grow and grow: this one has length {decimal(walk.first_sum.length)}, after "
-        f"the feed-forward {decimal(walk.second_sum.length)}. The layer norm (Ba et al. 2016) subtracts a "
+        "**Why norm?** So that training is stable: where the norm stands decides how large the gradients "
+        "are at its start (Xiong et al. 2020). The layer norm (Ba et al. 2016) subtracts a "
         f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
         f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
     )
@@ -147,18 +147,19 @@ def text(chosen: TokenInLayer) -> None:
         f"In the first norm of this layer $\\mu$ = {decimal(walk.first_norm.mean, 3)} and $\\sigma^2$ = "
         f"{decimal(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
         "only keeps the root away from 0. Adding first and norming then, as Vaswani et al. (2017) and BERT "
-        "do, is called *post-norm*; most later models norm first (*pre-norm*, Xiong et al. 2020).\n\n"
+        "do, is called *post-norm*; most later models norm first (*pre-norm*).\n\n"
         f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**: "
-        f"{decimal(wide / size, 0)} times as many, as in that paper. It passes each through a bend and comes "
-        f"back to {size}:"
+        f"{decimal(wide / size, 0)} times as many, as in that paper. It passes each through an **activation "
+        f"function** and comes back to {size}:"
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
     formula(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
     st.markdown(
-        "That paper's bend is $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth cousin "
-        "$\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a standard "
-        f"normal number is below $h$ (Hendrycks & Gimpel 2016). Here {wide - walk.firing} neurons are not "
-        f"above 0: in place of exactly 0 they give a little less, down to {decimal(least)}.\n\n"
+        "That paper's is **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
+        "cousin $\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a "
+        "standard normal number is below $h$ (Hendrycks & Gimpel 2016). Here "
+        f"{wide - walk.firing} neurons are not above 0: in place of exactly 0 they give a "
+        f"little less, down to {decimal(least)}.\n\n"
         f"**It never mixes tokens.** {_mixing(chosen)}"
     )
 
@@ -270,10 +271,10 @@ def limits(chosen: TokenInLayer) -> None:
         f"{decimal(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
         "were found in many BERTs (Kovaleva et al. 2021), and a cosine can depend on them alone (Timkey & "
         "van Schijndel 2021).\n"
-        "- **Importance, in a length.** A long update can be undone by the next one, and the norm rescales "
-        "every vector.\n"
-        "- **Every transformer.** GPT-2 (Radford et al. 2019) and most later models put the norm in front of "
-        "each part; their residual stream is not normed on its way, and usually grows."
+        "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
+        "normed.\n"
+        "- **Every transformer.** GPT-2 (Radford et al. 2019) and most later models norm what each part "
+        "reads, not the sum: their residual stream usually grows, and their training is stable all the same."
     )
 
 

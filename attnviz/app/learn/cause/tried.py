@@ -157,8 +157,8 @@ def many() -> None:
     st.markdown(
         f"{_pairs()} pairs of sentences that differ only in what is said of *it*, so that it means one "
         "noun in the first and the other in the second (*minimal pairs*). The two nouns have different "
-        "genders, and neither sentence's like was in any training. In each, the row of *it* was changed, in "
-        "the head that most often finds the noun:"
+        "genders, and each sentence has a combination of words that was in no training. In each, the row of "
+        "*it* was changed, in the head that most often finds the noun:"
     )
     st.html(_table(_shipped_first(runs)))
     st.markdown(

@@ -17,8 +17,12 @@ from torch import Tensor
 from attnviz.app.learn import compute
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
+from attnviz.capture.translator import words
 from attnviz.errors import AttnvizError, InvalidMask
+from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
+from attnviz.trained.translator import reading
+from attnviz.trained.translator.vocabulary import END, FRENCH, START
 from attnviz.transformer.masks import (
     causal_mask,
     explicit_mask,
@@ -257,3 +261,46 @@ def compare_outputs(
     same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
     similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)
     return OutputChange(owned(same), owned(1 - similarity))
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherForced:
+    """A French sentence as a decoder learns from it, and as it writes it.
+
+    Attributes:
+        read: [START] and the French words: what each place reads, beside those before it.
+        targets: what each place is to predict: the French words and [END].
+        at_once: [place], how probable that is in one pass over the whole sentence, under the causal mask.
+        one_by_one: [place], the same from a pass for each place, over the words up to there alone.
+        difference: the largest one between the two ways, of any word at any place.
+    """
+
+    read: tuple[str, ...]
+    targets: tuple[str, ...]
+    at_once: Floats
+    one_by_one: Floats
+    difference: float
+
+
+def teacher_forced(text: str) -> TeacherForced:
+    """Run the translator over its own French of an English text, all places at once and one by one.
+
+    Raises:
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
+    """
+    translator = loading.load_translator(catalogue.TRANSLATOR).translator
+    english = words(reading.tokens(text))
+    french = translator.translate(english)
+    targets = (*french, END)
+    at_once = translator.steps(english, french).probabilities
+    one_by_one = torch.stack(
+        [translator.steps(english, french[:place]).probabilities[-1] for place in range(len(targets))]
+    )
+    rows, columns = torch.arange(len(targets)), FRENCH.ids(targets)
+    return TeacherForced(
+        read=(START, *french),
+        targets=targets,
+        at_once=owned(at_once[rows, columns]),
+        one_by_one=owned(one_by_one[rows, columns]),
+        difference=float((at_once - one_by_one).abs().max()),
+    )

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.analysis.sentence import looks, name_of
+from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed, later
@@ -92,16 +92,18 @@ def choose() -> MaskedHead:
 
 
 def question(chosen: MaskedHead) -> None:
-    """Ask what a causal mask does to the query's looks."""
-    groups = chosen.groups
-    strongest = int(chosen.causal[chosen.query].argmax())
-    ahead = len(groups) - 2
-    places = {strongest, int(chosen.unmasked[chosen.query].argmax()), chosen.query, ahead, 0}
+    """Ask what a causal mask does in the first layer, where the taught rule alone decides."""
+    key, given, left, share = _first_layer(chosen)
+    part, of, result = _divided(given, left, share)
+    options = (part, result, f"{given + 100 - left:.1f} %", "0.0 %")
     guess(
-        f"In head {chosen.head_name}, what will {chosen.name} look at most if nobody may look ahead?",
-        [name_of(place, groups) for place in sorted(places)],
-        right=name_of(strongest, groups),
-        because=_causal_in_words(chosen),
+        f"In head 1-{chosen.head + 1} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to all "
+        f"tokens up to itself. How much does it give {key} if nobody may look ahead?",
+        list(dict.fromkeys(options)),
+        right=result,
+        because=f"{part} / {of} = {result}: the cells that stay open share the 100 % in "
+        "the same proportions. In deeper layers the scores change as well, since the layers before could "
+        "not look ahead either.",
         key="guess_masks",
     )
 
@@ -174,13 +176,13 @@ def text(chosen: MaskedHead) -> DeltaGenerator:
     )
     st.header("What a causal mask changes", anchor=False)
     st.markdown(_causal_in_words(chosen))
-    st.markdown(_first_layer(chosen))
+    st.markdown(_first_layer_in_words(chosen))
     st.header("Who uses which", anchor=False)
     st.markdown(
         "- **none**: BERT, and the *encoder* of 2017 (Vaswani et al.), which reads a finished text, look in "
         "both directions.\n"
-        "- **causal**: GPT (Radford et al. 2018), and the *decoder* of 2017, write from left to right, so no "
-        "token may look ahead: when it is written, what follows does not exist yet.\n"
+        "- **causal**: GPT (Radford et al. 2018), and the *decoder* of 2017, learn from all words of a text "
+        "at once, and none may see the word that it is to predict (below).\n"
         "- **padding**: sentences computed together are filled up to equal length; nobody looks at the "
         "filling.\n"
         "- **prefix**: a question that all may read, then an answer written from left to right "
@@ -202,6 +204,7 @@ def code() -> None:
         ("attnviz.transformer.attention", "_forbid"),
         ("attnviz.app.learn.masks.compute", "reach"),
         ("attnviz.app.learn.masks.compute", "compare_outputs"),
+        ("attnviz.app.learn.masks.compute", "teacher_forced"),
         *own_masks.code(),
     )
 
@@ -330,21 +333,34 @@ def _causal_in_words(chosen: MaskedHead) -> str:
     )
 
 
-def _first_layer(chosen: MaskedHead) -> str:
-    """The one layer where only the first reason counts, as a sum for a calculator."""
-    free, causal = (chosen.weights(mask, layer=0) for mask in (_UNMASKED, _CAUSAL))
-    row, seen = free[chosen.query], causal[chosen.query]
-    key = int(seen.argmax())
-    given, left = 100 * float(row[key]), 100 * float(row[: chosen.query + 1].sum())
-    result = percent(float(seen[key]), 1)
+def _first_layer(chosen: MaskedHead) -> tuple[str, float, float, float]:
+    """What the causal mask does in layer 1, where nothing but the open cells has changed.
+
+    Returns:
+        The token that the query then looks at most, in Markdown; in percent, the weight on it without the
+        mask, on all tokens up to the query without the mask, and on it with the mask.
+    """
+    free, causal = (chosen.weights(mask, layer=0)[chosen.query] for mask in (_UNMASKED, _CAUSAL))
+    key = int(causal.argmax())
+    left = float(free[: chosen.query + 1].sum())
+    return markdown.token(key, chosen.groups), 100 * float(free[key]), 100 * left, 100 * float(causal[key])
+
+
+def _divided(given: float, left: float, share: float) -> tuple[str, str, str]:
+    """The three as they are printed: the first divided by the second gives the third."""
+    result = percent(share / 100, 1)
     digits = enough_digits([given, left], 1, lambda a, b: percent(a / b, 1) == result)
-    share, of = f"{given:.{digits}f} %", f"{left:.{digits}f} %"
+    return f"{given:.{digits}f} %", f"{left:.{digits}f} %", result
+
+
+def _first_layer_in_words(chosen: MaskedHead) -> str:
+    key, given, left, share = _first_layer(chosen)
+    part, of, result = _divided(given, left, share)
     return (
-        "In **layer 1** only the first reason counts, so it can be checked with a calculator. Under the "
-        f"causal mask, in head 1-{chosen.head + 1}: without a mask {chosen.name} gives "
-        f"{markdown.token(key, chosen.groups)} {share}, and {of} to all that it may "
-        f"still see, itself included. **{share} / {of} = {result}**: "
-        "the weight with the mask."
+        "In **layer 1** only the first reason counts, so it can be checked with a calculator: without a "
+        f"mask, in head 1-{chosen.head + 1}, {chosen.name} gives {key} {part}, and {of} to all that it may "
+        f"still see under the causal one, itself included. **{part} / {of} = {result}**: the weight with the "
+        "mask."
     )
 
 

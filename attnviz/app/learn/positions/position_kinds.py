@@ -79,8 +79,9 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     with told:
         st.subheader("A clock with many hands", anchor=False)
         st.markdown(
-            "The paper of 2017 (Vaswani et al.) adds to each word's vector one of sines and cosines, its "
-            "positional encoding $PE$. Each pair of numbers is the "
+            "Why not add 1, 2, 3 …? Such numbers grow without end: they would drown the word, and in a long "
+            "text be larger than any seen in training. The paper of 2017 (Vaswani et al.) adds sines and "
+            "cosines, which stay between −1 and 1, as positional encoding $PE$. Each pair of numbers is the "
             "hand of a clock: the first turns fastest, the last hardly at all."
         )
         formula(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
@@ -88,20 +89,22 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         pair = DIMENSION_PAIR.draw("Pair of dimensions", d_model // 2) - 1
         rate = float(found.rates[pair])
         sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
-        turn = 2 * np.pi / rate
+        turn, slowest = 2 * np.pi / rate, 2 * np.pi / float(found.rates[-1])
         st.markdown(
             f"**Check it.** {token(word, groups)} stands at position {word}, counted from 0 as in the paper, "
             f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
             f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
             f"**{decimal(sine, 3)}**, cosine **{decimal(cosine, 3)}**. One whole "
-            f"turn takes {turn:,.1f} positions."
+            f"turn takes {turn:,.1f} positions; of the last pair, {slowest:,.0f}: the 10000 makes it too "
+            "slow to come round within a text."
         )
         here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
         st.markdown(
             f"**It knows distances.** The dot product of two positions' vectors is **{here:.1f}** at "
-            f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand. For $k$ positions "
-            f"more, pair {pair + 1} turns by $k \\cdot {rate:.4f}$ radians, "
-            "whatever the position: one fixed rotation."
+            f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand, and the same "
+            "before and behind: it has no direction. $W_Q$ and $W_K$, which come between, can undo it (Yan "
+            f"et al. 2019), or learn a direction: for $k$ positions more, pair {pair + 1} turns by $k \\cdot "
+            f"{rate:.4f}$ radians, whatever the position, one fixed rotation."
         )
         _chart_of_encoding(found, groups, word, pair)
     with drawn:

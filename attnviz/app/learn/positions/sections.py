@@ -122,8 +122,8 @@ def text(read: TwoOrders) -> None:
     st.markdown(
         "A token's output is a sum over all tokens, weight times value. **A sum does not ask in which order "
         "its terms are added**, and each weight comes from two vectors, not from two places. The rest of a "
-        "layer (adding, layer norm, feed-forward) treats every token alone. So if "
-        "$F$ is attention and $P$ puts the rows in another order:"
+        "layer (adding, layer norm, feed-forward) treats every token alone. So attention $F$ is "
+        "**permutation-equivariant**; where $P$ puts the rows in another order:"
     )
     formula(
         r"F(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.linalg import matrix_norm
 
 from attnviz.analysis.entropy import entropy
 from attnviz.app.learn import compute
@@ -25,7 +26,7 @@ class Softmax:
     Attributes:
         weights: [key].
         entropy: in bits; 0: one key gets everything; log₂ of the number of keys: all get the same.
-        gradient: the size (Frobenius norm) of `jacobian`, the softmax's derivative; 0: nothing is learned.
+        gradient: the size (Frobenius norm) of `derivative`; 0: the query learns nothing from this row.
     """
 
     weights: Floats
@@ -116,14 +117,21 @@ def row(d: int, longest: int, keys: int, seed: int) -> Row:
 
 def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
     """The weights of one query, once by softmax(q · k) and once by softmax(q · k / √d)."""
-    plain = scaled_dot_product_attention(query[None], keys, keys, scale=1.0)
-    scaled = scaled_dot_product_attention(query[None], keys, keys)
-    return Row(owned(plain.dot_products[0]), _softmax(plain.weights[0]), _softmax(scaled.weights[0]))
+    plain, scaled = (
+        Softmax(
+            owned(weights),
+            float(entropy(owned(weights))),
+            float(matrix_norm(derivative(weights, keys, scale))),
+        )
+        for scale in scales(len(query))
+        for weights in scaled_dot_product_attention(query[None], keys, keys, scale=scale).weights
+    )
+    return Row(owned(keys @ query), plain, scaled)
 
 
-def _softmax(weights: Float[Tensor, " key"]) -> Softmax:
-    size = torch.linalg.matrix_norm(jacobian(weights))
-    return Softmax(owned(weights), float(entropy(owned(weights))), float(size))
+def scales(d: int) -> tuple[float, float]:
+    """What the dot products are multiplied by: without the division by √d, and with it."""
+    return 1.0, d**-0.5
 
 
 def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"]:
@@ -131,28 +139,37 @@ def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"
     return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 
+def derivative(
+    weights: Float[Tensor, "*row key"], keys: Float[Tensor, "*row key d"], scale: float
+) -> Float[Tensor, "*row key d"]:
+    """∂w/∂q = ∂w/∂s · scale · K, where s = scale · q Kᵀ: how a row's weights move with its query."""
+    return jacobian(weights) @ keys * scale
+
+
 def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> tuple[Floats, Floats]:
-    """The mean entropy and gradient of random rows, for every size, without the scale and with it.
+    """The entropy and the gradient of random rows, for every size, without the scale and with it.
 
     Args:
         sizes: d, how many entries queries and keys have; each in turn.
         keys: how many keys a row has.
-        rows: how many rows a mean is taken over.
+        rows: of how many rows the quartiles are taken.
         seed: the same one draws the same numbers.
 
     Returns:
-        The entropies, in bits, and the gradients, [scale, size] each.
+        The entropies, in bits, and the sizes of the gradients; of each the lower quartile, the median and
+        the upper quartile, [quartile, scale, size].
     """
     generator = torch.Generator().manual_seed(seed)
-    entropies, gradients = np.empty((2, len(sizes)), np.float32), torch.empty(2, len(sizes))
+    found = np.empty((2, 3, 2, len(sizes)), np.float32)
     for column, d in enumerate(sizes):
         query = torch.randn(rows, 1, d, generator=generator)
         key = torch.randn(rows, keys, d, generator=generator)
-        for line, scale in enumerate((1.0, d**-0.5)):
-            weights = scaled_dot_product_attention(query, key, key, scale=scale).weights
-            entropies[line, column] = entropy(owned(weights)).mean()
-            gradients[line, column] = torch.linalg.matrix_norm(jacobian(weights)).mean()
-    return entropies, owned(gradients)
+        for line, scale in enumerate(scales(d)):
+            weights = scaled_dot_product_attention(query, key, key, scale=scale).weights[:, 0]
+            of_rows = entropy(owned(weights)), owned(matrix_norm(derivative(weights, key, scale)))
+            found[:, :, line, column] = np.quantile(of_rows, (0.25, 0.5, 0.75), axis=1).T
+    entropies, gradients = compute.read_only(found)
+    return entropies, gradients
 
 
 def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:

@@ -33,7 +33,7 @@ _curves, _in_bert = computed(compute.curves), computed(compute.in_bert)
 SIZES = tuple(2**power for power in range(11))
 DRAWS = 200  # pairs for one variance: few enough that chance can be seen
 KEYS = 8  # in a row: equal weights then have an entropy of exactly 3 bits
-ROWS = 300  # for one mean
+ROWS = 300  # for one median
 D_HEAD = catalogue.entry(MODEL).d_head
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
 FIRST_SEED = VECTORS_SEED.default  # draw 8, whose row is much like the mean of many, for small and large d
@@ -187,58 +187,81 @@ def text() -> None:
 
 
 def learning(drawn: Draw) -> None:
-    """Draw the means of many rows: how undecided they are, and how much can be learned from them."""
+    """Draw the quartiles of many rows: how undecided they are, and how much a query can learn from them."""
     entropy, gradient = _curves(SIZES, KEYS, ROWS, drawn.seed)
-    at = SIZES.index(drawn.d)
-    st.header("A softmax that has decided no longer learns", anchor=False)
+    st.header("With the division, rows learn alike at any d", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column:
         left, right = st.columns(2, gap="medium")
         with left:
-            _means_chart("entropy", "entropy, in bits", entropy, drawn.d, digits=2)
+            _quartiles_chart("Entropy", "entropy, in bits", entropy, drawn.d)
         with right:
-            _means_chart("gradient", "size of the gradient", gradient, drawn.d, digits=3)
+            _quartiles_chart("Gradient", "size of the gradient", gradient, drawn.d)
     with text_column:
         st.markdown(
-            "A model learns by **gradients**: how much would the weights move if a score moved a little? "
-            "Softmax answers with a matrix, one row for each weight, one column for each score:"
+            "A model learns by **gradients**: how much would the weights $w$ of a row move if its "
+            ":blue[query] moved a little? The query moves the scores $s$, and they move the weights:"
         )
         formula(
-            r"\frac{\partial\,\textcolor{violet}{w}}{\partial\,s}=\operatorname{diag}(\textcolor{violet}{w})"
-            r"-\textcolor{violet}{w}^\top\,\textcolor{violet}{w}"
+            r"\frac{\partial\,\textcolor{violet}{w}}{\partial\,\textcolor{blue}{q}}="
+            r"\bigl(\operatorname{diag}(\textcolor{violet}{w})"
+            r"-\textcolor{violet}{w}^\top\,\textcolor{violet}{w}\bigr)\,"
+            r"\frac{\textcolor{red}{K}}{\sqrt{d}}"
         )
         st.markdown(
-            "($w$ is a row; $\\operatorname{diag}(w)$ has it on the diagonal, and 0 elsewhere.) "
-            "Where one weight is 1 and all others are 0, every cell of this matrix is 0: moving a score a "
-            "little changes nothing, so nothing is learned. "
-            "The size shown is the root of the sum of all squared cells (the Frobenius norm).\n\n"
-            f"Means of {ROWS} random rows at $d$ = {drawn.d}: without the division, entropy "
-            f"**{entropy[0, at]:.2f}** bits and gradient **{gradient[0, at]:.3f}**; with it, "
-            f"**{entropy[1, at]:.2f}** bits and **{gradient[1, at]:.3f}**. "
-            "That the gradient vanishes is what the authors of the division suspected (Vaswani et al. 2017, "
-            "section 3.2.1)."
+            "($\\operatorname{diag}(w)$ has $w$ on the diagonal, and 0 elsewhere; without the division, "
+            "$\\sqrt d$ is left out.) Where one weight is 1 and all others are 0, every cell is 0: the query "
+            "learns nothing. The size is the root of the sum of all squared cells (the Frobenius norm).\n\n"
+            f"{gradient_in_words(gradient, drawn.d)}"
         )
 
 
-def _means_chart(what: str, label: str, means: Floats, d: int, *, digits: int) -> None:
-    """One mean over d, [scale, size]: first without the division, then with it."""
-    (first, _), (last, kept) = means[:, 0], means[:, -1]
+def gradient_in_words(gradient: Floats, d: int) -> str:
+    """What the quartiles of the gradient, [quartile, scale, size], are at this d, and at all of them."""
+    (low, low_with), (median, median_with), (high, high_with) = gradient[:, :, SIZES.index(d)]
+    most = int(gradient[1, 0].argmax())
+    # From here on the median without the division lies below the other one.
+    below = len(SIZES) - int((gradient[1, 0] < gradient[1, 1])[::-1].argmin())
+    return (
+        f"At $d$ = {d}, the middle half of {ROWS} random rows has a gradient from {low:.3f} to {high:.3f} "
+        f"(median **{median:.3f}**) **without** the division, and from {low_with:.3f} to {high_with:.3f} "
+        f"(median **{median_with:.3f}**) **with** it. Without it the median grows up to $d$ = {SIZES[most]}; "
+        f"from $d$ = {SIZES[below]} on it is the smaller one, and falls to {gradient[1, 0, -1]:.3f}: this is "
+        "the vanishing gradient that the authors suspected (Vaswani et al. 2017, section 3.2.1). With it, "
+        f"the median stays between {gradient[1, 1].min():.2f} and {gradient[1, 1].max():.2f}."
+    )
+
+
+def _quartiles_chart(what: str, label: str, quartiles: Floats, d: int) -> None:
+    """Medians over d and the middle half around them, [quartile, scale, size], first without the division."""
+    low, median, high = quartiles
+    (first, _), (last, kept) = median[:, 0], median[:, -1]
     curves(
         f"{what} chart",
         [
-            Line(_COLUMNS[0], SIZES, means[0], dash="dash", marker="cross", colour="muted"),
-            Line(_COLUMNS[1], SIZES, means[1], marker="circle"),
+            Line(
+                _COLUMNS[0],
+                SIZES,
+                median[0],
+                low[0],
+                high[0],
+                band=True,
+                dash="dash",
+                marker="cross",
+                colour="muted",
+            ),
+            Line(_COLUMNS[1], SIZES, median[1], low[1], high[1], band=True, marker="circle"),
         ],
-        title=f"Mean {label}",
+        title=f"{what}: median and quartiles",
         across=_SIZE_AXIS,
         up=Axis(label, zero=True),
         at="d = {x}",
-        digits=digits,
+        digits=3,
         marked=d,
-        alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the {what} falls from "
-        f"{first:.{digits}f} to {last:.{digits}f}; with it, it is {kept:.{digits}f} in the end.",
-        caption=f"Means of {ROWS} random rows of {KEYS} keys.",
-        filename=f"softmax-{what}",
+        alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the median goes from {first:.3f} to "
+        f"{last:.3f}; with it, it is {kept:.3f} in the end.",
+        caption=f"Medians of {ROWS} random rows of {KEYS} keys; the bands hold the middle half.",
+        filename=f"softmax-{what.lower()}",
     )
 
 
@@ -307,6 +330,7 @@ def code() -> None:
         ("attnviz.app.learn.scale.compute", "compare"),
         ("attnviz.analysis.entropy", "entropy"),
         ("attnviz.app.learn.scale.compute", "jacobian"),
+        ("attnviz.app.learn.scale.compute", "derivative"),
         ("attnviz.app.learn.scale.compute", "curves"),
     )
 
@@ -322,6 +346,6 @@ def limits() -> None:
 - **That real entries are random.** Independence and variance 1 describe a model before training, at best.
 - **That a decided row is a bad row.** A trained head may well give one token nearly everything. It must be
   learned, not left to chance.
-- **The whole gradient.** The softmax's is one factor of many on the way to a model's parameters.
+- **The whole gradient.** This is one factor of many on the way to a model's parameters.
 """
     )

@@ -19,6 +19,7 @@ from attnviz.app.learn.weighted_average.average import Part, average
 from attnviz.app.learn.weighted_average.averages_compared import ADDITIVE, DOT, FORMULAS, WeighedToken
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
+from attnviz.models import catalogue
 from attnviz.text import decimal, enough_digits, percent
 
 if TYPE_CHECKING:
@@ -149,8 +150,8 @@ def text(chosen: WeighedToken) -> None:
     st.header("A weighted average", anchor=False)
     st.markdown(
         "**Attention** lets every token look at all tokens of the sentence, and take something from each.\n\n"
-        f"A token starts as a vector of {d_model} numbers, from a table of the bundled **BERT**: a trained "
-        "language model (Devlin et al. 2019), here a small one, all-MiniLM-L6-v2. "
+        f"A token starts as a vector of {d_model} numbers, from a table of the bundled **BERT** (Devlin et "
+        f"al. 2019), here a small one, all-MiniLM-L6-v2, {catalogue.MINILM_LEARNED}. "
         f"{chosen.looker} has the same numbers in every sentence: a *fixed embedding* :green[$x$]. Attention "
         "makes a new vector for it out of the whole sentence, a *contextual embedding* $x'$:"
     )

@@ -1,0 +1,46 @@
+"""Why a decoder has a causal mask: its training shows it all the words at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.english import OPENING
+from attnviz.text import percent
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.masks import compute
+else:
+    compute = later("attnviz.app.learn.masks.compute")
+
+_teacher_forced = translated(compute.teacher_forced)
+
+
+def draw() -> None:
+    """Draw each place of a French sentence: what it may see, what it is to predict, and how it did."""
+    found = _teacher_forced(OPENING)
+    places = len(found.targets)
+    st.header("Why a causal mask? Training shows all words at once", anchor=False)
+    told, drawn = st.columns([5, 7], gap="large")
+    told.markdown(
+        "A decoder learns from finished texts: attnviz's translator was given the right French **all at "
+        "once**, and each place was to predict the word after it: **teacher forcing**. Without a mask, a "
+        "place could read its answer one place further on. The causal mask closes that, so that one pass "
+        f"trains all {places} places **in parallel** (Vaswani et al. 2017, sections 3.1 and 3.2.3).\n\n"
+        "When the decoder **writes**, later words do not exist yet: it takes a pass for each word, and "
+        "nothing has to be hidden. Under the mask both ways give the same numbers: here their probabilities "
+        f"differ by at most {found.difference:.0e}, which is rounding."
+    )
+    rows = [
+        f"| {' '.join(map(markdown.code, found.read[: place + 1][-_SEEN:]))} | {markdown.code(target)} "
+        f"| {percent(float(found.at_once[place]), 1)} | {percent(float(found.one_by_one[place]), 1)} |"
+        for place, target in enumerate(found.targets)
+    ]
+    head = f"| sees (the last {_SEEN}) | is to predict | all at once | word by word |\n|:--|:--|--:|--:|"
+    drawn.markdown("\n".join([head, *rows]))
+
+
+_SEEN = 2  # of the words that a place sees, so that a row has room on a phone
