@@ -57,6 +57,32 @@ class RecurrentSteps(NamedTuple):
         return self.logits.softmax(dim=-1)
 
 
+class LookBack(nn.Module):
+    """Attention of a recurrent decoder to a recurrent encoder's outputs (Bahdanau et al. 2015).
+
+    In the form of Luong et al. 2015: the query is W_q h, keys and values are the outputs (equation 8,
+    "general"), and tanh(W [h; what was read]) takes the place of h (equation 5).
+
+    Args:
+        d_hidden: the size of h, and of an output.
+    """
+
+    def __init__(self, d_hidden: int) -> None:
+        super().__init__()
+        self.to_query = nn.Linear(d_hidden, d_hidden, bias=False)
+        self.with_what_is_read = nn.Linear(2 * d_hidden, d_hidden)
+
+    def forward(
+        self,
+        hidden_states: Float[Tensor, "sentence target d_hidden"],
+        outputs: Float[Tensor, "sentence source d_hidden"],
+    ) -> tuple[AttentionSteps, Float[Tensor, "sentence target d_hidden"]]:
+        """What was read, and what takes the place of the decoder's hidden states."""
+        # No entry of h exceeds 1: divided by √d_hidden, all the scores would begin near 0.
+        steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
+        return steps, self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
+
+
 class RecurrentEncoderDecoder(nn.Module):
     """Two LSTMs: one reads word by word, the other begins with its memory and writes (Sutskever et al. 2014).
 
@@ -68,9 +94,7 @@ class RecurrentEncoderDecoder(nn.Module):
     One layer each, where the paper has four; and the source is read forwards, where the paper reverses it.
     The last matrix is the target's embedding table again, as in the transformer.
 
-    With attention, each h of the decoder also reads a weighted average a of all outputs of the encoder
-    (Bahdanau et al. 2015), and tanh(W [h; a]) takes its place before the last matrices. That is the form of
-    Luong et al. 2015 (equation 5), with the transformer's scaled dot product.
+    With attention, each h of the decoder is first replaced by what `LookBack` makes of it.
 
     Args:
         source_vocabulary, target_vocabulary: how many different words each text has.
@@ -102,7 +126,7 @@ class RecurrentEncoderDecoder(nn.Module):
             # torch adds up two biases, each of the gates i, f, g and o, one after the other.
             for bias, number in (("bias_ih_l0", forget_bias), ("bias_hh_l0", 0.0)):
                 nn.init.constant_(lstm.get_parameter(bias)[d_hidden : 2 * d_hidden], number)
-        self.with_what_is_read = nn.Linear(2 * d_hidden, d_hidden) if attention else None
+        self.look_back = LookBack(d_hidden) if attention else None
         self.to_word = nn.Linear(d_hidden, d_embedding)
         self.dropout = nn.Dropout(dropout)
 
@@ -119,9 +143,8 @@ class RecurrentEncoderDecoder(nn.Module):
         outputs, memory = self.encoder(words)
         hidden_states, _ = self.decoder(self.dropout(self.target_table(target_ids)), memory)
         attention, said = None, hidden_states
-        if self.with_what_is_read is not None:
-            attention = scaled_dot_product_attention(hidden_states, outputs, outputs)
-            said = self.with_what_is_read(torch.cat((hidden_states, attention.output), dim=-1)).tanh()
+        if self.look_back is not None:
+            attention, said = self.look_back(hidden_states, outputs)
         logits = self.to_word(self.dropout(said)) @ self.target_table.weight.T
         kept = Memory(*(vectors[0] for vectors in memory))
         return RecurrentSteps(words, outputs, kept, hidden_states, attention, logits)
