@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from attnviz.errors import ModelFilesDamaged
@@ -137,7 +137,7 @@ def train(name: Name, learning_rate: float, seed: int) -> Iterator[tuple[Trainin
     while training.done < chosen.steps:
         training.step()
         if training.done % (chosen.steps // _MOMENTS) == 0:
-            curve.append(Moment(training.done, exact(training.model, tuned_on)))
+            curve.append(Moment(training.done, right(training.model, tuned_on).exact))
         yield training, curve
 
 
@@ -146,21 +146,28 @@ def _corpus(sentences: int, seed: int) -> Corpus:
     return Corpus(to_learn_from(sentences, seed), BATCH)
 
 
-def exact(model: Network, some: Iterable[Exercises]) -> int:
-    """How many translations would be right, word for word.
+class Right(NamedTuple):
+    """How many translations are right, word for word, and the share of right words."""
 
-    That is so if after all that is right before it, each right word is the most probable one.
+    exact: int
+    words: float
+
+
+def right(model: Network, some: Iterable[Exercises]) -> Right:
+    """What a network gets right: a word, if it is the most probable one after the right ones before it.
+
+    So a translation all of whose words are right is also the one that the network writes by itself.
     """
+    exact = words = of_all = 0
     model.eval()
-    with torch.no_grad():
-        return sum(int(_all_right(model(each.source, each.target).logits, each).sum()) for each in some)
-
-
-def _all_right(
-    logits: Float[Tensor, "sentence target vocabulary"], exercises: Exercises
-) -> Bool[Tensor, " sentence"]:
-    right = logits.argmax(dim=-1) == exercises.following
-    return (right | (exercises.following == PADDING)).all(dim=1)
+    for exercises in some:
+        with torch.no_grad():
+            written = model(exercises.source, exercises.target).logits.argmax(dim=-1)
+        asked, same = exercises.following != PADDING, written == exercises.following
+        exact += int((same | ~asked).all(dim=1).sum())
+        words += int((same & asked).sum())
+        of_all += int(asked.sum())
+    return Right(exact, words / of_all)
 
 
 class Networks(NamedTuple):
@@ -239,16 +246,16 @@ def examined(name: Name, seed: int, trained: Trained) -> tuple[tuple[Point, ...]
     points = []
     for some in stretched:
         pairs = [each.pair for each in some]
-        points.append(Point(*measured(model, pairs), measured(untrained, pairs)[2]))
+        points.append(Point(*measured(model, pairs), measured(untrained, pairs)[-1]))
     return tuple(points), looking_heads(trained, stretched) if isinstance(trained, Translator) else None
 
 
-def measured(model: Network, pairs: Sequence[Pair]) -> tuple[int, int, float]:
-    """How a network does on sentences of one length: the first three of `Point`."""
+def measured(model: Network, pairs: Sequence[Pair]) -> tuple[int, float, int, float]:
+    """How a network does on sentences of one length: the first four of `Point`."""
     some = list(portions(pairs))
-    right = exact(model, some)
+    said = right(model, some)
     odds, gradients = zip(*(reactions(model, exercises) for exercises in some), strict=True)
-    return right, int((torch.cat(odds) > 0).sum()), float(torch.cat(gradients).quantile(0.5))
+    return *said, int((torch.cat(odds) > 0).sum()), float(torch.cat(gradients).quantile(0.5))
 
 
 def portions(pairs: Sequence[Pair]) -> Iterator[Exercises]:
@@ -332,7 +339,7 @@ def _nothing_trained() -> Distances:
     stretched = [to_measure(SENTENCES, inserted) for inserted in range(MOST + 1)]
     words = [sum(each.words_apart for each in some) / len(some) for some in stretched]
     untrained = recurrent.build(SEEDS[0], forget_bias=0.0)
-    forgetful = [measured(untrained, [each.pair for each in some])[2] for some in stretched]
+    forgetful = [measured(untrained, [each.pair for each in some])[-1] for some in stretched]
     return Distances(
         SENTENCES, len(to_tune_on()), LONGEST_LEARNED, BATCH, tuple(words), tuple(forgetful), (), {}
     )

@@ -29,6 +29,7 @@ class Point:
 
     Attributes:
         exact: how many of its translations are right, word for word.
+        words: the share of words that are right after the right ones before them, of all words.
         pronoun: in how many, after all that is right before it, the right one of "il" and "elle" wins.
         gradient: how strongly that choice reacts to the noun that is meant, the median of all sentences:
             `contest.reactions`.
@@ -36,6 +37,7 @@ class Point:
     """
 
     exact: int
+    words: float
     pronoun: int
     gradient: float
     untrained: float

@@ -25,7 +25,7 @@ from attnviz.trained.translator.exercises import Exercises
 from attnviz.trained.translator.lengthening import MOST
 from attnviz.trained.translator.lexicon import NOUN
 from attnviz.trained.translator.translator import Translator, source_of, target_of
-from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.translator.vocabulary import END, FRENCH
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 
@@ -150,10 +150,10 @@ def test_the_heads_are_those_that_look_most() -> None:
 def test_a_measure_counts_what_is_right() -> None:
     lstm = contest.load().lstm
     pairs = [sentence.pair for inserted in (0, 3) for sentence in to_measure(20, inserted)]
-    exact, pronoun, _ = contest.measured(copy.deepcopy(lstm.model).requires_grad_(), pairs)
+    exact, share, pronoun, _ = contest.measured(copy.deepcopy(lstm.model).requires_grad_(), pairs)
     assert exact == sum(lstm.translate(pair.source) == pair.target for pair in pairs)
     il, elle = FRENCH.ids(("il", "elle"))
-    right = 0
+    right, words = 0, []
     for pair in pairs:
         assert pair.pronoun is not None
         logits = lstm.model(
@@ -161,7 +161,10 @@ def test_a_measure_counts_what_is_right() -> None:
         ).logits
         chosen = "il" if logits[0, pair.pronoun.target, il] > logits[0, pair.pronoun.target, elle] else "elle"
         right += chosen == pair.target[pair.pronoun.target]
+        said = [FRENCH.word(number) for number in logits[0].argmax(dim=-1).tolist()]
+        words += [one == other for one, other in zip(said, (*pair.target, END), strict=True)]
     assert pronoun == right
+    assert share == pytest.approx(np.mean(words))
 
 
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
@@ -192,16 +195,17 @@ def test_what_is_written_down_is_what_the_shipped_weights_do() -> None:
         assert written.words[inserted] == pytest.approx(words)
         pairs = [sentence.pair for sentence in sentences]
         model = copy.deepcopy(getattr(networks, name).model).requires_grad_()
-        exact, pronoun, gradient = contest.measured(model, pairs)
+        exact, share, pronoun, gradient = contest.measured(model, pairs)
         kept = written.chosen(name)[0]
         expected = kept.points[inserted]
         # Another processor adds up in another order: a sentence on the edge may fall to the other side.
         assert exact == pytest.approx(expected.exact, abs=2)
+        assert share == pytest.approx(expected.words, abs=0.002)
         assert pronoun == pytest.approx(expected.pronoun, abs=2)
         assert gradient == pytest.approx(expected.gradient, rel=0.02)
-        untrained = contest.measured(contest.build(name, kept.seed), pairs)[2]
+        untrained = contest.measured(contest.build(name, kept.seed), pairs)[-1]
         assert untrained == pytest.approx(expected.untrained, rel=0.02)
-    forgetful = contest.measured(recurrent.build(SEEDS[0], forget_bias=0.0), pairs)[2]
+    forgetful = contest.measured(recurrent.build(SEEDS[0], forget_bias=0.0), pairs)[-1]
     assert written.forgetful[LONGEST_LEARNED] == pytest.approx(forgetful, rel=0.02)
 
 

@@ -11,7 +11,7 @@ from attnviz.trained.translator.distance import Distances, Head, Looks, Moment, 
 
 
 def run(name: distance.Name, rate: float, seed: int, right: int) -> Run:
-    points = tuple(Point(7 - at, 7, 0.2, 2e-20) for at in range(3))
+    points = tuple(Point(7 - at, 0.75, 7, 0.2, 2e-20) for at in range(3))
     curve = (Moment(50, 9), Moment(100, right))
     il, elle = Head(1, 2, (0.5, 0.4, 0.3)), Head(1, 0, (0.2, 0.1, 0.3))
     looks = Looks({"il": il, "elle": elle}, Head(0, 3, (0.6, 0.7, 0.8))) if name == "transformer" else None

@@ -68,6 +68,7 @@ class _Shares(NamedTuple):
     """Medians of the seeds: of all sentences, 0 to 1."""
 
     exact: float
+    words: float
     pronoun: float
 
 
@@ -276,8 +277,10 @@ def _trained_alike(found: Distances) -> str:
     first = runs["lstm"][0]
     rates = sorted({run.learning_rate for run in found.runs})
     table = [
-        "| | learned numbers | minutes | " + " | ".join(f"learning rate {rate:g}" for rate in rates) + " |",
-        "|---" * (len(rates) + 3) + "|",
+        "| | learned numbers | minutes | seeds | "
+        + " | ".join(f"learning rate {rate:g}" for rate in rates)
+        + " |",
+        "|---" * (len(rates) + 4) + "|",
     ]
     for name in NAMES:
         tried = {
@@ -290,16 +293,16 @@ def _trained_alike(found: Distances) -> str:
         ]
         minutes = np.median([run.seconds for run in runs[name]]) / 60
         table.append(
-            f"| {NETWORK[name]} | {runs[name][0].parameters:,} | {minutes:.1f} | {' | '.join(cells)} |"
+            f"| {NETWORK[name]} | {runs[name][0].parameters:,} | {minutes:.1f} | {len(runs[name])} | "
+            f"{' | '.join(cells)} |"
         )
     return (
         f"All three were trained here alike, on the same sentences with 0 to {found.longest_learned} clauses "
         f"put in: {first.steps:,} steps with {found.batch} sentences each, and nobody told them where to "
         f"look. For each, {len(rates)} learning rates were tried with one seed, and the one chosen with "
         f"which more of {found.tuned_on} sentences were translated rightly that are neither learned from nor "
-        f"measured here (in bold). With that rate, each was trained from {len(runs['lstm'])} seeds. The "
-        "picture above shows the first of them. The minutes are those of one processor core.\n\n"
-        + "\n".join(table)
+        f"measured here (in bold). The picture above shows this training; with the same rate, each "
+        "was trained from more seeds. The minutes are those of one processor core.\n\n" + "\n".join(table)
     )
 
 
@@ -309,18 +312,25 @@ def measures(found: Distances) -> None:
     st.markdown(
         f"Each point is measured on {found.sentences} sentences like the one above, in pairs that differ "
         "only in the last word, and so in the pronoun. Their combinations of words occur nowhere in the "
-        "training. A line is the median of the seeds, and its bars go from the lowest to the highest. Right "
+        "training. A word is right if it is the most probable one after all that is right before it. A line "
+        "is the median of the seeds, and its bars go from the lowest to the highest. Right "
         "of the dotted line, sentences are longer than any that the networks learned from."
     )
     left, right = st.columns(2, gap="large")
     with left:
-        _shares_chart(found, "The whole translation is right", "exact", lambda point: point.exact)
-        _learning_chart(found)
+        _shares_chart(
+            found, "The whole translation is right", "exact", lambda point: point.exact / found.sentences
+        )
+        _shares_chart(found, "The pronoun is right", "pronoun", lambda point: point.pronoun / found.sentences)
     with right:
-        _shares_chart(found, "The pronoun is right", "pronoun", lambda point: point.pronoun)
-        _weight_chart(found)
+        _shares_chart(found, "Right words, of all words", "words", lambda point: point.words)
+        _learning_chart(found)
     st.markdown(_measured_in_words(found))
-    st.markdown(_looks_in_words(found))
+    left, right = st.columns(2, gap="large")
+    with left:
+        _weight_chart(found)
+    with right:
+        st.markdown(_looks_in_words(found))
     st.header("How strongly the pronoun reacts to its noun", anchor=False)
     st.markdown(
         "A network learns from **gradients**: if the noun’s vector $x$ moved a little, how much would the "
@@ -341,8 +351,8 @@ def measures(found: Distances) -> None:
 
 
 def _shares_chart(found: Distances, title: str, filename: str, of: Callable[[Point], float]) -> None:
-    """Draw the share of sentences in which something is right."""
-    lines = [_line(found, name, lambda point: 100 * of(point) / found.sentences) for name in NAMES]
+    """Draw what share is right."""
+    lines = [_line(found, name, lambda point: 100 * of(point)) for name in NAMES]
     told = "; ".join(f"{line.label}: {_numbers(line)}" for line in lines)
     _chart(
         found,
@@ -513,6 +523,7 @@ def _middle(found: Distances, name: Name, place: int) -> _Shares:
     points = [run.points[place] for run in found.chosen(name)]
     return _Shares(
         float(np.median([point.exact for point in points])) / found.sentences,
+        float(np.median([point.words for point in points])),
         float(np.median([point.pronoun for point in points])) / found.sentences,
     )
 
@@ -575,14 +586,14 @@ def _measured_in_words(found: Distances) -> str:
     at = found.longest_learned
     told = []
     for name in NAMES:
-        exact, pronoun = (
-            [percent(share) for share in shares]
+        exact, words, pronoun = (
+            "{}, {} and {}".format(*map(percent, shares))
             for shares in zip(*(_middle(found, name, place) for place in (0, at, -1)), strict=True)
         )
         told.append(
             f"**{NETWORK[name]}**: at {found.words[0]:.0f}, {found.words[at]:.0f} and {found.words[-1]:.0f} "
-            f"words, {exact[0]}, {exact[1]} and {exact[2]} of its translations are right, and {pronoun[0]}, "
-            f"{pronoun[1]} and {pronoun[2]} of its pronouns."
+            f"words, {exact} of its translations are right; {words} of its words; and {pronoun} of its "
+            "pronouns."
         )
     return "\n\n".join(told)
 
