@@ -213,6 +213,7 @@ def distances(
     if only_measure:
         distance.write(contest.measure(folder), folder)
         return
+    folder.mkdir(exist_ok=True)
     with progress(log=True) as told:
         for name, training in contest.compete(folder):
             step, setting = training.done, training.settings

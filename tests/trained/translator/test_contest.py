@@ -211,11 +211,29 @@ def test_what_is_written_down_is_what_the_shipped_weights_do() -> None:
 
 def test_every_network_was_tuned_and_trained_alike() -> None:
     found = distance.read()
-    for name in NAMES:
-        assert [run.seed for run in found.chosen(name)] == [*SEEDS]
-        tried = sorted(run.learning_rate for run in found.runs if run.name == name and run.seed == SEEDS[0])
-        assert tried == [*LEARNING_RATES]
+    settings = [
+        sorted((run.learning_rate, run.seed, run.steps) for run in found.runs if run.name == name)
+        for name in NAMES
+    ]
+    assert settings[0] == settings[1] == settings[2]
     assert {run.steps for run in found.runs} == {contest.STEPS}
+
+
+def test_what_the_page_concludes_is_what_was_found() -> None:
+    found = distance.read()
+
+    def middle(name: Name, what: str, inserted: int) -> float:
+        counts = [getattr(run.points[inserted], what) for run in found.chosen(name)]
+        return float(np.median(counts)) / SENTENCES
+
+    for inserted in range(LONGEST_LEARNED + 1):
+        alone, attending, transformer = (middle(name, "exact", inserted) for name in NAMES)
+        assert attending >= transformer - 0.01
+        assert attending > alone + 0.1
+        assert min(middle(name, "pronoun", inserted) for name in NAMES) > 0.95
+    assert middle("lstm", "exact", LONGEST_LEARNED) < 0.1
+    for run in found.chosen("lstm"):
+        assert all(moment.exact == 0 for moment in run.curve if moment.step <= run.steps / 2)
 
 
 def test_the_heads_written_down_look_as_far_as_is_written_down() -> None:
