@@ -1,6 +1,7 @@
 """The page on long distances without a browser: its sentences, its charts, and what it says to bad input."""
 
 from collections.abc import Callable, Sequence
+from statistics import median
 
 import numpy as np
 import pytest
@@ -84,9 +85,7 @@ def test_the_charts_show_medians_and_ranges_of_what_was_measured() -> None:
     def drawn(title: str, of: Callable[[Run], list[float]], x: Sequence[float]) -> None:
         for line, name in zip(found[title]["lines"], distance.NAMES, strict=False):
             seeds = [of(run) for run in measured.chosen(name)]
-            assert line["y"] == pytest.approx(
-                [sorted(some)[1] for some in zip(*seeds, strict=True)], rel=1e-4
-            )
+            assert line["y"] == pytest.approx([median(some) for some in zip(*seeds, strict=True)], rel=1e-4)
             assert line["low"] == pytest.approx([min(some) for some in zip(*seeds, strict=True)], rel=1e-4)
             assert line["high"] == pytest.approx([max(some) for some in zip(*seeds, strict=True)], rel=1e-4)
             assert line["x"] == pytest.approx(x, abs=0.05)
@@ -121,10 +120,10 @@ def test_what_was_measured_is_told_in_words() -> None:
     at = measured.longest_learned
     for name in distance.NAMES:
         runs = measured.chosen(name)
-        exact = [sorted(run.points[place].exact for run in runs)[1] for place in (at, -1)]
+        exact = [median(run.points[place].exact for run in runs) for place in (at, -1)]
         beyond = " and ".join(percent(count / measured.sentences) for count in exact)
         assert f"{beyond} of its translations are right" in told
-        untrained = sorted(run.points[0].untrained for run in runs)[1]
+        untrained = median(run.points[0].untrained for run in runs)
         assert f"goes from {scientific(untrained)} to" in told
         for run in measured.runs:
             if run.name == name and run.seed == runs[0].seed:
