@@ -206,9 +206,10 @@ def distances(
     ] = None,
     threads: Threads = 2,
 ) -> None:
-    """Compare a network without attention with a transformer.
+    """Compare an LSTM, one with attention, and a transformer on longer and longer sentences.
 
-    Both are trained, and measured on longer and longer sentences.
+    Each is trained with several learning rates and seeds. What is finished is written down after each
+    training; what the folder has is not trained again, so a new folder means to begin anew.
     """
     import torch
 
@@ -216,9 +217,15 @@ def distances(
 
     torch.set_num_threads(threads)
     folder = out or WEIGHTS
-    for name in () if only_measure else distance.NAMES:
-        steps = contest.SETTINGS[name].steps
-        with progress(log=True) as told:
-            for step, loss in contest.train(name, distance.weights_of(name, folder)):
-                told(f"{name}: step {step} of {steps}, loss {loss:.3f}", step / steps)
-    distance.write(contest.measure(folder), folder)
+    if only_measure:
+        distance.write(contest.measure(folder), folder)
+        return
+    folder.mkdir(exist_ok=True)
+    with progress(log=True) as told:
+        for name, training in contest.compete(folder):
+            step, setting = training.done, training.settings
+            told(
+                f"{name}, learning rate {setting.learning_rate}, seed {setting.seed}: "
+                f"step {step} of {setting.steps}",
+                step / setting.steps,
+            )

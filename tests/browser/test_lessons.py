@@ -633,7 +633,11 @@ def test_long_distances(page: Page, server: Server) -> None:
         slider.press("ArrowRight")
         wait_idle(page)
         found = stretch(text, clauses, CLAUSES_SEED.default)
-        for network, attempt in (("LSTM, no attention", found.recurrent), ("Transformer", found.transformer)):
+        for network, attempt in (
+            ("LSTM", found.lstm),
+            ("LSTM with attention", found.lstm_attention),
+            ("Transformer", found.transformer),
+        ):
             here = page.get_by_label(network, exact=True)
             shown = here.locator("[data-mark]:not([data-mark=missing]) bdi")
             expect(shown).to_have_text([word for word in attempt.words if word != "[END]"])

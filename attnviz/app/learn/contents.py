@@ -132,7 +132,7 @@ LESSONS = (
         "long_distances",
         "Long distances",
         "Why attention, and not memory?",
-        "Stretch a sentence until a network without attention can no longer hold it.",
+        "Stretch a sentence, and see what a network with a memory and one with attention make of it.",
         _TRANSLATOR,
         "See every head of the translator",
         sentence=ENGLISH,

@@ -1,13 +1,16 @@
-"""Train a recurrent network and a transformer on the same sentences, and measure both by distance."""
+"""Train recurrent networks and a transformer on the same sentences, and measure them by distance."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -22,13 +25,14 @@ from attnviz.trained.translator.distance import (
     Distances,
     Gender,
     Head,
-    Learned,
+    Looks,
+    Moment,
     Name,
     Point,
-    Spread,
+    Run,
     weights_of,
 )
-from attnviz.trained.translator.exercises import Corpus, Exercises
+from attnviz.trained.translator.exercises import PADDING, Corpus, Exercises
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.lengthening import MOST, Elastic, clauses
 from attnviz.trained.translator.recurrent import RecurrentSteps, RecurrentTranslator
@@ -46,14 +50,33 @@ LONGEST_LEARNED = 6
 SENTENCES = 300
 """How many are measured for each number of clauses."""
 
-SETTINGS: Mapping[Name, Settings] = {
-    "recurrent": Settings(variant="untold", steps=20_000),
-    "transformer": Settings(variant="untold", steps=2600, sizes=Sizes(decoder_layers=2)),
-}
-"""What each network's weights follow from; neither is told where to look."""
+SIZES = Sizes(decoder_layers=2)
+"""Of the transformer."""
+
+LEARNING_RATES = (6e-3, 2e-3)
+"""The settings that are tried, alike for every network: with the first seed, the best one is chosen."""
+
+SEEDS = (0, 1, 2)
+STEPS = 3000
+BATCH = 32
 
 _AT_ONCE = 100  # sentences
-_MEASURED_SEED = 1
+_MEASURED_SEED, _TUNED_SEED = 1, 2
+_MOMENTS = 20  # of a learning curve
+_TUNED_ON = 40  # sentences that are looked for, for each number of clauses
+
+
+def settings(learning_rate: float, seed: int) -> Settings:
+    """What a training follows from; no network is told where to look."""
+    return Settings(
+        variant="untold",
+        seed=seed,
+        steps=STEPS,
+        batch=BATCH,
+        learning_rate=learning_rate,
+        sentences=40_000,
+        sizes=SIZES,
+    )
 
 
 def to_learn_from(count: int, seed: int) -> list[Pair]:
@@ -67,111 +90,172 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
     return [it.stretched(clauses(dice, dice.randint(0, LONGEST_LEARNED))).pair for it in sentences]
 
 
-def to_measure(count: int, inserted: int) -> list[Elastic]:
+def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Elastic]:
     """Minimal pairs of sentences whose like no network learned from, with clauses put in.
 
     Args:
         count: of the sentences; they are the same ones whatever is put in.
         inserted: how many clauses; one more is added after those that were there before.
+        seed: chooses the sentences.
     """
-    dice = random.Random(_MEASURED_SEED)  # noqa: S311 - sentences are no secret
+    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     stretched = []
-    for readings in splits.minimal_pairs(count // 2, _MEASURED_SEED):
+    for readings in splits.minimal_pairs(count // 2, seed):
         put_in = clauses(dice, MOST)[:inserted]
         stretched += [it.stretched(put_in) for it in filter(None, map(Elastic.of, readings))]
     return stretched
 
 
-def build(name: Name, dropout: float = 0.0) -> Network:
+def to_tune_on() -> list[Pair]:
+    """Sentences of every length learned from, to choose a learning rate by; they are not measured."""
+    measured = {sentence.pair.source for sentence in to_measure(SENTENCES, 0)}
+    short = to_measure(_TUNED_ON, 0, _TUNED_SEED)
+    return [
+        long.pair
+        for inserted in range(LONGEST_LEARNED + 1)
+        for long, before in zip(to_measure(_TUNED_ON, inserted, _TUNED_SEED), short, strict=True)
+        if before.pair.source not in measured
+    ]
+
+
+def build(name: Name, seed: int) -> Network:
     """A network that has learned nothing yet."""
-    settings = SETTINGS[name]
-    if name == "recurrent":
-        return recurrent.build(settings.seed, dropout)
-    return translator.build(settings.sizes, settings.seed, dropout)
+    if name == "transformer":
+        return translator.build(SIZES, seed)
+    return recurrent.build(seed, attention=name == "lstm_attention")
 
 
-def train(name: Name, file: Path) -> Iterator[tuple[int, float]]:
-    """Learn, and write the weights in the end; both networks learn alike.
+def train(name: Name, learning_rate: float, seed: int) -> Iterator[tuple[Training, list[Moment]]]:
+    """Learn; every network learns alike.
 
     Yields:
-        Each step, from 1, and how wrong the network was about its sentences, in nats a word.
+        After each step: how far the training is, and its learning curve up to there.
     """
-    settings = SETTINGS[name]
-    model = build(name, settings.dropout)
-    corpus = Corpus(to_learn_from(settings.sentences, settings.seed), settings.batch)
-    training = Training(settings, model, corpus)
-    while training.done < settings.steps:
-        loss = training.step()
-        yield training.done, loss
-    trained: Trained
-    if isinstance(model, EncoderDecoder):
-        trained = Translator(model, settings.sizes, {"command": COMMAND})
-    else:
-        trained = RecurrentTranslator(model)
-    trained.save(file)
+    chosen = settings(learning_rate, seed)
+    training = Training(chosen, build(name, seed), _corpus(chosen.sentences, seed))
+    tuned_on, curve = list(portions(to_tune_on())), list[Moment]()
+    while training.done < chosen.steps:
+        training.step()
+        if training.done % (chosen.steps // _MOMENTS) == 0:
+            curve.append(Moment(training.done, right(training.model, tuned_on).exact))
+        yield training, curve
 
 
-def load(folder: Path = WEIGHTS) -> tuple[RecurrentTranslator, Translator]:
-    """Both trained networks, whose weights are the very ones that were measured.
+@lru_cache(maxsize=1)
+def _corpus(sentences: int, seed: int) -> Corpus:
+    return Corpus(to_learn_from(sentences, seed), BATCH)
+
+
+class Right(NamedTuple):
+    """How many translations are right, word for word, and the share of right words."""
+
+    exact: int
+    words: float
+
+
+def right(model: Network, some: Iterable[Exercises]) -> Right:
+    """What a network gets right: a word, if it is the most probable one after the right ones before it.
+
+    So a translation all of whose words are right is also the one that the network writes by itself.
+    """
+    exact = words = of_all = 0
+    model.eval()
+    for exercises in some:
+        with torch.no_grad():
+            written = model(exercises.source, exercises.target).logits.argmax(dim=-1)
+        asked, same = exercises.following != PADDING, written == exercises.following
+        exact += int((same | ~asked).all(dim=1).sum())
+        words += int((same & asked).sum())
+        of_all += int(asked.sum())
+    return Right(exact, words / of_all)
+
+
+class Networks(NamedTuple):
+    """The trained networks whose weights are kept, named as in `NAMES`."""
+
+    lstm: RecurrentTranslator
+    lstm_attention: RecurrentTranslator
+    transformer: Translator
+
+
+def load(folder: Path = WEIGHTS) -> Networks:
+    """The kept networks, whose weights are the very ones that were measured.
 
     Raises:
         ModelFilesDamaged: a file is missing or damaged; the message names the command that makes it.
     """
-    measured = distance.read(folder)
+    found = distance.read(folder)
     for name in NAMES:
         file = weights_of(name, folder)
-        if not file.exists() or _digest(file) != measured.networks[name].digest:
+        if not file.exists() or _digest(file) != found.digests[name]:
             raise ModelFilesDamaged(f"{file} is missing or was changed. Make it again with: {COMMAND}")
     return _loaded(folder)
 
 
-def measure(folder: Path) -> Distances:
-    """Measure both networks, from their files."""
-    recurrent_network, transformer = _loaded(folder)
-    stretched = [to_measure(SENTENCES, inserted) for inserted in range(MOST + 1)]
-    sentences = [[each.pair for each in some] for some in stretched]
-    trained: dict[Name, Trained] = {"recurrent": recurrent_network, "transformer": transformer}
-    networks = {
-        name: Learned(
-            parameters=sum(parameter.numel() for parameter in network.model.parameters()),
-            steps=SETTINGS[name].steps,
-            digest=_digest(weights_of(name, folder)),
-            points=tuple(measured(network, build(name), pairs) for pairs in sentences),
-        )
-        for name, network in trained.items()
-    }
-    words = tuple(sum(each.words_apart for each in some) / len(some) for some in stretched)
-    return Distances(SENTENCES, LONGEST_LEARNED, words, networks, *looking_heads(transformer, stretched))
-
-
-def measured(trained: Trained, untrained: Network, pairs: Sequence[Pair]) -> Point:
-    """How one network does on sentences of one length.
+def compete(folder: Path) -> Iterator[tuple[Name, Training]]:
+    """Train and measure each network with each setting; each result is written down as soon as it is there.
 
     Args:
-        untrained: the same one before it learned anything.
+        folder: of the figures and weights; a training whose figures are there is not repeated.
+
+    Yields:
+        The network and how far its training is, after each step.
     """
-    translations = [
-        words
-        for start in range(0, len(pairs), _AT_ONCE)
-        for words in trained.translate_all([pair.source for pair in pairs[start : start + _AT_ONCE]])
-    ]
-    both = list(zip(translations, [pair.target for pair in pairs], strict=True))
-    exact = sum(words == target for words, target in both)
-    there = sum(right_words(words, target) / len(target) for words, target in both) / len(both)
-    model = copy.deepcopy(trained.model).requires_grad_()
-    right, gradients, before = [], [], []
-    for exercises in portions(pairs):
-        odds, reaction = reactions(model, exercises)
-        right.append(odds > 0)
-        gradients.append(reaction)
-        before.append(reactions(untrained.eval(), exercises)[1])
-    return Point(exact, there, int(torch.cat(right).sum()), _spread(gradients), _spread(before))
+    found = distance.read(folder) if distance.exists(folder) else _nothing_trained()
+    for seed, learning_rate, name in product(SEEDS, LEARNING_RATES, NAMES):
+        if seed != SEEDS[0] and learning_rate != found.chosen(name)[0].learning_rate:
+            continue
+        which = (name, learning_rate, seed, STEPS)
+        if any((run.name, run.learning_rate, run.seed, run.steps) == which for run in found.runs):
+            continue
+        for training, curve in train(name, learning_rate, seed):  # noqa: B007 - needed when it has ended
+            yield name, training
+        # Files hold numbers in float16: what is measured is what a file gives back.
+        trained = _trained(training.model.half().float())
+        parameters = sum(parameter.numel() for parameter in training.model.parameters())
+        done = Run(
+            *which, training.processor_seconds, parameters, tuple(curve), *examined(name, seed, trained)
+        )
+        found = replace(found, runs=(*found.runs, done))
+        if found.chosen(name)[0] == done:
+            file = weights_of(name, folder)
+            trained.save(file)
+            found = replace(found, digests={**found.digests, name: _digest(file)})
+        distance.write(found, folder)
 
 
-def right_words(words: Sequence[str], target: Sequence[str]) -> int:
-    """How many words of the right translation are there, in their order; the longest runs are found first."""
-    matcher = SequenceMatcher(None, target, words, autojunk=False)
-    return sum(run.size for run in matcher.get_matching_blocks())
+def measure(folder: Path) -> Distances:
+    """What was measured, with that of the kept weights measured again."""
+    found, networks = distance.read(folder), _loaded(folder)
+    again = {}
+    for name in NAMES:
+        kept = found.chosen(name)[0]
+        points, looks = examined(name, kept.seed, getattr(networks, name))
+        again[kept.name, kept.learning_rate, kept.seed] = replace(kept, points=points, looks=looks)
+    return replace(
+        found,
+        runs=tuple(again.get((run.name, run.learning_rate, run.seed), run) for run in found.runs),
+        digests={name: _digest(weights_of(name, folder)) for name in NAMES},
+    )
+
+
+def examined(name: Name, seed: int, trained: Trained) -> tuple[tuple[Point, ...], Looks | None]:
+    """What a trained network does at each length, and where it looks if it is a transformer."""
+    stretched = [to_measure(SENTENCES, inserted) for inserted in range(MOST + 1)]
+    model, untrained = copy.deepcopy(trained.model).requires_grad_(), build(name, seed)
+    points = []
+    for some in stretched:
+        pairs = [each.pair for each in some]
+        points.append(Point(*measured(model, pairs), measured(untrained, pairs)[-1]))
+    return tuple(points), looking_heads(trained, stretched) if isinstance(trained, Translator) else None
+
+
+def measured(model: Network, pairs: Sequence[Pair]) -> tuple[int, float, int, float]:
+    """How a network does on sentences of one length: the first four of `Point`."""
+    some = list(portions(pairs))
+    said = right(model, some)
+    odds, gradients = zip(*(reactions(model, exercises) for exercises in some), strict=True)
+    return *said, int((torch.cat(odds) > 0).sum()), float(torch.cat(gradients).quantile(0.5))
 
 
 def portions(pairs: Sequence[Pair]) -> Iterator[Exercises]:
@@ -205,9 +289,7 @@ def reactions(
     return odds.detach(), reaction.detach()
 
 
-def looking_heads(
-    transformer: Translator, stretched: Sequence[Sequence[Elastic]]
-) -> tuple[dict[Gender, Head], Head]:
+def looking_heads(transformer: Translator, stretched: Sequence[Sequence[Elastic]]) -> Looks:
     """The heads that look back at the noun, one for each gender, and the one that looks across at the reason.
 
     Args:
@@ -228,7 +310,7 @@ def looking_heads(
                 ]
             )
         across.append([looks[..., -2:].sum(dim=-1) for _, _, looks in rows])
-    return {gender: _most(weights) for gender, weights in back.items()}, _most(across)
+    return Looks({gender: _most(weights) for gender, weights in back.items()}, _most(across))
 
 
 def pronoun_rows(
@@ -253,16 +335,29 @@ def _most(weights: Sequence[Sequence[Float[Tensor, "layer head"]]]) -> Head:
     return Head(layer, head, tuple(means[:, layer, head].tolist()))
 
 
-def _loaded(folder: Path) -> tuple[RecurrentTranslator, Translator]:
-    return (
-        RecurrentTranslator.load(weights_of("recurrent", folder)),
+def _nothing_trained() -> Distances:
+    stretched = [to_measure(SENTENCES, inserted) for inserted in range(MOST + 1)]
+    words = [sum(each.words_apart for each in some) / len(some) for some in stretched]
+    untrained = recurrent.build(SEEDS[0], forget_bias=0.0)
+    forgetful = [measured(untrained, [each.pair for each in some])[-1] for some in stretched]
+    return Distances(
+        SENTENCES, len(to_tune_on()), LONGEST_LEARNED, BATCH, tuple(words), tuple(forgetful), (), {}
+    )
+
+
+def _trained(model: Network) -> Trained:
+    if isinstance(model, EncoderDecoder):
+        return Translator(model, SIZES, {"command": COMMAND})
+    return RecurrentTranslator(model)
+
+
+def _loaded(folder: Path) -> Networks:
+    return Networks(
+        RecurrentTranslator.load(weights_of("lstm", folder)),
+        RecurrentTranslator.load(weights_of("lstm_attention", folder), attention=True),
         Translator.load(weights_of("transformer", folder)),
     )
 
 
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def _spread(numbers: Sequence[Tensor]) -> Spread:
-    return Spread(*torch.cat(list(numbers)).quantile(torch.tensor([0.25, 0.5, 0.75])).tolist())

@@ -1,4 +1,4 @@
-"""A translator without attention: it reads a sentence into one memory of fixed size, and writes from that."""
+"""A translator that reads word by word into a memory of fixed size, with and without attention."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
 
 from attnviz.errors import ModelFilesDamaged
-from attnviz.trained.translator.translator import longest_translation, padded, source_of, target_of, until_end
-from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH, PAD, START
+from attnviz.trained.translator.translator import longest_translation, source_of, target_of, until_end
+from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START
+from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 
 Words = Sequence[str]
 
 D_EMBEDDING = 64
 D_HIDDEN = 128
+FORGET_BIAS = 1.0
 
 
 class Memory(NamedTuple):
-    """All that a recurrent network keeps of what it has read: two vectors, however long the text was."""
+    """What an LSTM keeps of what it has read: two vectors, however long the text was."""
 
     hidden: Float[Tensor, "sentence d_hidden"]
     cell: Float[Tensor, "sentence d_hidden"]
@@ -36,20 +37,50 @@ class RecurrentSteps(NamedTuple):
 
     Attributes:
         words: the source words' vectors.
-        memory: what is left of them after the last one: nothing else reaches the decoder.
+        outputs: the encoder's, after each source word.
+        memory: the encoder's after the last one. Without attention, nothing else reaches the decoder.
         hidden_states: the decoder's, after each target word.
+        attention: what these read of the encoder's outputs; None: the network has no attention.
         logits: the scores of every word as the next one.
     """
 
     words: Float[Tensor, "sentence source d_embedding"]
+    outputs: Float[Tensor, "sentence source d_hidden"]
     memory: Memory
     hidden_states: Float[Tensor, "sentence target d_hidden"]
+    attention: AttentionSteps | None
     logits: Float[Tensor, "sentence target vocabulary"]
 
     @property
     def probabilities(self) -> Float[Tensor, "sentence target vocabulary"]:
         """For each target word, how probable each word is as the next one."""
         return self.logits.softmax(dim=-1)
+
+
+class LookBack(nn.Module):
+    """Attention of a recurrent decoder to a recurrent encoder's outputs (Bahdanau et al. 2015).
+
+    In the form of Luong et al. 2015: the query is W_q h, keys and values are the outputs (equation 8,
+    "general"), and tanh(W [h; what was read]) takes the place of h (equation 5).
+
+    Args:
+        d_hidden: the size of h, and of an output.
+    """
+
+    def __init__(self, d_hidden: int) -> None:
+        super().__init__()
+        self.to_query = nn.Linear(d_hidden, d_hidden, bias=False)
+        self.with_what_is_read = nn.Linear(2 * d_hidden, d_hidden)
+
+    def forward(
+        self,
+        hidden_states: Float[Tensor, "sentence target d_hidden"],
+        outputs: Float[Tensor, "sentence source d_hidden"],
+    ) -> tuple[AttentionSteps, Float[Tensor, "sentence target d_hidden"]]:
+        """What was read, and what takes the place of the decoder's hidden states."""
+        # No entry of h exceeds 1: divided by √d_hidden, all the scores would begin near 0.
+        steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
+        return steps, self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
 
 
 class RecurrentEncoderDecoder(nn.Module):
@@ -63,11 +94,15 @@ class RecurrentEncoderDecoder(nn.Module):
     One layer each, where the paper has four; and the source is read forwards, where the paper reverses it.
     The last matrix is the target's embedding table again, as in the transformer.
 
+    With attention, each h of the decoder is first replaced by what `LookBack` makes of it.
+
     Args:
         source_vocabulary, target_vocabulary: how many different words each text has.
         d_embedding: the size of a word's vector.
         d_hidden: the size of c, and of h.
         dropout: the share of the vectors that is left out at random in training.
+        attention: whether the decoder also looks back at the encoder's outputs.
+        forget_bias: of the gate f before training; 1 keeps more of the memory (Jozefowicz et al. 2015).
     """
 
     def __init__(
@@ -77,6 +112,8 @@ class RecurrentEncoderDecoder(nn.Module):
         d_embedding: int = D_EMBEDDING,
         d_hidden: int = D_HIDDEN,
         dropout: float = 0.0,
+        attention: bool = False,
+        forget_bias: float = FORGET_BIAS,
     ) -> None:
         super().__init__()
         self.source_table = nn.Embedding(source_vocabulary, d_embedding)
@@ -85,65 +122,52 @@ class RecurrentEncoderDecoder(nn.Module):
             nn.init.normal_(table.weight, std=d_embedding**-0.5)
         self.encoder = nn.LSTM(d_embedding, d_hidden, batch_first=True)
         self.decoder = nn.LSTM(d_embedding, d_hidden, batch_first=True)
+        for lstm in (self.encoder, self.decoder):
+            # torch adds up two biases, each of the gates i, f, g and o, one after the other.
+            for bias, number in (("bias_ih_l0", forget_bias), ("bias_hh_l0", 0.0)):
+                nn.init.constant_(lstm.get_parameter(bias)[d_hidden : 2 * d_hidden], number)
+        self.look_back = LookBack(d_hidden) if attention else None
         self.to_word = nn.Linear(d_hidden, d_embedding)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self,
-        source_ids: Int[Tensor, "sentence source"],
-        target_ids: Int[Tensor, "sentence target"],
-        real: Bool[Tensor, "sentence source"] | None = None,
+        self, source_ids: Int[Tensor, "sentence source"], target_ids: Int[Tensor, "sentence target"]
     ) -> RecurrentSteps:
         """One pass over both texts.
 
         Args:
-            source_ids: the text to read.
-            target_ids: the text so far, from its start token on.
-            real: False where a source token only fills up a shorter sentence, at its end; None: nowhere.
+            source_ids: the texts to read, all equally long.
+            target_ids: the texts so far, from their start token on.
         """
         words = self.dropout(self.source_table(source_ids))
-        memory = self.read(words, real)
-        logits, hidden_states, _ = self.write(target_ids, memory)
-        return RecurrentSteps(words, memory, hidden_states, logits)
-
-    def read(
-        self,
-        words: Float[Tensor, "sentence source d_embedding"],
-        real: Bool[Tensor, "sentence source"] | None = None,
-    ) -> Memory:
-        """The encoder's memory after the last word of each sentence."""
-        if real is None:
-            _, (hidden, cell) = self.encoder(words)
-        else:
-            packed = pack_padded_sequence(words, real.sum(dim=1), batch_first=True, enforce_sorted=False)
-            _, (hidden, cell) = self.encoder(packed)
-        return Memory(hidden[0], cell[0])
-
-    def write(
-        self, target_ids: Int[Tensor, "sentence target"], memory: Memory
-    ) -> tuple[
-        Float[Tensor, "sentence target vocabulary"], Float[Tensor, "sentence target d_hidden"], Memory
-    ]:
-        """Logits and hidden states after each target word, and the memory after the last."""
-        words = self.dropout(self.target_table(target_ids))
-        hidden_states, (hidden, cell) = self.decoder(words, (memory.hidden[None], memory.cell[None]))
-        logits = self.to_word(self.dropout(hidden_states)) @ self.target_table.weight.T
-        return logits, hidden_states, Memory(hidden[0], cell[0])
+        outputs, memory = self.encoder(words)
+        hidden_states, _ = self.decoder(self.dropout(self.target_table(target_ids)), memory)
+        attention, said = None, hidden_states
+        if self.look_back is not None:
+            attention, said = self.look_back(hidden_states, outputs)
+        logits = self.to_word(self.dropout(said)) @ self.target_table.weight.T
+        kept = Memory(*(vectors[0] for vectors in memory))
+        return RecurrentSteps(words, outputs, kept, hidden_states, attention, logits)
 
 
-def build(seed: int, dropout: float = 0.0) -> RecurrentEncoderDecoder:
+def build(
+    seed: int, dropout: float = 0.0, attention: bool = False, forget_bias: float = FORGET_BIAS
+) -> RecurrentEncoderDecoder:
     """A network that has learned nothing yet, between the two vocabularies.
 
     Args:
         seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
+        dropout, attention, forget_bias: as in `RecurrentEncoderDecoder`.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return RecurrentEncoderDecoder(len(ENGLISH), len(FRENCH), dropout=dropout)
+        return RecurrentEncoderDecoder(
+            len(ENGLISH), len(FRENCH), dropout=dropout, attention=attention, forget_bias=forget_bias
+        )
 
 
 class RecurrentTranslator:
-    """A trained network without attention; safe to share among threads.
+    """A trained recurrent network; safe to share among threads.
 
     Args:
         model: is copied, so that it may be trained further.
@@ -174,38 +198,28 @@ class RecurrentTranslator:
         Returns:
             French words without [END], broken off after `longest_translation`.
         """
-        (words,) = self.translate_all([source_words])
-        return words
-
-    def translate_all(self, sources: Sequence[Words]) -> list[tuple[str, ...]]:
-        """`translate` for many sentences at once."""
-        source_ids = padded([source_of(words) for words in sources])
-        pad, start = FRENCH.ids([PAD, START])
-        limits = [longest_translation(words) for words in sources]
-        with torch.inference_mode():
-            memory = self.model.read(self.model.source_table(source_ids), source_ids != pad)
-            word = torch.full((len(sources), 1), start)
-            written = []
-            for _ in range(max(limits)):
-                logits, _, memory = self.model.write(word, memory)
-                logits[..., [pad, start]] = float("-inf")  # these are never a next word
-                word = logits.argmax(dim=-1)
-                written.append(word)
-        rows = torch.cat(written, dim=1).tolist()
-        return [until_end([*map(FRENCH.word, row[:limit])]) for row, limit in zip(rows, limits, strict=True)]
+        no_words = FRENCH.ids([PAD, START])
+        words: list[str] = []
+        while END not in words and len(words) < longest_translation(source_words):
+            probabilities = self.steps(source_words, words).probabilities[0, -1]
+            words.append(FRENCH.word(int(probabilities.index_fill(0, torch.tensor(no_words), 0).argmax())))
+        return until_end(words)
 
     def save(self, file: Path) -> None:
         """Write the numbers in float16."""
         save_file({name: tensor.half() for name, tensor in self.model.state_dict().items()}, file)
 
     @classmethod
-    def load(cls, file: Path) -> RecurrentTranslator:
+    def load(cls, file: Path, attention: bool = False) -> RecurrentTranslator:
         """A model from its file, in float32.
+
+        Args:
+            attention: whether it has attention.
 
         Raises:
             ModelFilesDamaged: the file is missing, damaged, or was made for another vocabulary.
         """
-        model = build(seed=0)
+        model = build(seed=0, attention=attention)
         try:
             model.load_state_dict(load_file(file))
         except (OSError, SafetensorError, RuntimeError) as error:

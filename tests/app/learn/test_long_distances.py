@@ -1,5 +1,8 @@
 """The page on long distances without a browser: its sentences, its charts, and what it says to bad input."""
 
+from collections.abc import Callable, Sequence
+from statistics import median
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from attnviz.app.state.choices import CLAUSES
 from attnviz.errors import ModelFilesDamaged
 from attnviz.text import percent
 from attnviz.trained.translator import distance
+from attnviz.trained.translator.distance import Run
 from attnviz.trained.translator.lengthening import MOST
 from tests.app.shown import charts, clean, sent, try_page, visit, words
 
@@ -25,7 +29,8 @@ def test_the_picture_is_told_in_words(english: str, clauses: int) -> None:
     )
     assert f"words back, at `{noun}` (**{percent(weight)}**)" in told
     right = shown.target[shown.choice]
-    for attempt in (shown.recurrent, shown.transformer):
+    for name in distance.NAMES:
+        attempt = getattr(shown, name)
         count = f"{attempt.right} of " if attempt.words != shown.target else "all "
         assert f"gets {count}{len(shown.target)} words right" in told
         shares = {"il": attempt.il, "elle": attempt.elle}
@@ -37,7 +42,7 @@ def test_the_picture_is_told_in_words(english: str, clauses: int) -> None:
         assert prefers in told
 
 
-def test_the_picture_gets_both_networks() -> None:
+def test_the_picture_gets_the_networks() -> None:
     message = sent(visit("long_distances", clauses="2", english=NARROW), "stretched")
     shown = stretch(NARROW, 2, 0)
     english, french = message["sentences"]
@@ -49,10 +54,9 @@ def test_the_picture_gets_both_networks() -> None:
     assert [word["weight"] for word in french["words"]][: shown.choice] == pytest.approx(shown.back, abs=1e-6)
     assert {word["weight"] for word in french["words"][shown.choice :]} == {None}
     assert [word["text"] for word in french["words"] if word["role"]] == ["la", "route", "elle"]
-    for network, attempt, name in zip(
-        message["networks"], (shown.recurrent, shown.transformer), NETWORK.values(), strict=True
-    ):
-        assert network["name"] == name
+    for network, (name, title) in zip(message["networks"], NETWORK.items(), strict=True):
+        attempt = getattr(shown, name)
+        assert network["name"] == title
         assert [word["text"] for word in network["words"] if word["mark"] != "missing"] == list(attempt.words)
         assert network["exact"] == (attempt.words == shown.target)
         levels = np.array(network["levels"]) - 127
@@ -62,36 +66,50 @@ def test_the_picture_gets_both_networks() -> None:
 
 def test_the_memory_stays_the_vectors_grow_and_longer_than_learned_is_said() -> None:
     app = visit("long_distances", clauses="0")
-    memory, vectors = (network["keeps"] for network in sent(app, "stretched")["networks"])
+    memory, both, vectors = (network["keeps"] for network in sent(app, "stretched")["networks"])
     assert memory == "keeps 2 × 128 = 256 numbers, however long the sentence"
+    assert both == "keeps 128 numbers a word, and 128 more: 14 × 128 = 1,792"
     assert vectors == "keeps 64 numbers a word: 13 × 64 = 832"
     note = "are more than they have ever seen"
     for clauses in (distance.read().longest_learned, MOST):
         clean(app.slider(key="clauses").set_value(clauses).run())
         keeps = [network["keeps"] for network in sent(app, "stretched")["networks"]]
         assert keeps[0] == memory
-        assert keeps[1] != vectors
+        assert keeps[1:] != [both, vectors]
         assert (f"{MOST} {note}" in words(app)) == (note in words(app)) == (clauses == MOST)
 
 
-def test_the_charts_show_what_was_measured() -> None:
-    found = charts(visit("long_distances"))
-    measured = distance.read()
-    for title, what in (("The whole translation is right", "exact"), ("The pronoun is right", "pronoun")):
-        for line, name in zip(found[title]["lines"], distance.NAMES, strict=True):
-            shares = [
-                100 * getattr(point, what) / measured.sentences for point in measured.networks[name].points
-            ]
-            assert line["y"] == pytest.approx(shares, rel=1e-4)
-            assert line["x"] == pytest.approx(measured.words, abs=0.05)
-            assert all(
-                low <= y <= high for low, y, high in zip(line["low"], line["y"], line["high"], strict=True)
-            )
-    (untrained, trained, *_) = found["Reaction to the noun’s vector"]["lines"]
-    points = measured.networks["recurrent"].points
-    assert untrained["y"] == pytest.approx([np.log10(point.untrained.middle) for point in points], rel=1e-4)
-    assert trained["y"] == pytest.approx([np.log10(point.gradient.middle) for point in points], rel=1e-4)
-    heads = (measured.back["il"], measured.back["elle"], measured.across)
+def test_the_charts_show_medians_and_ranges_of_what_was_measured() -> None:
+    found, measured = charts(visit("long_distances")), distance.read()
+
+    def drawn(title: str, of: Callable[[Run], list[float]], x: Sequence[float]) -> None:
+        for line, name in zip(found[title]["lines"], distance.NAMES, strict=False):
+            seeds = [of(run) for run in measured.chosen(name)]
+            assert line["y"] == pytest.approx([median(some) for some in zip(*seeds, strict=True)], rel=1e-4)
+            assert line["low"] == pytest.approx([min(some) for some in zip(*seeds, strict=True)], rel=1e-4)
+            assert line["high"] == pytest.approx([max(some) for some in zip(*seeds, strict=True)], rel=1e-4)
+            assert line["x"] == pytest.approx(x, abs=0.05)
+
+    drawn(
+        "The whole translation is right",
+        lambda run: [point.exact / measured.sentences * 100 for point in run.points],
+        measured.words,
+    )
+    drawn(
+        "The pronoun is right",
+        lambda run: [point.pronoun / measured.sentences * 100 for point in run.points],
+        measured.words,
+    )
+    before, after = (f"Reaction to the noun’s vector, {when} training" for when in ("before", "after"))
+    drawn(before, lambda run: [np.log10(point.untrained) for point in run.points], measured.words)
+    drawn(after, lambda run: [np.log10(point.gradient) for point in run.points], measured.words)
+    assert found[before]["lines"][-1]["y"] == pytest.approx(np.log10(measured.forgetful), rel=1e-4)
+    drawn(
+        "How the training went",
+        lambda run: [moment.exact / measured.tuned_on * 100 for moment in run.curve],
+        [moment.step for moment in measured.runs[0].curve],
+    )
+    heads = (*measured.looks.back.values(), measured.looks.across)
     for line, head in zip(found["Where the transformer looks"]["lines"], heads, strict=True):
         assert f"head {head.name}," in line["label"]
         assert line["y"] == pytest.approx([100 * weight for weight in head.weights], rel=1e-4)
@@ -100,16 +118,20 @@ def test_the_charts_show_what_was_measured() -> None:
 def test_what_was_measured_is_told_in_words() -> None:
     told, measured = words(visit("long_distances")), distance.read()
     at = measured.longest_learned
-    for network in measured.networks.values():
-        counts = (network.points[at].exact, network.points[-1].exact)
-        beyond = " and ".join(percent(count / measured.sentences) for count in counts)
+    for name in distance.NAMES:
+        runs = measured.chosen(name)
+        exact = [median(run.points[place].exact for run in runs) for place in (at, -1)]
+        beyond = " and ".join(percent(count / measured.sentences) for count in exact)
         assert f"{beyond} of its translations are right" in told
-        assert f"goes from {scientific(network.points[0].untrained.middle)} to" in told
-    for head in (*measured.back.values(), measured.across):
+        untrained = median(run.points[0].untrained for run in runs)
+        assert f"goes from {scientific(untrained)} to" in told
+        for run in measured.runs:
+            if run.name == name and run.seed == runs[0].seed:
+                share = percent(run.curve[-1].exact / measured.tuned_on)
+                chosen = run.learning_rate == runs[0].learning_rate
+                assert f"| {f'**{share}**' if chosen else share} |" in told
+    for head in (*measured.looks.back.values(), measured.looks.across):
         assert f"{100 * head.weights[at]:.0f} % at {measured.words[at]:.0f}" in told
-    lstm, transformer = (measured.networks[name].steps for name in distance.NAMES)
-    assert f"saw {lstm:,} batches" in told
-    assert f"{lstm / transformer:.1f} times as many because it learns more slowly" in told
 
 
 def test_what_cannot_be_stretched_leaves_what_was_measured() -> None:

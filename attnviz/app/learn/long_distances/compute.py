@@ -1,4 +1,4 @@
-"""One sentence, longer and longer: what two networks keep of it, and what each makes of that in French."""
+"""One sentence, longer and longer: what three networks keep of it, and what each makes of that in French."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from attnviz.text import head_name
 from attnviz.trace import Floats
 from attnviz.trained.translator import contest, distance, grammar, reading
 from attnviz.trained.translator.lengthening import MOST, Elastic, clauses
-from attnviz.trained.translator.recurrent import RecurrentTranslator
 from attnviz.trained.translator.translator import Translator
 
 Mark = Literal["right", "wrong", "missing"]
@@ -77,7 +76,7 @@ class Stretched:
         back: [French word before the pronoun], its weights there; what [START] gets is left out.
         across_head: the head of cross-attention that most reads the end of the sentence, over many of them.
         across: [English word], its weights there; [END] comes last.
-        recurrent, transformer: what the two networks do.
+        lstm, lstm_attention, transformer: what the networks do.
     """
 
     source: tuple[str, ...]
@@ -93,12 +92,13 @@ class Stretched:
     back: Floats
     across_head: str
     across: Floats
-    recurrent: Attempt
+    lstm: Attempt
+    lstm_attention: Attempt
     transformer: Attempt
 
 
 def stretch(text: str, inserted: int, seed: int) -> Stretched:
-    """Put clauses into a sentence, and let both networks translate it.
+    """Put clauses into a sentence, and let the networks translate it.
 
     Args:
         text: English.
@@ -114,9 +114,9 @@ def stretch(text: str, inserted: int, seed: int) -> Stretched:
     put_in = clauses(random.Random(seed), MOST)[:inserted]  # noqa: S311 - no secret
     sentence = short.stretched(put_in)
     pair, it = sentence.pair, sentence.it
-    recurrent, transformer = networks()
-    measured = distance.read()
-    back, across = contest.pronoun_rows(transformer, sentence)
+    trained = networks()
+    measured = distance.read().looks
+    back, across = contest.pronoun_rows(trained.transformer, sentence)
     # [START] comes before the first French word.
     at_noun = back[..., sentence.named.start + 1 : sentence.named.stop + 1].sum(dim=-1)
     layer, head = divmod(int(at_noun.argmax()), at_noun.shape[-1])
@@ -138,8 +138,9 @@ def stretch(text: str, inserted: int, seed: int) -> Stretched:
         back=owned(back[layer, head, 1 : it.target + 1]),
         across_head=measured.across.name,
         across=owned(across[measured.across.layer, measured.across.head]),
-        recurrent=attempt(recurrent, sentence),
-        transformer=attempt(transformer, sentence),
+        lstm=attempt(trained.lstm, sentence),
+        lstm_attention=attempt(trained.lstm_attention, sentence),
+        transformer=attempt(trained.transformer, sentence),
     )
 
 
@@ -162,8 +163,8 @@ def elastic(text: str) -> Elastic:
 
 
 @cache
-def networks() -> tuple[RecurrentTranslator, Translator]:
-    """Both trained networks.
+def networks() -> contest.Networks:
+    """The trained networks.
 
     Raises:
         ModelFilesDamaged: a file is missing or damaged.
@@ -171,16 +172,17 @@ def networks() -> tuple[RecurrentTranslator, Translator]:
     return contest.load()
 
 
-def attempt(network: RecurrentTranslator | Translator, sentence: Elastic) -> Attempt:
+def attempt(network: contest.Trained, sentence: Elastic) -> Attempt:
     """What a network makes of a sentence."""
     pair = sentence.pair
-    if isinstance(network, RecurrentTranslator):
-        recurrent = network.steps(pair.source, pair.target)
-        memory = [vector.reshape(2, -1) for vector in recurrent.memory]
-        kept, probabilities = torch.cat(memory), recurrent.probabilities[0]
-    else:
+    if isinstance(network, Translator):
         steps = network.steps(pair.source, pair.target)
         kept, probabilities = steps.encoder.output, steps.probabilities
+    else:
+        recurrent = network.steps(pair.source, pair.target)
+        memory, probabilities = recurrent.memory, recurrent.probabilities[0]
+        outputs = memory.hidden if recurrent.attention is None else recurrent.outputs[0]
+        kept = torch.cat((outputs, memory.cell))
     words = network.translate(pair.source)
     return Attempt(
         words, tuple(marked(words, pair.target)), *il_and_elle(probabilities[sentence.it.target]), owned(kept)

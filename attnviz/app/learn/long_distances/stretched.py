@@ -1,4 +1,4 @@
-"""A long sentence, what two networks keep of it, and what each makes of that in French."""
+"""A long sentence, what networks keep of it, and what each makes of that in French."""
 
 from __future__ import annotations
 
