@@ -97,8 +97,8 @@ def question(chosen: MaskedHead) -> None:
     part, of, result = _divided(given, left, share)
     options = (part, result, f"{given + 100 - left:.1f} %", "0.0 %")
     guess(
-        f"In head 1-{chosen.head + 1} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to all "
-        f"tokens up to itself. How much does it give {key} if nobody may look ahead?",
+        f"In head 1-{chosen.head + 1} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to "
+        f"all tokens up to itself. How much does it give {key} if nobody may look ahead?",
         list(dict.fromkeys(options)),
         right=result,
         because=f"{part} / {of} = {result}: the cells that stay open share the 100 % in "
