@@ -13,12 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.clusters import scaled
+from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
 from attnviz.app.heads.behaviour import sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
-from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
+from attnviz.app.heads.behaviour.words import in_full, in_markdown
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
@@ -58,19 +59,24 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     expected = to_the_previous(TIRED)
     shown = sent(app, "head_map")
     np.testing.assert_allclose(shown["values"], expected.ravel(), atol=1e-5)
+    whole = attnviz.trace(TIRED).stack("encoder")[:, :, 1:-1, 1:-1]
+    raw = np.diagonal(whole, -1, axis1=-2, axis2=-1).mean(axis=-1)
     assert shown["texts"][2].startswith(
-        "gives the token before it 100 % of its attention; even attention would"
+        f"gives the token before it {100 * raw[0, 2]:.0f} % of its attention, 100 % of what goes to words; even "
+        "attention would: 7 % of its attention, 8 % of what goes to words"
     )
     assert shown["printed"][13 + 8] == f"{100 * expected[1, 9]:.0f}"
     assert shown["selected"] == [4, 2]
     told = words(app)
     assert (
-        "In this sentence, head **1-3** (layer 1, head 3) gives the token before it **100 %** of its "
-        "attention. A head that shares its attention evenly would give it 8 %. One sentence is an anecdote: "
-        "choose *Many sentences*."
+        f"In this sentence, head **1-3** (layer 1, head 3) gives the token before it **{100 * raw[0, 2]:.0f} % of "
+        "its attention, 100 % of what goes to words**. A head that shares its attention evenly would give it 7 % "
+        "of its attention, 8 % of what goes to words. One sentence is an anecdote: choose *Many sentences*."
     ) in told
-    assert "Most: head **1-3**, 100 %" in told
-    assert "Left out: \\[CLS\\] and \\[SEP\\]; the rest counts as 100 %." in told
+    assert (
+        f"Most: head **1-3**, {100 * raw[0, 2]:.0f} % of its attention, 100 % of what goes to words" in told
+    )
+    assert "Left out: \\[CLS\\] and \\[SEP\\]; what goes to words counts as 100 %." in told
     found = re.search(r"Explore’s filter “previous” finds (\d+) of 72 heads: ([-\d, ]+)\.", told)
     assert found
     assert int(found[1]) == len(found[2].split(", ")) >= 1
@@ -78,7 +84,7 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     assert list(rows) == list(NAMES)
     assert rows["first"]["words"] == "the first token, [CLS]"
     columns = json.loads(app.dataframe[0].proto.columns)
-    assert columns["first"]["help"] == "the first token, \\[CLS\\]. Even attention: 7 %"
+    assert columns["first, of its attention"]["help"] == "the first token, \\[CLS\\]. Even attention: 7 %"
     assert rows["broad"]["words"] == "0 %: one token, 100 %: all alike"
     assert rows["previous"]["mean"] == pytest.approx(expected[3, 1], abs=1e-5)
     assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
@@ -196,12 +202,12 @@ def test_one_line_is_counted_as_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_head_reaches_and_several_reach() -> None:
     app = visit("behaviour", text="The dog did not cross the road.", model="translator", rule="itself")
-    assert "; even attention: 14 %. 1 of 8 heads reaches twice the even share." in words(app)
+    assert "1 of 8 heads reaches twice the even share of what goes to words." in words(app)
     app.pills(key="rule").set_value("first").run()
     told = words(app)
-    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", told)
+    assert re.search(r"[2-8] of 8 heads reach twice the even share of its attention\.", told)
     # A model's own special tokens are told, and no others.
-    assert "**first:** on average a token gives the first token this share of its attention." in told
+    assert "**first:** on average a token gives the first token this share of its attention (" in told
     assert "Not counted: what is looked at by \\[END\\]." in told
     assert "CLS" not in told
     rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
@@ -211,10 +217,10 @@ def test_one_head_reaches_and_several_reach() -> None:
 def test_names_of_special_tokens_are_no_markdown() -> None:
     special = Special("<s>", ("</s>", "$x$"))
     first, separator = (RULES[NAMES.index(name)] for name in ("first", "separator"))
-    assert does(first, "5 %", special) == "gives the first token, <s>, 5 % of its attention"
-    assert does(separator, "5 %", special) == "gives </s> and $x$ 5 % of its attention"
-    assert in_short(separator, special.markdown) == r"\</s\> and \$x\$"
-    assert r"Left out: \<s\>, \</s\> and \$x\$; the rest" in in_full(RULES[0], special)
+    assert special.fill(first.does, "5 %") == "gives the first token, <s>, 5 %"
+    assert special.fill(separator.does, "5 %") == "gives </s> and $x$ 5 %"
+    assert in_markdown(special).fill(separator.short) == r"\</s\> and \$x\$"
+    assert r"Left out: \<s\>, \</s\> and \$x\$; what goes to words" in in_full(RULES[0], special)
     assert in_full(RULES[0], special).endswith(" is told by *first* and *separator*. ")
     assert in_full(RULES[0], Special("", ("</s>",))).endswith(" is told by *separator*. ")
     assert in_full(RULES[0], Special("", ())) == ""
