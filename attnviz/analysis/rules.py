@@ -170,10 +170,9 @@ class Rule:
         return f"{special.fill(self.does, ', and '.join(bounds))} ({self.treatment})"
 
 
-def _to(cells: Mask | Floats, weights: Floats, open_cells: Mask) -> Rows:
+def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
     """To some cells, [text or 1, query, key]; the queries count that may look at one."""
-    counted = (cells > 0) & open_cells
-    counts = counted.any(axis=-1)
+    counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
     given = np.zeros(weights.shape[:-1], dtype=np.float32)
     some = np.broadcast_to(counts.any(axis=-1), len(weights))
     if some.any():
@@ -202,7 +201,9 @@ def _beside(here: _Weights, offset: int) -> Rows:
 
 def _near(here: _Weights) -> Rows:
     keys = here.rows.shape[-1]
-    cells = near(here.size, keys)[None, here.layout.queries] & (here.layout.alike is None)
+    cells = near(here.size, keys)[None, here.layout.queries]
+    if here.layout.alike is not None:
+        cells = np.zeros_like(cells)
     return _to(cells, here.rows, np.ones(keys, dtype=np.bool_))
 
 
@@ -227,7 +228,7 @@ def _separators(here: _Weights) -> Rows:
 def _marks(here: _Weights) -> Rows:
     marks = here.layout.marks
     given = here.words @ marks[:, None, :, None].astype(np.float32)
-    return given[..., 0], (marks[:, None] & here.open).any(axis=-1)
+    return given[..., 0], np.asarray((marks[:, None] & here.open).any(axis=-1), dtype=np.bool_)
 
 
 def _alike(here: _Weights) -> Rows:

@@ -16,7 +16,7 @@ from attnviz.analysis.clusters import scaled
 from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
-from attnviz.app.heads.behaviour import sections, texts
+from attnviz.app.heads.behaviour import rules, sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.words import in_full, in_markdown
@@ -61,21 +61,18 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     np.testing.assert_allclose(shown["values"], expected.ravel(), atol=1e-5)
     whole = attnviz.trace(TIRED).stack("encoder")[:, :, 1:-1, 1:-1]
     raw = np.diagonal(whole, -1, axis1=-2, axis2=-1).mean(axis=-1)
-    assert shown["texts"][2].startswith(
-        f"gives the token before it {100 * raw[0, 2]:.0f} % of its attention, 100 % of what goes to words; even "
-        "attention would: 7 % of its attention, 8 % of what goes to words"
-    )
+    both = f"{100 * raw[0, 2]:.0f} % of its attention, 100 % of what goes to words"
+    even = "7 % of its attention, 8 % of what goes to words"
+    assert shown["texts"][2].startswith(f"gives the token before it {both}; even attention would: {even}")
     assert shown["printed"][13 + 8] == f"{100 * expected[1, 9]:.0f}"
     assert shown["selected"] == [4, 2]
     told = words(app)
     assert (
-        f"In this sentence, head **1-3** (layer 1, head 3) gives the token before it **{100 * raw[0, 2]:.0f} % of "
-        "its attention, 100 % of what goes to words**. A head that shares its attention evenly would give it 7 % "
-        "of its attention, 8 % of what goes to words. One sentence is an anecdote: choose *Many sentences*."
+        f"In this sentence, head **1-3** (layer 1, head 3) gives the token before it **{both}**. A "
+        f"head that shares its attention evenly would give it {even}. One sentence is an anecdote: choose "
+        "*Many sentences*."
     ) in told
-    assert (
-        f"Most: head **1-3**, {100 * raw[0, 2]:.0f} % of its attention, 100 % of what goes to words" in told
-    )
+    assert f"Most: head **1-3**, {both}" in told
     assert "Left out: \\[CLS\\] and \\[SEP\\]; what goes to words counts as 100 %." in told
     found = re.search(r"Explore’s filter “previous” finds (\d+) of 72 heads: ([-\d, ]+)\.", told)
     assert found
@@ -96,6 +93,27 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     name = which.options[-1]
     clean(which.set_value(name).run())
     assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
+
+
+def test_a_list_of_what_a_head_gives_its_attention_to_sums_to_all_of_it() -> None:
+    for model, text in (("minilm", TIRED), ("minilm", LINES[3]), ("translator", TIRED)):
+        findings = of_sentence(model, text)
+        for layer, head in np.ndindex(findings.tally.shape):
+            parts = rules.of_attention(findings, layer, head)
+            assert all(share >= 0 for share in parts.values())
+            assert sum(parts.values()) == pytest.approx(1)
+            # What goes to one place among the words is a part of what goes to words.
+            for name in ("previous", "itself", "next", "focused", "punctuation"):
+                figures = findings.tally.of(name)
+                assert figures.raw[layer, head] <= figures.mean[layer, head] + 1e-6
+    weights = attnviz.trace(LINES[3]).stack("encoder")[2, 9, 1:-1]  # head 3-10
+    parts = [weights[:, 0].mean(), weights[:, -1].mean(), weights[:, 1:-1].sum(axis=-1).mean()]
+    first, separator, words_share = (f"**{100 * part:.1f} %**" for part in parts)
+    told = words(visit("behaviour", text=LINES[3], layer="3", head="10"))
+    assert (
+        f"Of its attention, a token gives on average {first} to \\[CLS\\], {separator} to \\[SEP\\] and "
+        f"{words_share} to words."
+    ) in told
 
 
 def test_a_pasted_text() -> None:
@@ -229,16 +247,20 @@ def test_names_of_special_tokens_are_no_markdown() -> None:
 def test_of_few_heads_there_are_few_groups() -> None:
     app = visit("behaviour", text=TIRED, model="translator")
     findings = of_sentence("translator", TIRED)
-    previous = findings.tally.of("previous").mean.ravel()
+    figures = findings.tally.of("previous")
+    previous, raw = figures.mean.ravel(), figures.raw.ravel()
     told = words(app)
     sizes = np.bincount(findings.alike.group)
     assert len(sizes) == 2
     for letter, number in zip("AB", range(2), strict=True):
-        mean, of_all = previous[findings.alike.group == number].mean(), previous.mean()
+        members = findings.alike.group == number
+        mean, of_all = previous[members].mean(), previous.mean()
+        raws = [f"{100 * each.mean():.0f} % of its attention" for each in (raw[members], raw)]
         much = "more" if mean > of_all else "less"
         assert (
-            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{100 * mean:.0f} %** on "
-            f"average; all heads: {100 * of_all:.0f} %) and "
+            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{raws[0]}, "
+            f"{100 * mean:.0f} % of what goes to words** on average; all heads: {raws[1]}, "
+            f"{100 * of_all:.0f} % of what goes to words) and "
         ) in told
     assert "That there are 2 groups is our choice" in told
 
