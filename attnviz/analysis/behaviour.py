@@ -75,14 +75,18 @@ def behaviours(
         np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
         for shown, indices in zip((queries, keys), ordinary, strict=True)
     )
+    apart = looking[:, None] != looked_at
     special = [index for index, group in enumerate(keys.all_groups) if group.special]
     layout = Layout(
         queries=ordinary[0],
         keys=ordinary[1],
         separators=np.array([index for index in special if index], dtype=np.intp),
         marks=_marks(keys)[None, ordinary[1]],
-        alike=_alike(queries)[np.ix_(*ordinary)][None] if own else None,
-        apart=looking[:, None] != looked_at,
+        alike=_alike(queries)[np.ix_(*ordinary)][None]
+        if own
+        else np.zeros((1, *apart.shape), dtype=np.bool_),
+        apart=apart,
+        own=own,
     )
     mask = np.ones(weights.shape[-2:], dtype=np.bool_) if mask is None else mask
     masks = [

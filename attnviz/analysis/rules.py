@@ -58,17 +58,18 @@ class Layout:
         queries, keys: [n], the places of ordinary tokens among those that look, and among those looked at.
         separators: [n], the places of special keys behind the first.
         marks: bool [text, key], which ordinary keys are punctuation.
-        alike: bool [text, query, key], which keys are other occurrences of the query's word; None between
-            two different texts, where no place means anything.
-        apart: bool [query, key], which are of different sentences of a pair; None where there is no pair.
+        alike: bool [text, query, key], which keys are other occurrences of the query's word.
+        apart: bool [query, key], which are of different sentences of a pair.
+        own: whether a text looks at itself; between two different texts no place means anything.
     """
 
     queries: Places
     keys: Places
     separators: Places
     marks: Mask
-    alike: Mask | None
-    apart: Mask | None = None
+    alike: Mask
+    apart: Mask
+    own: bool = True
 
 
 class _Weights(NamedTuple):
@@ -147,14 +148,14 @@ class Rule:
             return "special tokens left out, rows rescaled"
         return "special tokens left out where they look, counted where they are looked at"
 
-    def amount(self, score: float, raw: float, digits: int = 0) -> str:
-        """A score as it is read: "17 % of its attention, 64 % of what goes to words"; "no value" for nan."""
-        if np.isnan(score):
-            return "no value"
-        if self.unit == "tokens":
-            return f"{score:.1f} tokens"
-        both = f"{percent(raw, digits)} {OF_ALL}, " if self.of == OF_WORDS else ""
-        return f"{both}{percent(score, digits)} {self.of}".rstrip()
+    def number(self, score: float) -> str:
+        """A score alone: "64 %" or "3.2 tokens"."""
+        return f"{score:.1f} tokens" if self.unit == "tokens" else percent(score)
+
+    def amount(self, score: float, raw: float) -> str:
+        """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words"."""
+        both = f"{percent(raw)} {OF_ALL}, " if self.of == OF_WORDS else ""
+        return "no value" if np.isnan(score) else f"{both}{self.number(score)} {self.of}".rstrip()
 
     def defined(self, special: Special) -> str:
         """What the score is, as the end of the sentence “On average a token …”."""
@@ -181,13 +182,8 @@ def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
     return given, counts
 
 
-def _all_count(given: Floats) -> Rows:
-    return given, np.ones((1, given.shape[-1]), dtype=np.bool_)
-
-
-def _within_a_text(here: _Weights, given: Floats, counts: Mask) -> Rows:
-    """Nothing counts between two different texts, where places mean nothing."""
-    return given, counts if here.layout.alike is not None else np.zeros_like(counts)
+def _all_count(given: Floats, possible: bool = True) -> Rows:
+    return given, np.full((1, given.shape[-1]), possible)
 
 
 def _beside(here: _Weights, offset: int) -> Rows:
@@ -195,21 +191,18 @@ def _beside(here: _Weights, offset: int) -> Rows:
     queries, keys = here.open.shape
     places = np.arange(queries)
     there = (places + offset).clip(0, keys - 1)
-    is_there = (there == places + offset) & here.open[places, there]
-    return _within_a_text(here, here.words[..., places, there], is_there[None])
+    is_there = here.layout.own & (there == places + offset) & here.open[places, there]
+    return here.words[..., places, there], np.asarray(is_there[None], dtype=np.bool_)
 
 
 def _near(here: _Weights) -> Rows:
     keys = here.rows.shape[-1]
     cells = near(here.size, keys)[None, here.layout.queries]
-    if here.layout.alike is not None:
-        cells = np.zeros_like(cells)
-    return _to(cells, here.rows, np.ones(keys, dtype=np.bool_))
+    return _to(cells & (not here.layout.own), here.rows, np.ones(keys, dtype=np.bool_))
 
 
 def _apart(here: _Weights) -> Rows:
-    apart = here.layout.apart
-    return _to(np.zeros_like(here.open[None]) if apart is None else apart[None], here.words, here.open)
+    return _to(here.layout.apart[None], here.words, here.open)
 
 
 def _first(here: _Weights) -> Rows:
@@ -221,8 +214,8 @@ def _focused(here: _Weights) -> Rows:
 
 
 def _separators(here: _Weights) -> Rows:
-    given, counts = _all_count(here.rows[..., here.layout.separators].sum(axis=-1))
-    return given, counts if len(here.layout.separators) else np.zeros_like(counts)
+    separators = here.layout.separators
+    return _all_count(here.rows[..., separators].sum(axis=-1), len(separators) > 0)
 
 
 def _marks(here: _Weights) -> Rows:
@@ -232,8 +225,7 @@ def _marks(here: _Weights) -> Rows:
 
 
 def _alike(here: _Weights) -> Rows:
-    alike = here.layout.alike
-    return _to(np.zeros_like(here.open[None]) if alike is None else alike, here.words, here.open)
+    return _to(here.layout.alike & here.layout.own, here.words, here.open)
 
 
 def _bits(here: _Weights) -> Rows:
@@ -250,7 +242,7 @@ def _bits(here: _Weights) -> Rows:
 def _distance(here: _Weights) -> Rows:
     queries, keys = (np.arange(n, dtype=np.float32) for n in here.open.shape)
     away = np.abs(np.subtract.outer(queries, keys))
-    return _within_a_text(here, *_all_count(np.einsum("thqk,qk->thq", here.words, away)))
+    return _all_count(np.einsum("thqk,qk->thq", here.words, away), here.layout.own)
 
 
 def _relative_distance(here: _Weights) -> Rows:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis import rules
 from attnviz.analysis.rules import OF_ALL, Layout, Rule, measured
+from attnviz.analysis.table import Cells
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.trace import Floats, Mask, Token
 
@@ -145,48 +146,30 @@ class Tally:
         return cls(**{name: arrays[name] for name in expected})
 
 
-OF_ALL_COLUMNS = f"share {OF_ALL}", f"even share {OF_ALL}"
-"""What a table calls `Row.raw` and `Row.raw_even`."""
+COLUMNS = (
+    *("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention"),
+    *(f"share {OF_ALL}", f"even share {OF_ALL}"),
+)
+"""What the columns of `rows` are called."""
 
 
-class Row(NamedTuple):
-    """What is known of one head by one rule, as a table's row; a number is nan where no sentence counted.
+def rows(tally: Tally) -> Iterator[Cells]:
+    """The table of all heads, rule by rule and in each layer by layer; cells without a number are empty.
 
-    Attributes:
-        layer, head: from 1, as in everything that a person reads.
-        rule: the rule, whose unit the numbers have.
-        sentences: how many counted.
-        mean, deviation, even: its `Figures.mean` and `deviation`, and the layer's `baseline`.
-        raw, raw_even: its `Figures.raw`, and the layer's `raw_baseline`.
+    Layers and heads count from 1, shares are 0 to 1, and the unit says what the mean is.
     """
-
-    layer: int
-    head: int
-    rule: Rule
-    sentences: int
-    mean: float
-    deviation: float
-    even: float
-    raw: float
-    raw_even: float
-
-
-def rows(tally: Tally) -> Iterator[Row]:
-    """All of them: rule by rule, and in each layer by layer."""
     for rule in RULES:
         figures = tally.of(rule.name)
         for layer, head in np.ndindex(figures.mean.shape):
-            yield Row(
-                layer + 1,
-                head + 1,
-                rule,
-                int(figures.count[layer]),
-                float(figures.mean[layer, head]),
-                float(figures.deviation[layer, head]),
-                float(figures.baseline[layer]),
-                float(figures.raw[layer, head]),
-                float(figures.raw_baseline[layer]),
+            of_head = (array[layer, head] for array in (figures.mean, figures.deviation))
+            numbers = (
+                *of_head,
+                figures.baseline[layer],
+                figures.raw[layer, head],
+                figures.raw_baseline[layer],
             )
+            cells = ("" if np.isnan(number) else float(number) for number in numbers)
+            yield (layer + 1, head + 1, rule.name, rule.kind, int(figures.count[layer]), *cells)
 
 
 def tally(
@@ -235,6 +218,7 @@ def _layout(texts: Sequence[str], tokens: Sequence[Sequence[Token]], special: Ma
         separators=np.flatnonzero(special[1:]) + 1,
         marks=np.stack([punctuation(each, [text])[ordinary] for each, text in both]),
         alike=np.stack([same_word(each, [text])[np.ix_(ordinary, ordinary)] for each, text in both]),
+        apart=np.zeros((len(ordinary), len(ordinary)), dtype=np.bool_),
     )
 
 

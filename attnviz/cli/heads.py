@@ -13,8 +13,7 @@ import typer
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
-from attnviz.analysis.table import Cells
-from attnviz.analysis.tally import OF_ALL_COLUMNS, RULES, Figures, Tally, rows
+from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
 from attnviz.cli import app
 from attnviz.cli.output import Force, begins_with, check_out, progress, readable, write_table, written
@@ -35,11 +34,6 @@ MOST_LISTED = 10
 
 MOST_REASONS = 3
 """How many of them are printed if nothing else was read."""
-
-FORMER_HEADER = ("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention")
-HEADER = (*FORMER_HEADER, *OF_ALL_COLUMNS)
-"""The columns of the table in a CSV file; layers and heads count from 1, shares are 0 to 1. The unit says
-what the mean is; a table of an earlier version lacks the last columns."""
 
 _SPECIAL = Special("[CLS] where the model has it", ("special tokens behind the first, such as [SEP],",))
 
@@ -93,7 +87,7 @@ def run(
         check_out(out, force, readable(findings_file.read), "file of attnviz heads", ".npz", inputs=[text])
     else:
         check_out(
-            out, force, begins_with(FORMER_HEADER), "table of attnviz heads", ".csv", ".npz", inputs=[text]
+            out, force, begins_with(COLUMNS[:8]), "table of attnviz heads", ".csv", ".npz", inputs=[text]
         )
     corpus = (
         Corpus.from_bytes(sys.stdin.buffer.read(), PIPED) if str(text) == STDIN else Corpus.from_file(text)
@@ -111,17 +105,11 @@ def run(
         elif archive:
             findings_file.write(out, run_key(corpus, entry), found)
         else:
-            write_table(out, HEADER, table_rows(found.tally))
+            write_table(out, COLUMNS, rows(found.tally))
     if not found.tally.sentences:
         raise AttnvizError(_none_read(found, entry, corpus))
     if out is not None:
         sys.stdout.write(said + written(out))
-
-
-def table_rows(tally: Tally) -> Iterator[Cells]:
-    """The rows of the CSV table under `HEADER`."""
-    for layer, head, rule, sentences, *numbers in rows(tally):
-        yield (layer, head, rule.name, rule.kind, sentences, *numbers)
 
 
 def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 import attnviz
 from attnviz.analysis.behaviour import FILTERS, Behaviour, behaviours, facts
 from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
-from attnviz.analysis.tally import tally
 from attnviz.trace import Floats, Token, Trace
 from tests.analysis.texts import words
 
@@ -146,20 +145,6 @@ def test_far_is_farther_than_even() -> None:
     ends = np.where(SEQUENCE < SIZE // 2, SIZE - 2, 1)
     assert "far away" in satisfied(towards(ends, 0.5), shown)
     assert "far away" not in satisfied(towards(SEQUENCE, 0.5), shown)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    ["The dog did not cross the road as it was too tired.", "Embeddings of embeddings, and so on."],
-)
-def test_a_tally_of_one_sentence_says_the_same(sentence: str) -> None:
-    trace = attnviz.trace(sentence, model="minilm")
-    own, weights = trace.blocks[0].query_tokens, trace.stack("encoder")
-    whole = tally([sentence], [own], [layer[None] for layer in weights], [b.mask for b in trace.blocks])
-    found = by_name(behaviours(weights, DisplayTokens(own, sentence)))
-    assert set(found) == {rule.name for rule in FILTERS} - {"same place", "other sentence"}
-    for name, behaviour in found.items():
-        np.testing.assert_allclose(whole.of(name).mean, behaviour.score, rtol=1e-5, err_msg=name)
 
 
 def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.tally import NAMES, POINTS, RULES, Tally, rows, tally
+from attnviz.analysis.tally import COLUMNS, NAMES, POINTS, RULES, Tally, rows, tally
 from attnviz.trace import Floats, Mask, Token
 from tests.analysis.texts import words
 
@@ -261,15 +261,15 @@ def test_every_number_stands_in_its_row() -> None:
     sums.even[rule] = 5, 6
     shares = NAMES.index("previous")
     sums.count[shares], sums.raw[shares, 0, 0], sums.raw_even[shares, 0] = 4, 2, 3
-    found = list(rows(sums))
-    assert [(row.layer, row.head) for row in found] == [
+    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows(sums)]
+    assert [(row["layer"], row["head"]) for row in found] == [
         *((layer, head) for layer in (1, 2) for head in (1, 2, 3))
     ] * len(RULES)
-    assert [row.rule for row in found[:: LAYERS * HEADS]] == list(RULES)
-    assert [row[3:7] for row in found if row.rule.name == "distance"] == [
-        *((2, 1.0, 0.0, 2.5), (2, 2.0, 1.0, 2.5), (2, 3.0, 0.0, 2.5)),
-        *((4, 2.0, 0.0, 1.5), (4, 3.0, 2.0, 1.5), (4, 4.0, 0.0, 1.5)),
+    assert [row["rule"] for row in found[:: LAYERS * HEADS]] == list(NAMES)
+    assert [list(row.values())[3:] for row in found if row["rule"] == "distance"] == [
+        *(["tokens", 2, mean, deviation, 2.5, "", ""] for mean, deviation in ((1, 0), (2, 1), (3, 0))),
+        *(["tokens", 4, mean, deviation, 1.5, "", ""] for mean, deviation in ((2, 0), (3, 2), (4, 0))),
     ]
-    assert found[0][-2:] == (0.5, 0.75)
-    others = [row for row in found if row.rule.name not in ("distance", "previous")]
-    assert all(row.sentences == 0 and math.isnan(row.mean + row.deviation + row.even) for row in others)
+    assert list(found[0].values())[3:] == ["share of what goes to words", 4, 0, 0, 0, 0.5, 0.75]
+    others = [list(row.values()) for row in found if row["rule"] not in ("distance", "previous")]
+    assert all(row[4:] == [0, "", "", "", "", ""] for row in others)

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from attnviz.analysis.rules import OF_WORDS
-from attnviz.analysis.tally import NAMES
+from attnviz.analysis.tally import COLUMNS, NAMES
 from attnviz.cli import resuming
-from attnviz.cli.heads import FORMER_HEADER
 from attnviz.experiments import behaviour, findings_file, on_ray
 from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
@@ -107,7 +106,7 @@ def test_every_figure_of_every_head_lies_in_the_table(heads: Run) -> None:
         assert of_all == pytest.approx(raw, abs=1e-12, nan_ok=True)
         assert row["unit"] == figures.rule.kind
     assert heads("corpus.txt", "--out", "heads.csv").status == 0  # a table may be written over
-    Path("heads.csv").write_text(",".join(FORMER_HEADER) + "\n1,1,next,share,5,0.1,0.1,0.1\n")
+    Path("heads.csv").write_text(",".join(COLUMNS[:8]) + "\n1,1,next,share,5,0.1,0.1,0.1\n")
     assert heads("corpus.txt", "--out", "heads.csv").status == 0  # that of an earlier version, too
 
 

@@ -70,8 +70,8 @@ def _map(findings: Findings, chosen: HeadSelection) -> None:
         values=figures.mean.astype(np.float32),
         texts=[_told(findings, figures, *at) for at in np.ndindex(figures.mean.shape)],
         printed=[_printed(rule, score) for score in figures.mean.ravel()],
-        low=(0.0, _alone(rule, 0.0)),
-        high=(top, _alone(rule, top)),
+        low=(0.0, rule.number(0.0)),
+        high=(top, rule.number(top)),
         selected=(chosen.layer + 1, chosen.head + 1),
         on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
@@ -126,11 +126,6 @@ def _printed(rule: Rule, score: float) -> str:
     return f"{score:.1f}" if rule.unit == "tokens" else f"{100 * score:.0f}"
 
 
-def _alone(rule: Rule, score: float) -> str:
-    """A score without what it is a share of, where that stands beside it."""
-    return f"{score:.1f} tokens" if rule.unit == "tokens" else percent(score)
-
-
 def _strongest(figures: Figures) -> tuple[int, int] | None:
     """The layer and head with the largest mean; None where no sentence counted."""
     if np.isnan(figures.mean).all():
@@ -182,9 +177,9 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
                     mean=mean / rule.most,
                     baseline=even / rule.most,
                     heights=figures.distribution[layer, head].round(4).tolist() if findings.many else [],
-                    written=_alone(rule, mean) + spread(figures, layer, head),
+                    written=rule.number(mean) + spread(figures, layer, head),
                     of=f"{rule.of}{raw}",
-                    even=_alone(rule, even),
+                    even=rule.number(even),
                     ends=("0", f"{rule.most:.0f}+" if rule.unit == "tokens" else "100 %"),
                     chosen=rule is chosen.rule,
                 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,13 @@ import streamlit as st
 
 from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
-from attnviz.analysis.tally import OF_ALL_COLUMNS, RULES, rows
+from attnviz.analysis.table import csv_text
+from attnviz.analysis.tally import COLUMNS, RULES, rows
 from attnviz.app import caches
 from attnviz.app.heads.behaviour.alike import LETTERS
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of, save_file
-from attnviz.text import percent
 
 
 def draw(findings: Findings) -> None:
@@ -35,8 +33,7 @@ def draw(findings: Findings) -> None:
         share = rule.unit != "tokens"
         for title, (means, baseline) in numbers.items():
             columns[title] = (means.ravel() * (100 if share else 1)).tolist()
-            even = float(np.nanmean(baseline))
-            evenly = percent(even) if share else f"{even:.1f}"
+            evenly = rule.number(float(np.nanmean(baseline)))
             looks[title] = st.column_config.ProgressColumn(
                 title,
                 help=f"{special.fill(rule.short)}. Even attention: {evenly}",
@@ -53,26 +50,13 @@ def draw(findings: Findings) -> None:
 
 
 def csv_of(findings: Findings) -> str:
-    """One row for each head and rule: mean, standard deviation, even attention, shares of all attention."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerows(
-        [
-            ("# model", findings.model),
-            ("# sentences", int(findings.tally.sentences)),
-            ("# tokens", int(findings.tally.tokens)),
-            *(
-                (
-                    f"# {rule.name}",
-                    f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}",
-                )
-                for rule in RULES
-            ),
-        ]
-    )
-    numbered = ("mean", "standard deviation", "even attention", *OF_ALL_COLUMNS)
-    table.writerow(["layer", "head", "rule", "sentences", *numbered])
-    for layer, head, rule, sentences, *numbers in rows(findings.tally):
-        cells = ["" if np.isnan(number) else f"{number:.9g}" for number in numbers]
-        table.writerow([layer, head, rule.name, sentences, *cells])
-    return "\ufeff" + file.getvalue()
+    """The table of the command `heads`, below comments that say what was read and what is counted."""
+    about = [
+        ("# model", findings.model),
+        ("# sentences", int(findings.tally.sentences)),
+        ("# tokens", int(findings.tally.tokens)),
+    ]
+    for rule in RULES:
+        defined = f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
+        about.append((f"# {rule.name}", defined))
+    return "\ufeff" + csv_text(about[0], [*about[1:], COLUMNS, *rows(findings.tally)])
