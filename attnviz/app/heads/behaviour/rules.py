@@ -153,12 +153,11 @@ def _compared(figures: Figures) -> str:
     return f"{said} {twice} of {heads} {reach} twice the even share {figures.rule.of}."
 
 
-def of_attention(findings: Findings, layer: int, head: int) -> dict[str, float]:
+def of_attention(findings: Findings, layer: int, head: int) -> list[tuple[str, float]]:
     """To what a head gives its attention, in shares that sum to 1: special tokens, by name, and words."""
-    raw = {name: float(findings.tally.of(name).raw[layer, head]) for name in ("first", "separator")}
-    shares = {findings.special.first: raw["first"], joined(findings.special.separators): raw["separator"]}
-    named = {name: share for name, share in shares.items() if name}
-    return {**named, "words": 1 - sum(named.values())}
+    names = {"first": findings.special.first, "separator": joined(findings.special.separators)}
+    raw = [(name, float(findings.tally.of(rule).raw[layer, head])) for rule, name in names.items() if name]
+    return [*raw, ("words", 1 - sum(share for _, share in raw))]
 
 
 def _details(findings: Findings, chosen: HeadSelection) -> None:
@@ -186,7 +185,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
             )
     parts = of_attention(findings, layer, head)
     if len(parts) > 1:
-        listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts.items()]
+        listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts]
         st.markdown(f"Of its attention, a token gives on average {joined(listed)}.")
     bars = (
         "Bars: how many of the sentences score about so much. ± is their standard deviation. "

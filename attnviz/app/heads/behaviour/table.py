@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
-from attnviz.analysis.table import csv_text
+from attnviz.analysis.table import Cells, csv_text
 from attnviz.analysis.tally import COLUMNS, RULES, rows
 from attnviz.app import caches
 from attnviz.app.heads.behaviour.alike import LETTERS
@@ -51,12 +51,9 @@ def draw(findings: Findings) -> None:
 
 def csv_of(findings: Findings) -> str:
     """The table of the command `heads`, below comments that say what was read and what is counted."""
-    about = [
-        ("# model", findings.model),
-        ("# sentences", int(findings.tally.sentences)),
-        ("# tokens", int(findings.tally.tokens)),
-    ]
+    counted = ("sentences", findings.tally.sentences), ("tokens", findings.tally.tokens)
+    about: list[Cells] = [(f"# {name}", int(number)) for name, number in counted]
     for rule in RULES:
         defined = f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
         about.append((f"# {rule.name}", defined))
-    return "\ufeff" + csv_text(about[0], [*about[1:], COLUMNS, *rows(findings.tally)])
+    return "\ufeff" + csv_text(("# model", findings.model), [*about, COLUMNS, *rows(findings.tally)])
