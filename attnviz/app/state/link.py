@@ -139,6 +139,7 @@ def _rename() -> None:
     for choice in of_page(page()).values():
         option = st.query_params.get(choice.name, "")
         if isinstance(choice, OneOf) and option in choice.renamed:
+            choice.set(choice.renamed[option])
             write(choice, [choice.renamed[option]])
         for former in choice.former:
             values = st.query_params.get_all(former)
