@@ -340,16 +340,15 @@ def _scores(
     here = _Weights(layout, mask[queries][:, keys], rows, rows[..., keys], len(mask))
     left = here.words.sum(axis=-1)
     left[left == 0] = 1
-    shape = len(rules), *weights.shape[:2]
-    counts = np.zeros(shape[:2], dtype=np.bool_)
-    score, raw = np.zeros(shape), np.zeros(shape)
-    for number, rule in enumerate(rules):
-        given, counted = rule.measure(here)
-        counts[number] = counted.any(axis=-1) & (not rule.words or len(layout.keys) > 1)
-        mean = counted / np.maximum(counted.sum(axis=-1, keepdims=True), 1)
-        for into, numbers in ((raw, given), (score, given / left if rule.words else given)):
-            into[number] = np.matmul(numbers, mean[..., None])[..., 0]
-    return counts, score, raw
+    rows_of, counted_of = zip(*(rule.measure(here) for rule in rules), strict=True)
+    given = np.stack(rows_of)
+    counted = np.stack([np.broadcast_to(each, (len(weights), len(here.open))) for each in counted_of])
+    mean = (counted / np.maximum(counted.sum(axis=-1, keepdims=True), 1))[..., None]
+    words = np.array([rule.words for rule in rules])[:, None, None]
+    raw = (given @ mean)[..., 0]
+    score = np.where(words, ((given / left) @ mean)[..., 0], raw)
+    counts = counted.any(axis=-1) & (~words[..., 0] | (len(layout.keys) > 1))
+    return np.asarray(counts, dtype=np.bool_), score, raw
 
 
 BESIDE = 3  # keys: the one at the same place, and one on each side
