@@ -20,6 +20,7 @@ from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
+from attnviz.text import percent
 from tests.cli.conftest import Run, Say, Unread
 
 LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It rains.", "Oh, oh!", "Hello."]
@@ -78,12 +79,12 @@ def test_the_foremost_heads_are_told_with_spread_and_baseline(heads: Run) -> Non
         layer, head = np.unravel_index(figures.mean.argmax(), figures.mean.shape)
         numbers = (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
         share = figures.rule.unit != "tokens"
-        told = [f"{100 * number:.1f} %" if share else f"{number:.2f}" for number in numbers]
+        told = [percent(float(number), 1) if share else f"{number:.2f}" for number in numbers]
         first = re.sub(" +", " ", lines[begin + 2].strip())
         of_all = ""
         if figures.rule.of == OF_WORDS:
             raw, even = figures.raw[layer, head], figures.raw_baseline[layer]
-            of_all = f"; {100 * raw:.1f} % of its attention, even {100 * even:.1f} %"
+            of_all = f"; {percent(float(raw), 1)} of its attention, even {percent(float(even), 1)}"
         assert first == f"head {layer + 1}-{head + 1} {told[0]} ± {told[1]} even attention {told[2]}{of_all}"
         assert [line.startswith("  head ") for line in lines[begin + 2 : begin + 5]] == [True, True, False]
     assert "7 of 7 lines" in said.err

@@ -27,6 +27,7 @@ from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
+from attnviz.text import percent
 from attnviz.trace import Floats
 from tests.app.shown import charts, clean, finished, press, sent, visit, words
 
@@ -61,7 +62,8 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     np.testing.assert_allclose(shown["values"], expected.ravel(), atol=1e-5)
     whole = attnviz.trace(TIRED).stack("encoder")[:, :, 1:-1, 1:-1]
     raw = np.diagonal(whole, -1, axis1=-2, axis2=-1).mean(axis=-1)
-    both = f"{100 * raw[0, 2]:.0f} % of its attention, 100 % of what goes to words"
+    shares = percent(float(raw[0, 2])), percent(float(expected[0, 2]))
+    both = f"{shares[0]} of its attention, {shares[1]} of what goes to words"
     even = "7 % of its attention, 8 % of what goes to words"
     assert shown["texts"][2].startswith(f"gives the token before it {both}; even attention would: {even}")
     assert shown["printed"][13 + 8] == f"{100 * expected[1, 9]:.0f}"
@@ -108,7 +110,7 @@ def test_a_list_of_what_a_head_gives_its_attention_to_sums_to_all_of_it() -> Non
                 assert not figures.raw[layer, head] > figures.mean[layer, head] + 1e-6
     weights = attnviz.trace(LINES[3]).stack("encoder")[2, 9, 1:-1]  # head 3-10
     given = weights[:, 0].mean(), weights[:, -1].mean(), weights[:, 1:-1].sum(axis=-1).mean()
-    first, separator, words_share = (f"**{100 * part:.1f} %**" for part in given)
+    first, separator, words_share = (f"**{percent(float(part), 1)}**" for part in given)
     told = words(visit("behaviour", text=LINES[3], layer="3", head="10"))
     assert (
         f"Of its attention, a token gives on average {first} to \\[CLS\\], {separator} to \\[SEP\\] and "
