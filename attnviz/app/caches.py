@@ -350,9 +350,7 @@ def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behav
     tokens = shown(model, given, kind, False, merge)
     if only_special(tokens):
         return ()
-    # Layers may have masks of their own: what one of them allows is possible.
-    anywhere = np.logical_or.reduce([block.mask for block in read.of_kind(kind)])
-    return behaviours(read.stack(kind), *tokens, mask=anywhere)
+    return behaviours(read.stack(kind), *tokens, mask=np.stack([block.mask for block in read.of_kind(kind)]))
 
 
 @cached(of_view)
@@ -445,7 +443,10 @@ def facts(view: View) -> tuple[str, ...]:
             f"changes most where {query} looks at {key}, {written(view, move)}"
             for query, key, move in largest_moves(comparison(view))
         )
-    described = describe(shares(view, view.given), *_shown(view, view.given))
+    tokens = _shown(view, view.given)
+    stack = trace(view.model, view.given).stack(view.kind)
+    left = left_share(stack, *tokens) if tokens[-1].hides else None
+    described = describe(shares(view, view.given), *tokens, left=left)
     # The average over all tokens: what one token looks at can be something else.
     return tuple(f"on average {fact}" for fact in described)
 

@@ -12,8 +12,8 @@ import numpy as np
 import typer
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.analysis.table import Cells
-from attnviz.analysis.tally import RULES, Figures, Rule, Tally, rows
+from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
+from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
 from attnviz.cli import app
 from attnviz.cli.output import Force, begins_with, check_out, progress, readable, write_table, written
@@ -35,8 +35,7 @@ MOST_LISTED = 10
 MOST_REASONS = 3
 """How many of them are printed if nothing else was read."""
 
-HEADER = ("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention")
-"""The columns of the table in a CSV file; layers and heads count from 1, shares are 0 to 1."""
+_SPECIAL = Special("[CLS] where the model has it", ("special tokens behind the first, such as [SEP],",))
 
 
 @app.command("heads", epilog="Example: python -m attnviz heads corpus.txt --model minilm --out heads.csv")
@@ -87,7 +86,9 @@ def run(
     if archive:
         check_out(out, force, readable(findings_file.read), "file of attnviz heads", ".npz", inputs=[text])
     else:
-        check_out(out, force, begins_with(HEADER), "table of attnviz heads", ".csv", ".npz", inputs=[text])
+        check_out(
+            out, force, begins_with(COLUMNS[:8]), "table of attnviz heads", ".csv", ".npz", inputs=[text]
+        )
     corpus = (
         Corpus.from_bytes(sys.stdin.buffer.read(), PIPED) if str(text) == STDIN else Corpus.from_file(text)
     )
@@ -104,17 +105,11 @@ def run(
         elif archive:
             findings_file.write(out, run_key(corpus, entry), found)
         else:
-            write_table(out, HEADER, table_rows(found.tally))
+            write_table(out, COLUMNS, rows(found.tally))
     if not found.tally.sentences:
         raise AttnvizError(_none_read(found, entry, corpus))
     if out is not None:
         sys.stdout.write(said + written(out))
-
-
-def table_rows(tally: Tally) -> Iterator[Cells]:
-    """The rows of the CSV table under `HEADER`."""
-    for layer, head, rule, sentences, *numbers in rows(tally):
-        yield (layer, head, rule.name, rule.unit, sentences, *numbers)
 
 
 def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
@@ -139,7 +134,7 @@ def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) ->
 
 def _foremost(figures: Figures, top: int) -> Iterator[str]:
     rule = figures.rule
-    yield f"{rule.name.upper()}: on average a token {rule.words}."
+    yield f"{rule.name.upper()}: on average a token {rule.defined(_SPECIAL)}."
     if not figures.count.any():
         yield f"  no sentence counted (it takes {rule.meaning})"
         return
@@ -148,23 +143,21 @@ def _foremost(figures: Figures, top: int) -> Iterator[str]:
     yield f"  counted: {counted} ({rule.meaning})"
     order = np.argsort(-np.nan_to_num(figures.mean, nan=-1), axis=None, kind="stable")[:top]
     for layer, head in zip(*np.unravel_index(order, figures.mean.shape), strict=True):
-        mean, deviation, even = (
-            _number(float(number), rule)
-            for number in (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
+        arrays = figures.mean[:, head], figures.deviation[:, head], figures.baseline, figures.raw[:, head]
+        mean, deviation, even, raw, raw_even = (
+            f"{array[layer]:.2f}" if rule.unit == "tokens" else percent(float(array[layer]), 1)
+            for array in (*arrays, figures.raw_baseline)
         )
         if figures.count[layer] == 1:
             deviation = NO_NUMBER  # one number does not vary
-        yield f"  head {head_name(layer, head):<6} {mean:>7} ± {deviation:<7} even attention {even}"
+        of_all = f"; {raw} {OF_ALL}, even {raw_even}" if rule.of == OF_WORDS else ""
+        yield f"  head {head_name(layer, head):<6} {mean:>7} ± {deviation:<7} even attention {even}{of_all}"
 
 
 def _none_read(found: BehaviourFindings, entry: Entry, corpus: Corpus) -> str:
     """That there are no figures, and what is wrong with the first lines."""
     reasons = " ".join(f"Line {skipped.line:,}: {skipped.why}" for skipped in found.named[:MOST_REASONS])
     return f"{quoted(entry.name)} can read no sentence of {quoted(corpus.name)}. {reasons}"
-
-
-def _number(number: float, rule: Rule) -> str:
-    return percent(number, 1) if rule.unit == "share" else f"{number:.2f}"
 
 
 def _engine(engine: str, workers: int | None, address: str | None) -> Engine:

@@ -68,11 +68,11 @@ def check_out(
 
 
 def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
-    """Tells whether an existing file is a CSV table with this header."""
+    """Tells whether an existing file is a CSV table whose header begins with these columns."""
 
     def is_table(file: Path) -> bool:
         with file.open("rb") as opened:
-            return opened.readline().rstrip() == ",".join(header).encode()
+            return opened.readline().startswith(",".join(header).encode())
 
     return is_table
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError
 from attnviz.experiments import findings_file
@@ -107,6 +109,11 @@ def _begun(keep: Path, key: RunKey) -> BehaviourFindings | None:
         raise AttnvizError(
             f"{keep} holds the work on another text, or with another model. Delete it, or choose another "
             "--keep FILE."
+        )
+    if np.isnan(found.tally.raw).any():
+        raise AttnvizError(
+            f"{keep} was begun by an earlier version, which did not count shares of all attention. Delete "
+            "it, and the text is read again from its first line."
         )
     sys.stderr.write(f"Going on from {keep}: {_of(found.lines, key.lines)} done.\n")
     return found

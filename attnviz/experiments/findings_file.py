@@ -32,7 +32,8 @@ _DAMAGED = (
 )
 
 FORMAT = "attnviz heads"
-VERSION = 2
+VERSION = 3
+_FORMER_NAMES = {"relative distance": "far away"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ def write(file: Path, key: RunKey, found: BehaviourFindings) -> None:
 
 
 def read(file: Path) -> tuple[RunKey, BehaviourFindings]:
-    """Read what `write` wrote. Nothing in the file is run.
+    """Read what `write` wrote, in this version or in version 2, whose shares of all attention are nan.
+
+    Nothing in the file is run.
 
     Raises:
         AttnvizError: it is no such file, of another version, or damaged.
@@ -102,7 +105,11 @@ def read(file: Path) -> tuple[RunKey, BehaviourFindings]:
             header = json.loads(archive["header"].tobytes())
             _check(header, file.name)
             key = RunKey(**header["job"])
-            return key, _found(header, Tally.from_arrays(archive, key.layers, key.heads))
+            arrays = dict(archive)
+            if header["version"] < VERSION:  # it counted no shares of all attention
+                for lacking, like in (("raw", "total"), ("raw_even", "even")):
+                    arrays[lacking] = np.full_like(arrays[like], np.nan)
+            return key, _found(header, Tally.from_arrays(arrays, key.layers, key.heads))
     except AttnvizError:
         raise
     except _DAMAGED as error:
@@ -116,7 +123,8 @@ def _check(header: dict[str, Any], name: str) -> None:
     """Whether this version wrote the file."""
     if header["format"] != FORMAT:
         raise ValueError(header["format"])
-    if (header["version"], header["part"], tuple(header["rules"])) != (VERSION, PART, NAMES):
+    names = tuple(_FORMER_NAMES.get(name, name) for name in header["rules"])
+    if header["version"] not in (2, VERSION) or (header["part"], names) != (PART, NAMES):
         raise AttnvizError(
             f"{quoted(name)} was written by another version of attnviz. Delete it, or choose another file."
         )

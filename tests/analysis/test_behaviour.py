@@ -6,16 +6,15 @@ import pytest
 from numpy.typing import NDArray
 
 import attnviz
-from attnviz.analysis.behaviour import NAMES, Behaviour, behaviours, facts
-from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
-from attnviz.analysis.tally import tally
+from attnviz.analysis.behaviour import FILTERS, Behaviour, behaviours, facts
+from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
 from attnviz.trace import Floats, Token, Trace
 from tests.analysis.texts import words
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
 OF_OTHER_TEXTS = ("same place", "other sentence", "punctuation", "same word")
-OWN_NAMES = tuple(name for name in NAMES if name not in OF_OTHER_TEXTS)
+OWN_NAMES = tuple(rule.name for rule in FILTERS if rule.name not in OF_OTHER_TEXTS)
 
 
 def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
@@ -86,15 +85,16 @@ def test_scores_by_hand() -> None:
         "itself": (0.25 + 0.0) / 2,
         "first": (0.5 + 0.2) / 2,
         "separator": (0.1 + 0.2) / 2,
-        # One token away is as far as it goes, and only the first word looks there.
-        "far away": (0.75 + 1.0) / 2,
         "focused": (0.75 + 1.0) / 2,
-        # The second row has one open cell, so it could not spread at all: 0 of 0 bits.
-        "broad": first_row_bits / 1,
+        "broad": (first_row_bits + 0) / 2 / 1,
+        "far away": (0.75 + 1.0) / 2,  # one token away is as far as it goes
     }
     assert tuple(found) == OWN_NAMES == tuple(expected)
     for name, score in expected.items():
         np.testing.assert_allclose(found[name].score, [[score]], rtol=1e-6)
+    raw = {"previous": 0.6, "next": 0.3, "itself": (0.1 + 0.0) / 2, "focused": (0.3 + 0.6) / 2}
+    for name, share in raw.items():
+        np.testing.assert_allclose(found[name].raw, [[share]], rtol=1e-6)
 
 
 def test_a_head_that_looks_at_punctuation_is_found() -> None:
@@ -147,28 +147,13 @@ def test_far_is_farther_than_even() -> None:
     assert "far away" not in satisfied(towards(SEQUENCE, 0.5), shown)
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    ["The dog did not cross the road as it was too tired.", "Embeddings of embeddings, and so on."],
-)
-def test_a_tally_of_one_sentence_says_the_same(sentence: str) -> None:
-    trace = attnviz.trace(sentence, model="minilm")
-    own, weights = trace.blocks[0].query_tokens, trace.stack("encoder")
-    whole = tally([sentence], [own], [layer[None] for layer in weights], [b.mask for b in trace.blocks])
-    found = by_name(behaviours(weights, DisplayTokens(own, sentence)))
-    assert set(found) == set(NAMES) - {"same place", "other sentence"}
-    for name, behaviour in found.items():
-        mean = whole.of({"far away": "relative distance"}.get(name, name)).mean
-        np.testing.assert_allclose(mean, behaviour.score, rtol=1e-5, err_msg=name)
-
-
 def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:
     weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
     visible = behaviours(weights, DisplayTokens(own, tired.text))
     hidden = behaviours(weights, DisplayTokens(own, tired.text, hide_special=True))
     for one, other in zip(visible, hidden, strict=True):
         assert np.array_equal(one.score, other.score)
-        assert one.rule == other.rule
+        assert one.sentence == other.sentence
 
 
 def test_merged_pieces_count_as_one_word() -> None:
@@ -184,21 +169,22 @@ def test_merged_pieces_count_as_one_word() -> None:
     np.testing.assert_allclose(apart["previous"].score, 1)
     np.testing.assert_allclose(merged["previous"].score, 0.5)
     np.testing.assert_allclose(merged["itself"].score, (4 * 0.5 + 1) / 5)
-    assert "a word gives" in merged["previous"].rule
-    assert "a token gives" in apart["previous"].rule
+    assert "a word gives" in merged["previous"].sentence
+    assert "a token gives" in apart["previous"].sentence
 
 
 def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
     shown = DisplayTokens(tokens(), text())
     found = behaviours(one_head(towards(SEQUENCE, 0.5)), shown)
-    rules = {behaviour.name: behaviour.rule for behaviour in found}
+    rules = {behaviour.name: behaviour.sentence for behaviour in found}
     assert rules["first"] == (
-        "On average a token gives [CLS] at least 60 % of its attention, and at least twice an even share, "
-        "special tokens left out where they look, counted where they are looked at."
+        "On average a token gives the first token, [CLS], at least 60 % of its attention, and at least twice "
+        "what even attention would (special tokens left out where they look, counted where they are looked "
+        "at)."
     )
     assert rules["separator"] == (
-        "On average a token gives [SEP] at least 1.5 times an even share of its attention, special tokens "
-        "left out where they look, counted where they are looked at."
+        "On average a token gives [SEP] at least 1.5 times what even attention would (special tokens left "
+        "out where they look, counted where they are looked at)."
     )
     assert all("special tokens left out" in rules[n] for n in OWN_NAMES if n not in ("first", "separator"))
 
@@ -208,7 +194,7 @@ def test_a_model_without_special_tokens() -> None:
     weights = one_head(towards(np.zeros(SIZE, dtype=int), 0.7))
     found = by_name(behaviours(weights, shown))
     assert found["first"].found[0, 0]
-    assert "gives the first token at least" in found["first"].rule
+    assert "gives the first token at least" in found["first"].sentence
     assert "separator" not in found
 
 
@@ -229,8 +215,8 @@ def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
         for row in range(7):
             heads[0, head, row, abs(2 * row - beside)] = 0.5
     same = by_name(behaviours(heads, target, source))["same place"]
-    # The first row and the last have two keys there, the others three.
-    assert same.score[0, 0] == pytest.approx((5 * (0.5 + 2 * 0.5 / 12) + 2 * (0.5 + 0.5 / 12)) / 7)
+    # The first row and the last, of special tokens, have two keys there and do not count.
+    assert same.score[0, 0] == pytest.approx(0.5 + 2 * 0.5 / 12)
     assert same.found.tolist() == [[True, True, False]]
     assert facts(heads, target, source)[0].startswith("looks around its own place in the other text (57 %)")
     assert "own place" not in facts(heads, target, source)[2]
@@ -307,6 +293,20 @@ def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     assert len(told) == 72
     assert not any("[CLS]" in fact or "[SEP]" in fact for fact in told)
     assert any(fact.startswith("looks at the previous token") for fact in told)
+
+
+def test_where_tokens_are_hidden_facts_tell_the_share_of_all_attention_too(tired: Trace) -> None:
+    weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
+    hidden = DisplayTokens(own, tired.text, hide_special=True)
+    told = facts(shown_weights(weights, hidden), hidden, left=left_share(weights, hidden))
+    kept = weights[1, 9, 1:-1, 1:-1]  # head 2-10
+    before = np.diagonal(kept, -1)
+    raw, rescaled = before.mean(), (before / kept.sum(axis=-1)[1:]).mean()
+    assert rescaled > 2 * raw
+    assert told[12 + 9] == (
+        f"looks at the previous token ({100 * raw:.0f} % of its attention, {100 * rescaled:.0f} % of what "
+        "goes to tokens shown)"
+    )
 
 
 def test_facts_of_merged_words_speak_of_words() -> None:

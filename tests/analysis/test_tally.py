@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.tally import NAMES, POINTS, RULES, Tally, rows, tally
+from attnviz.analysis.tally import COLUMNS, NAMES, POINTS, RULES, Tally, rows, tally
 from attnviz.trace import Floats, Mask, Token
 from tests.analysis.texts import words
 
@@ -70,12 +70,26 @@ def test_every_rule_by_hand() -> None:
         "focused": (1 / 2 + 1 / 2 + 1) / 3,
         "broad": (1 + 1.5 + 0) / 3 / math.log2(3),
         "distance": (1 / 2 + (1 / 4 + 1 / 2) + 2) / 3,
-        "relative distance": (1 / 2 + 3 / 4 + 2) / 3 / 2,
+        "far away": (1 / 2 + 3 / 4 + 2) / 3 / 2,
     }
     assert means(found) == pytest.approx(expected, abs=1e-7)
+    raw = {
+        "previous": (0.1 + 0.0) / 2,
+        "next": (0.4 + 0.2) / 2,
+        "itself": (0.4 + 0.1 + 0.0) / 3,
+        "first": expected["first"],
+        "separator": expected["separator"],
+        "punctuation": (0.4 + 0.1 + 0.0) / 3,
+        "same word": (0 + 0.6) / 2,
+        "focused": (0.4 + 0.2 + 0.6) / 3,
+    }
+    of_all = {name: float(found.of(name).raw[0, 0]) for name in NAMES if name in raw}
+    assert of_all == pytest.approx(raw, abs=1e-7)
+    assert all(np.isnan(found.of(name).raw).all() for name in set(NAMES) - set(raw))
+    assert float(found.of("previous").raw_baseline[0]) == pytest.approx(1 / 5)
     third = dict.fromkeys(("previous", "next", "itself", "punctuation", "same word", "focused"), 1 / 3)
     even = {**third, "first": 1 / 5, "separator": 1 / 5, "broad": 1, "distance": 8 / 9}
-    assert baselines(found) == pytest.approx({**even, "relative distance": 4 / 9}, abs=1e-7)
+    assert baselines(found) == pytest.approx({**even, "far away": 4 / 9}, abs=1e-7)
     assert (int(found.sentences), int(found.tokens)) == (1, 5)
     assert (found.count == 1).all()
 
@@ -116,14 +130,16 @@ def batch(draw: st.DrawFn) -> tuple[list[str], list[tuple[Token, ...]], list[Flo
     return list(texts), list(tokens), weights, masks
 
 
-def naive(text: str, tokens: Sequence[Token], weights: Floats, mask: Mask) -> dict[str, float | None]:
+def naive(
+    text: str, tokens: Sequence[Token], weights: Floats, mask: Mask, rescale: bool = True
+) -> dict[str, float | None]:
     """The scores of one head in one sentence, cell by cell in Python; None where a rule means nothing."""
     places = [n for n, token in enumerate(tokens) if not token.special]
     size = len(places)
     kept = []
     for i in places:
         row = [float(weights[i, j]) for j in places]
-        kept.append([cell / sum(row) for cell in row])
+        kept.append([cell / sum(row) for cell in row] if rescale else row)
     may = [[bool(mask[i, j]) for j in places] for i in places]
     words = [text[tokens[i].start : tokens[i].end].lower() for i in places]
 
@@ -152,7 +168,7 @@ def naive(text: str, tokens: Sequence[Token], weights: Floats, mask: Mask) -> di
         "focused": average(lambda i: max(kept[i])),
         "broad": bits / possible if size > 1 else None,
         "distance": distance,
-        "relative distance": None if distance is None else distance / (size - 1),
+        "far away": None if distance is None else distance / (size - 1),
     }
 
 
@@ -182,6 +198,13 @@ def test_the_sums_are_those_of_a_loop_over_every_cell(
                     continue
                 assert figures.mean[layer, head] == pytest.approx(own.mean(), abs=1e-5)
                 assert figures.deviation[layer, head] == pytest.approx(own.std(), abs=1e-3)
+                if rule.of:
+                    raw = [
+                        score
+                        for n, (t, k) in enumerate(zip(texts, tokens, strict=True))
+                        if (score := naive(t, k, weights[layer][n, head], mask, False)[rule.name]) is not None
+                    ]
+                    assert figures.raw[layer, head] == pytest.approx(np.mean(raw), abs=1e-5)
                 evenly = [score for each in even if (score := each[rule.name]) is not None]
                 assert figures.baseline[layer] == pytest.approx(np.mean(evenly), abs=1e-5)
                 spread = figures.distribution[layer, head]
@@ -236,14 +259,17 @@ def test_every_number_stands_in_its_row() -> None:
     sums.total[rule] = [[2, 4, 6], [8, 12, 16]]
     sums.squares[rule] = [[2, 10, 18], [16, 52, 64]]  # scores of 1 and 1, of 1 and 3, of 3 and 3, …
     sums.even[rule] = 5, 6
-    found = list(rows(sums))
-    assert [(row.layer, row.head) for row in found] == [
+    shares = NAMES.index("previous")
+    sums.count[shares], sums.raw[shares, 0, 0], sums.raw_even[shares, 0] = 4, 2, 3
+    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows(sums)]
+    assert [(row["layer"], row["head"]) for row in found] == [
         *((layer, head) for layer in (1, 2) for head in (1, 2, 3))
     ] * len(RULES)
-    assert [row.rule for row in found[:: LAYERS * HEADS]] == list(RULES)
-    assert [row[3:] for row in found if row.rule.name == "distance"] == [
-        *((2, 1, 0, 2.5), (2, 2, 1, 2.5), (2, 3, 0, 2.5)),
-        *((4, 2, 0, 1.5), (4, 3, 2, 1.5), (4, 4, 0, 1.5)),
+    assert [row["rule"] for row in found[:: LAYERS * HEADS]] == list(NAMES)
+    assert [list(row.values())[3:] for row in found if row["rule"] == "distance"] == [
+        *(["tokens", 2, mean, deviation, 2.5, "", ""] for mean, deviation in ((1, 0), (2, 1), (3, 0))),
+        *(["tokens", 4, mean, deviation, 1.5, "", ""] for mean, deviation in ((2, 0), (3, 2), (4, 0))),
     ]
-    others = [row for row in found if row.rule.name != "distance"]
-    assert all(row.sentences == 0 and math.isnan(row.mean + row.deviation + row.even) for row in others)
+    assert list(found[0].values())[3:] == ["share of what goes to words", 4, 0, 0, 0, 0.5, 0.75]
+    others = [list(row.values()) for row in found if row["rule"] not in ("distance", "previous")]
+    assert all(row[4:] == [0, "", "", "", "", ""] for row in others)

@@ -117,15 +117,18 @@ def test_sorted_heads_stand_by_what_the_filter_measures_and_say_it() -> None:
     # “the” stands at 1 and at 6: what each gives the other, of what [CLS] and [SEP] leave.
     weights = attnviz.trace(OPENING.text).stack("encoder")
     left = weights / weights[..., 1:-1].sum(axis=-1, keepdims=True)
-    scores = ((left[:, :, 1, 6] + left[:, :, 6, 1]) / 2).ravel()
+    scores, raw = (((each[:, :, 1, 6] + each[:, :, 6, 1]) / 2).ravel() for each in (left, weights))
+    both = [
+        f"{percent(float(share))} of its attention, {percent(float(score))} of what goes to words"
+        for share, score in zip(raw, scores, strict=True)
+    ]
     atlas = sent(app, "atlas")
     assert sorted(atlas["order"]) == list(range(72))
     assert np.all(np.diff(scores[atlas["order"]]) < 1e-6)
     for at in (0, 8, 37):
-        assert atlas["facts"][at].endswith(f"; same word {percent(float(scores[at]))}")
+        assert atlas["facts"][at].endswith(f"; same word: {both[at]}")
     first = atlas["order"][0]
-    best = f"Highest: {first // 12 + 1}-{first % 12 + 1} **{percent(float(scores[first]))}**"
-    assert best in words(app)
+    assert f"Highest: **{first // 12 + 1}-{first % 12 + 1}** {both[first]}; " in words(app)
     clean(app.pills(key="find").set_value(None).run())
     assert sent(app, "atlas")["order"] == []
     assert "sort" not in app.query_params

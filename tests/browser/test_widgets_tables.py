@@ -99,12 +99,13 @@ ROWS = [
         0.25,
         [0.0, 0.25, 0.75, 0.0],
         "75 % ± 8",
+        "of what goes to words; 20 % of its attention",
         "25 %",
         ("0", "100 %"),
         chosen=True,
     ),
-    Measured("<b>", "<i>", 1.5, 0.0, [], "60.0 tokens", "< 1 %", ("0", "40+")),
-    Measured("broad", "how evenly", 0.0, 1.0, [1.0, 0.0], "0 %", "100 %", ("0", "40+")),
+    Measured("<b>", "<i>", 1.5, 0.0, [], "60.0 tokens", "", "< 1 %", ("0", "40+")),
+    Measured("broad", "how evenly", 0.0, 1.0, [1.0, 0.0], "0 %", "", "100 %", ("0", "40+")),
 ]
 
 
@@ -124,10 +125,10 @@ def test_rows_marks_and_bars(widgets: Widgets) -> None:
     widgets.mount("distributions", measures_message(), width=700)
     rows = widgets.page.get_by_role("row")
     # The axis is written below the last row that has it.
-    assert [row.inner_text().split() for row in rows.all()[1:]] == [
-        ["previous", "the", "token", "before", "75", "%", "±", "8", "25", "%", "0", "100", "%"],
-        ["<b>", "<i>", "60.0", "tokens", "<1", "%"],
-        ["broad", "how", "evenly", "0", "%", "100", "%", "0", "40+"],
+    assert [" ".join(row.inner_text().split()) for row in rows.all()[1:]] == [
+        "previous the token before 75 % ± 8 of what goes to words; 20 % of its attention 25 % 0 100 %",
+        "<b> <i> 60.0 tokens <1 %",
+        "broad how evenly 0 % 100 % 0 40+",
     ]
     expect(widgets.page.locator("tr.chosen")).to_have_count(1)
     first = rows.nth(1)

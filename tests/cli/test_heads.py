@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attnviz.analysis.tally import NAMES
+from attnviz.analysis.rules import OF_WORDS
+from attnviz.analysis.tally import COLUMNS, NAMES
 from attnviz.cli import resuming
 from attnviz.experiments import behaviour, findings_file, on_ray
 from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
+from attnviz.text import percent
 from tests.cli.conftest import Run, Say, Unread
 
 LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It rains.", "Oh, oh!", "Hello."]
@@ -76,10 +78,14 @@ def test_the_foremost_heads_are_told_with_spread_and_baseline(heads: Run) -> Non
         begin = next(n for n, line in enumerate(lines) if line.startswith(f"{name.upper()}: "))
         layer, head = np.unravel_index(figures.mean.argmax(), figures.mean.shape)
         numbers = (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
-        share = figures.rule.unit == "share"
-        told = [f"{100 * number:.1f} %" if share else f"{number:.2f}" for number in numbers]
+        share = figures.rule.unit != "tokens"
+        told = [percent(float(number), 1) if share else f"{number:.2f}" for number in numbers]
         first = re.sub(" +", " ", lines[begin + 2].strip())
-        assert first == f"head {layer + 1}-{head + 1} {told[0]} ± {told[1]} even attention {told[2]}"
+        of_all = ""
+        if figures.rule.of == OF_WORDS:
+            raw, even = figures.raw[layer, head], figures.raw_baseline[layer]
+            of_all = f"; {percent(float(raw), 1)} of its attention, even {percent(float(even), 1)}"
+        assert first == f"head {layer + 1}-{head + 1} {told[0]} ± {told[1]} even attention {told[2]}{of_all}"
         assert [line.startswith("  head ") for line in lines[begin + 2 : begin + 5]] == [True, True, False]
     assert "7 of 7 lines" in said.err
     assert files() == {"corpus.txt"}
@@ -96,7 +102,13 @@ def test_every_figure_of_every_head_lies_in_the_table(heads: Run) -> None:
         told = [float(row[column]) for column in ("mean", "deviation", "even attention")]
         numbers = (figures.mean[layer, head], figures.deviation[layer, head], figures.baseline[layer])
         assert told == pytest.approx([float(number) for number in numbers], abs=1e-12)
+        raw = figures.raw[layer, head] if figures.rule.of else np.nan
+        of_all = float(row["share of its attention"] or "nan")
+        assert of_all == pytest.approx(raw, abs=1e-12, nan_ok=True)
+        assert row["unit"] == figures.rule.kind
     assert heads("corpus.txt", "--out", "heads.csv").status == 0  # a table may be written over
+    Path("heads.csv").write_text(",".join(COLUMNS[:8]) + "\n1,1,next,share,5,0.1,0.1,0.1\n")
+    assert heads("corpus.txt", "--out", "heads.csv").status == 0  # that of an earlier version, too
 
 
 def assert_all_sums_are_there() -> None:
@@ -274,6 +286,14 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why:
         Path(name).write_text("Dear Ada")
     assert why in refuse("heads", *arguments)
     assert Path("letter.csv").read_text() == Path("letter.npz").read_text() == "Dear Ada"
+
+
+def test_work_that_counted_no_shares_of_all_attention_is_not_gone_on_with(refuse: Say) -> None:
+    found = expected()
+    found.tally.raw[...] = np.nan  # as the files of version 2 are read
+    key = resuming.run_key(Corpus.from_file(Path("corpus.txt")), resolve.entry("minilm"))
+    findings_file.write(Path("kept.npz"), key, found)
+    assert "Delete it, and the text is read again" in refuse("heads", "corpus.txt", "--keep", "kept.npz")
 
 
 def test_the_work_on_another_text_is_not_gone_on_with(refuse: Say) -> None:

@@ -1,6 +1,7 @@
 """What was found, as a file: equal when it comes back, and nothing else is taken for it."""
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,22 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
         frozenset({2_003, 7_001}),
     )
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_file_of_version_2_lacks_shares_of_all_attention(tmp_path: Path) -> None:
+    file = tmp_path / "heads.npz"
+    write(file, KEY, found())
+    arrays = dict(np.load(file))
+    header = json.loads(arrays["header"].tobytes())
+    rules = ["relative distance" if name == "far away" else name for name in header["rules"]]
+    header |= {"version": 2, "rules": rules}
+    del arrays["raw"], arrays["raw_even"]
+    np.savez(file, **{**arrays, "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)})
+    key, back = read(file)
+    assert key == KEY
+    assert np.array_equal(back.tally.total, found().tally.total)
+    assert np.isnan(back.tally.of("far away").raw).all()
+    assert np.isnan(back.tally.of("previous").raw_baseline).all()
 
 
 def test_who_is_interrupted_while_writing_keeps_what_was_there(

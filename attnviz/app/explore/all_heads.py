@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.behaviour import COUNTED, Behaviour
+from attnviz.analysis.behaviour import Behaviour
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.components.atlas import atlas
@@ -16,7 +16,7 @@ from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.state.choices import FIND, SORT
-from attnviz.text import head_name, percent
+from attnviz.text import head_name
 
 _NAMED = 3  # heads that the sentence about a sorted atlas names
 
@@ -77,29 +77,27 @@ def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
     """Say how many heads follow the rule, the rule, and which are first in the order."""
     counted = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
     # A rule names special tokens, and these are whatever somebody's tokenizer calls them.
-    rule = markdown.plain(behaviour.rule)
-    heads = behaviour.score.shape[1]
-    scores = behaviour.score.ravel()
-    first = [f"{head_name(*divmod(at, heads))} **{percent(float(scores[at]))}**" for at in order[:_NAMED]]
-    highest = f" Highest: {', '.join(first)}." if first else ""
-    st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour.name)}]")
+    rule = markdown.plain(behaviour.sentence)
+    heads, told = behaviour.score.shape[1], behaviour.told()
+    first = [f"**{head_name(*divmod(at, heads))}** {told[at]}" for at in order[:_NAMED]]
+    highest = f" Highest: {'; '.join(first)}." if first else ""
+    st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour)}]")
 
 
 def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tuple[str, ...]:
-    """Each head's fact with what the rule measures of it: "on average looks at itself (61 %); next 3 %"."""
+    """Each head's fact with what the rule measures of it: "on average looks at itself (61 %); broad: 9 %"."""
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
-        f"{fact}; {behaviour.name} {percent(float(score))}{where}"
-        for fact, score in zip(facts, behaviour.score.ravel(), strict=True)
+        f"{fact}; {behaviour.name}: {told}{where}" for fact, told in zip(facts, behaviour.told(), strict=True)
     )
 
 
-def _note(view: View, name: str) -> str:
+def _note(view: View, behaviour: Behaviour) -> str:
     """What one must know to see in the picture what the filter found."""
     notes = []
     if view.changed is not None:
         notes.append("This is about the first sentence.")
-    if not view.hide and name not in COUNTED:
+    if not view.hide and behaviour.rule.words:
         notes.append("*Hide special tokens* shows it clearly.")
     return " ".join(["", *notes])
 

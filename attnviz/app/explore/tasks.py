@@ -65,11 +65,11 @@ def draw(view: View) -> None:
         guess = st.pills(task.question(model), task.answers, key=key, on_change=_open, args=(task, model))
         if guess:
             st.markdown(_outcome(task, guess, model))
-    [back] = [each for each in caches.found(model, view.given, _KIND, view.merge) if each.name == _BACK]
-    if back.found.any():
-        layer, head = np.unravel_index(back.score.argmax(), back.score.shape)
-        place = int(layer) + 1, int(head) + 1
-        st.button("Show me a head that looks one word back", on_click=_look_back, args=(model, *place))
+    for back in caches.found(model, view.given, _KIND, view.merge):
+        if back.name == _BACK and back.found.any():
+            layer, head = np.unravel_index(back.score.argmax(), back.score.shape)
+            place = int(layer) + 1, int(head) + 1
+            st.button("Show me a head that looks one word back", on_click=_look_back, args=(model, *place))
 
 
 def _follows(model: str) -> tuple[int, int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
@@ -165,9 +165,14 @@ class Real(Choice[float]):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Choice[Any]):
-    """One of several options: texts, or whole numbers."""
+    """One of several options: texts, or whole numbers.
+
+    Attributes:
+        renamed: what options are called now that had another name in links made earlier.
+    """
 
     numbers: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def parse(self, values: Sequence[str]) -> str | int:  # noqa: D102 - as above
         return int(values[-1]) if self.numbers else values[-1]

@@ -77,7 +77,7 @@ SEED = Number(name="seed", pages=_EXPLORE, least=0, most=MOST_SEED, default=0)
 # Heads at work.
 WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR)
 SOURCE = OneOf(name="source", pages=_BEHAVIOUR)
-RULE = OneOf(name="rule", pages=_BEHAVIOUR)
+RULE = OneOf(name="rule", pages=_BEHAVIOUR, renamed={"relative distance": "far away"})
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
 ITSELF = Flag(name="itself", pages=_BEYOND_WEIGHTS)

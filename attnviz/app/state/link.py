@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.app import markdown
 from attnviz.app.state import memory
-from attnviz.app.state.choice import Choice
+from attnviz.app.state.choice import Choice, OneOf
 from attnviz.app.state.choices import TABLE, of_page
 
 _PAGE = "the page"
@@ -135,8 +135,12 @@ def notices() -> list[str]:
 
 
 def _rename() -> None:
-    """Take a choice by the name that it had in links made earlier."""
+    """Take a choice, or an option, by the name that it had in links made earlier."""
     for choice in of_page(page()).values():
+        option = st.query_params.get(choice.name, "")
+        if isinstance(choice, OneOf) and option in choice.renamed:
+            choice.set(choice.renamed[option])
+            write(choice, [choice.renamed[option]])
         for former in choice.former:
             values = st.query_params.get_all(former)
             if values and not choice.stands and choice.name not in st.query_params:

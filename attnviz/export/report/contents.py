@@ -136,6 +136,7 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
         hidden = plain
     ways = {"plain": plain} if not any(side.hides for side in hidden) else {"plain": plain, "hidden": hidden}
     weights = {name: shown_weights(stack, *way) for name, way in ways.items()}
+    left = {name: None if name == "plain" else left_share(stack, *way) for name, way in ways.items()}
     codes = np.stack([fixed_point.codes(block.weights, block.mask) for block in blocks])
     return {
         "kind": kind,
@@ -150,14 +151,9 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
                 "rows": way[0].visible,
                 "columns": way[-1].visible,
                 "rescaled": None
-                if name == "plain"
-                else _rescaled(
-                    only(codes, way[0].visible, way[-1].visible),
-                    left_share(stack, *way),
-                    weights[name],
-                    numbers,
-                ),
-                "facts": [f"on average {fact}" for fact in describe(weights[name], *way)],
+                if (rest := left[name]) is None
+                else _rescaled(only(codes, way[0].visible, way[-1].visible), rest, weights[name], numbers),
+                "facts": [f"on average {fact}" for fact in describe(weights[name], *way, left=rest)],
                 "explanation": f"{_explanation(way)}{faint_rows(way[-1].hidden)}",
                 "hidden": way[-1].hidden,
             }

@@ -13,12 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.clusters import scaled
+from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
-from attnviz.app.heads.behaviour import sections, texts
+from attnviz.app.heads.behaviour import rules, sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
-from attnviz.app.heads.behaviour.words import Special, does, in_full, in_short
+from attnviz.app.heads.behaviour.words import in_full, in_markdown
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
@@ -26,6 +27,7 @@ from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
+from attnviz.text import percent
 from attnviz.trace import Floats
 from tests.app.shown import charts, clean, finished, press, sent, visit, words
 
@@ -58,19 +60,22 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     expected = to_the_previous(TIRED)
     shown = sent(app, "head_map")
     np.testing.assert_allclose(shown["values"], expected.ravel(), atol=1e-5)
-    assert shown["texts"][2].startswith(
-        "gives the token before it 100 % of its attention; even attention would"
-    )
+    whole = attnviz.trace(TIRED).stack("encoder")[:, :, 1:-1, 1:-1]
+    raw = np.diagonal(whole, -1, axis1=-2, axis2=-1).mean(axis=-1)
+    shares = percent(float(raw[0, 2])), percent(float(expected[0, 2]))
+    both = f"{shares[0]} of its attention, {shares[1]} of what goes to words"
+    even = "7 % of its attention, 8 % of what goes to words"
+    assert shown["texts"][2].startswith(f"gives the token before it {both}; even attention would: {even}")
     assert shown["printed"][13 + 8] == f"{100 * expected[1, 9]:.0f}"
     assert shown["selected"] == [4, 2]
     told = words(app)
     assert (
-        "In this sentence, head **1-3** (layer 1, head 3) gives the token before it **100 %** of its "
-        "attention. A head that shares its attention evenly would give it 8 %. One sentence is an anecdote: "
-        "choose *Many sentences*."
+        f"In this sentence, head **1-3** (layer 1, head 3) gives the token before it **{both}**. A "
+        f"head that shares its attention evenly would give it {even}. One sentence is an anecdote: choose "
+        "*Many sentences*."
     ) in told
-    assert "Most: head **1-3**, 100 %" in told
-    assert "Left out: \\[CLS\\] and \\[SEP\\]; the rest counts as 100 %." in told
+    assert f"Most: head **1-3**, {both}" in told
+    assert "Left out: \\[CLS\\] and \\[SEP\\]; what goes to words counts as 100 %." in told
     found = re.search(r"Explore’s filter “previous” finds (\d+) of 72 heads: ([-\d, ]+)\.", told)
     assert found
     assert int(found[1]) == len(found[2].split(", ")) >= 1
@@ -78,7 +83,7 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     assert list(rows) == list(NAMES)
     assert rows["first"]["words"] == "the first token, [CLS]"
     columns = json.loads(app.dataframe[0].proto.columns)
-    assert columns["first"]["help"] == "the first token, \\[CLS\\]. Even attention: 7 %"
+    assert columns["first, of its attention"]["help"] == "the first token, \\[CLS\\]. Even attention: 7 %"
     assert rows["broad"]["words"] == "0 %: one token, 100 %: all alike"
     assert rows["previous"]["mean"] == pytest.approx(expected[3, 1], abs=1e-5)
     assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
@@ -90,6 +95,27 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     name = which.options[-1]
     clean(which.set_value(name).run())
     assert sent(app, "head_map")["selected"] == [int(part) for part in name.split("-")]
+
+
+def test_a_list_of_what_a_head_gives_its_attention_to_sums_to_all_of_it() -> None:
+    for model, text in (("minilm", TIRED), ("minilm", LINES[3]), ("translator", TIRED)):
+        findings = of_sentence(model, text)
+        for layer, head in np.ndindex(findings.tally.shape):
+            shares = [share for _, share in rules.of_attention(findings, layer, head)]
+            assert min(shares) > -1e-6
+            assert sum(shares) == pytest.approx(1)
+            # What goes to one place among the words is a part of what goes to words.
+            for name in ("previous", "itself", "next", "focused"):
+                figures = findings.tally.of(name)
+                assert not figures.raw[layer, head] > figures.mean[layer, head] + 1e-6
+    weights = attnviz.trace(LINES[3]).stack("encoder")[2, 9, 1:-1]  # head 3-10
+    given = weights[:, 0].mean(), weights[:, -1].mean(), weights[:, 1:-1].sum(axis=-1).mean()
+    first, separator, words_share = (f"**{percent(float(part), 1)}**" for part in given)
+    told = words(visit("behaviour", text=LINES[3], layer="3", head="10"))
+    assert (
+        f"Of its attention, a token gives on average {first} to \\[CLS\\], {separator} to \\[SEP\\] and "
+        f"{words_share} to words."
+    ) in told
 
 
 def test_a_pasted_text() -> None:
@@ -162,6 +188,16 @@ def test_a_rule_that_means_nothing_here() -> None:
     assert "same word" not in [row["name"] for row in sent(app, "distributions")["rows"]]
 
 
+def test_a_link_names_a_rule_as_it_was_called_before() -> None:
+    app = visit("behaviour", text=TIRED, rule="relative distance")
+    assert app.pills(key="rule").value == "far away"
+    assert not app.warning
+    assert (
+        "**far away:** on average a token looks this share of the longest distance in the text away"
+        in words(app)
+    )
+
+
 def test_of_many_lines_one_or_none_can_be_read() -> None:
     app = pasted(f"{TIRED}\nQuixotic zebras", model="translator", rule="separator")
     told = words(app)
@@ -196,12 +232,12 @@ def test_one_line_is_counted_as_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_head_reaches_and_several_reach() -> None:
     app = visit("behaviour", text="The dog did not cross the road.", model="translator", rule="itself")
-    assert "; even attention: 14 %. 1 of 8 heads reaches twice the even share." in words(app)
+    assert "1 of 8 heads reaches twice the even share of what goes to words." in words(app)
     app.pills(key="rule").set_value("first").run()
     told = words(app)
-    assert re.search(r"[2-8] of 8 heads reach twice the even share\.", told)
+    assert re.search(r"[2-8] of 8 heads reach twice the even share of its attention\.", told)
     # A model's own special tokens are told, and no others.
-    assert "**first:** on average a token gives the first token this share of its attention." in told
+    assert "**first:** on average a token gives the first token this share of its attention (" in told
     assert "Not counted: what is looked at by \\[END\\]." in told
     assert "CLS" not in told
     rows = {row["name"]: row["words"] for row in sent(app, "distributions")["rows"]}
@@ -211,10 +247,10 @@ def test_one_head_reaches_and_several_reach() -> None:
 def test_names_of_special_tokens_are_no_markdown() -> None:
     special = Special("<s>", ("</s>", "$x$"))
     first, separator = (RULES[NAMES.index(name)] for name in ("first", "separator"))
-    assert does(first, "5 %", special) == "gives the first token, <s>, 5 % of its attention"
-    assert does(separator, "5 %", special) == "gives </s> and $x$ 5 % of its attention"
-    assert in_short(separator, special.markdown) == r"\</s\> and \$x\$"
-    assert r"Left out: \<s\>, \</s\> and \$x\$; the rest" in in_full(RULES[0], special)
+    assert special.fill(first.does, "5 %") == "gives the first token, <s>, 5 %"
+    assert special.fill(separator.does, "5 %") == "gives </s> and $x$ 5 %"
+    assert in_markdown(special).fill(separator.short) == r"\</s\> and \$x\$"
+    assert r"Left out: \<s\>, \</s\> and \$x\$; what goes to words" in in_full(RULES[0], special)
     assert in_full(RULES[0], special).endswith(" is told by *first* and *separator*. ")
     assert in_full(RULES[0], Special("", ("</s>",))).endswith(" is told by *separator*. ")
     assert in_full(RULES[0], Special("", ())) == ""
@@ -223,16 +259,20 @@ def test_names_of_special_tokens_are_no_markdown() -> None:
 def test_of_few_heads_there_are_few_groups() -> None:
     app = visit("behaviour", text=TIRED, model="translator")
     findings = of_sentence("translator", TIRED)
-    previous = findings.tally.of("previous").mean.ravel()
+    figures = findings.tally.of("previous")
+    previous, raw = figures.mean.ravel(), figures.raw.ravel()
     told = words(app)
     sizes = np.bincount(findings.alike.group)
     assert len(sizes) == 2
     for letter, number in zip("AB", range(2), strict=True):
-        mean, of_all = previous[findings.alike.group == number].mean(), previous.mean()
+        members = findings.alike.group == number
+        mean, of_all = previous[members].mean(), previous.mean()
+        raws = [f"{100 * each.mean():.0f} % of its attention" for each in (raw[members], raw)]
         much = "more" if mean > of_all else "less"
         assert (
-            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{100 * mean:.0f} %** on "
-            f"average; all heads: {100 * of_all:.0f} %) and "
+            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{raws[0]}, "
+            f"{100 * mean:.0f} % of what goes to words** on average; all heads: {raws[1]}, "
+            f"{100 * of_all:.0f} % of what goes to words) and "
         ) in told
     assert "That there are 2 groups is our choice" in told
 

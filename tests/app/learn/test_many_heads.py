@@ -49,8 +49,10 @@ def test_one_wide_head_has_one_row_and_says_that_it_was_not_trained() -> None:
 
 
 def test_what_a_head_is_good_at_leads_to_the_filter_on_explore() -> None:
-    (previous,) = (habit for habit, _ in compute.habits(TEXT) if habit.name == "previous")
+    (previous,) = (habit for habit in compute.habits(TEXT) if habit.name == "previous")
     layer, head = (1 + np.argwhere(previous.found)[0]).tolist()
     told = words(visit("many_heads", layer=str(layer), head=str(head)))
+    shares = previous.raw[layer - 1, head - 1], previous.score[layer - 1, head - 1]
+    assert "{:.0f} % of its attention, {:.0f} % of what goes to words".format(*100 * np.array(shares)) in told
     assert f"**previous** ({previous.found.sum()} of 72 heads)" in told
     assert re.search(rf"head {layer}-{head} counts as \*\*previous", told)

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from attnviz.analysis.behaviour import NAMES
+from attnviz.analysis.behaviour import FILTERS
 from attnviz.app.learn.compute import token_ids, tokens
 from attnviz.app.learn.many_heads import compute
 from attnviz.app.learn.many_heads.compute import HeadShares, at_token, cut, habits, head_shares
@@ -118,12 +118,13 @@ def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> Non
 
 def test_habits_stand_beside_those_of_a_head_that_looks_evenly() -> None:
     count = len(tokens(TEXT))
-    even = {habit.name: of_even for habit, of_even in habits(TEXT)}
-    of_other_texts = ("same place", "other sentence")
-    assert tuple(even) == tuple(name for name in NAMES if name not in of_other_texts)
+    found = {habit.name: habit for habit in habits(TEXT)}
+    even = {name: float(habit.even[0]) for name, habit in found.items()}
+    assert tuple(even) == tuple(rule.name for rule in FILTERS if rule.single)
     # With special tokens left out, 13 tokens share what an even head gives; [CLS] and [SEP] are among all 15.
     for name in ("previous", "next", "itself", "focused"):
         assert even[name] == pytest.approx(1 / (count - 2))
+        assert found[name].raw_even[0] == pytest.approx(1 / count)
     for name in ("first", "separator"):
         assert even[name] == pytest.approx(1 / count)
     assert even["broad"] == pytest.approx(1)

@@ -6,11 +6,12 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.tally import RULES, Rule
+from attnviz.analysis.rules import Rule
+from attnviz.analysis.tally import RULES
 from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
 from attnviz.app.heads.behaviour.choices import HeadSelection, offer
-from attnviz.app.heads.behaviour.findings import Findings, written
-from attnviz.app.heads.behaviour.words import in_short
+from attnviz.app.heads.behaviour.findings import Findings
+from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of
 from attnviz.text import percent, plural
 
@@ -22,7 +23,7 @@ _MARKS: tuple[tuple[Marker, Colour], ...] = (
     ("ring", "weights"),
     ("cross", "muted"),
 )
-_NOT_SAID = ("focused", "distance", "relative distance")  # these do not say at what
+_NOT_SAID = ("focused", "distance", "far away")  # these do not say at what
 _NAMED = "Where heads are crowded, only those with room have their name beside them."
 _SAID = 2  # rules for each group
 
@@ -107,32 +108,35 @@ def _extremes(findings: Findings, here: int) -> tuple[int, int]:
     return int(np.nanargmin(bits)), int(np.nanargmax(bits))
 
 
-def _apart(findings: Findings, members: NDArray[np.intp]) -> list[tuple[Rule, float, float]]:
-    """The rules by which a group stands apart most, with the mean of its heads and of all heads."""
+def _apart(findings: Findings, members: NDArray[np.intp]) -> list[tuple[Rule, float, str, str]]:
+    """The rules by which a group stands apart most: by how much, and what its heads and all heads score."""
     found = []
     for rule in RULES:
-        means = findings.tally.of(rule.name).mean.ravel()
-        if rule.name not in _NOT_SAID and not np.isnan(means[members]).all():
-            found.append((rule, float(np.nanmean(means[members])), float(np.nanmean(means))))
-    return sorted(found, key=lambda each: -abs(each[1] - each[2]))[:_SAID]
+        figures = findings.tally.of(rule.name)
+        both = np.stack([figures.mean.ravel(), figures.raw.ravel()])
+        here, everywhere = (each[:, ~np.isnan(each[0])] for each in (both[:, members], both))
+        if rule.name not in _NOT_SAID and here.size:
+            (score, raw), (of_all, raw_of_all) = here.mean(axis=1).tolist(), everywhere.mean(axis=1).tolist()
+            amounts = rule.amount(score, raw), rule.amount(of_all, raw_of_all)
+            found.append((rule, score - of_all, *amounts))
+    return sorted(found, key=lambda each: -abs(each[1]))[:_SAID]
 
 
 def _short(findings: Findings, letter: str, members: NDArray[np.intp]) -> str:
-    """A group for the legend: "A: the token before 43 %"."""
-    rule, mean, _ = _apart(findings, members)[0]
-    what = "evenly" if rule.name == "broad" else in_short(rule, findings.special)
-    return f"{letter}: {what} {written(rule, mean)}"
+    """A group for the legend: "A: the token before"."""
+    rule = _apart(findings, members)[0][0]
+    return f"{letter}: {'evenly' if rule.name == 'broad' else findings.special.fill(rule.short)}"
 
 
 def _told(findings: Findings, letter: str, members: NDArray[np.intp]) -> str:
     """A group in words: how many heads, and where their mean is furthest from that of all heads."""
     one = len(members) == 1
     who = f"head {findings.names[members[0]]} looks" if one else f"{len(members)} heads look"
+    special = in_markdown(findings.special)
     parts = []
-    for rule, mean, of_all in _apart(findings, members):
-        score, mean_of_all = written(rule, mean), written(rule, of_all)
-        much = "as much" if score == mean_of_all else "more" if mean > of_all else "less"
-        at = "evenly" if rule.name == "broad" else f"at {in_short(rule, findings.special.markdown)}"
+    for rule, more, score, of_all in _apart(findings, members):
+        much = "as much" if score == of_all else "more" if more > 0 else "less"
+        at = "evenly" if rule.name == "broad" else f"at {special.fill(rule.short)}"
         average = "" if one else " on average"
-        parts.append(f"{much} {at} (**{score}**{average}; all heads: {mean_of_all})")
+        parts.append(f"{much} {at} (**{score}**{average}; all heads: {of_all})")
     return f"**{letter}**: {who} {' and '.join(parts)}."

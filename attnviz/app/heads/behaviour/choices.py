@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.tally import NAMES, RULES, Rule
+from attnviz.analysis.rules import Rule
+from attnviz.analysis.tally import NAMES, RULES
 from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import RULE

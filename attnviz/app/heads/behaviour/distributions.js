@@ -9,7 +9,7 @@ const TALL = 40;
 
 /**
  * @typedef {{ rows: { name: string, words: string, mean: number, baseline: number, heights: number[], written:
- *   string, even: string, ends: [string, string], chosen: boolean }[], heading: string, caption: string }} Message
+ *   string, of: string, even: string, ends: [string, string], chosen: boolean }[], heading: string, caption: string }} Message
  *   what distributions.py sends, and describes
  */
 
@@ -29,12 +29,12 @@ class Distributions extends View {
   }
 
   row(rule, next) {
-    const { name, words, written, even, chosen } = rule;
+    const { name, words, written, of, even, chosen } = rule;
     return element(
       "tr",
       { class: chosen ? "chosen" : null },
       element("th", { scope: "row", text: name }, element("small", { text: words })),
-      element("td", { class: "mean", text: written }),
+      element("td", { class: "mean", text: written }, element("small", { text: of })),
       element("td", { class: "even", text: even }),
       element("td", { class: "spread" }, this.picture(rule, String(rule.ends) !== String(next?.ends))),
     );

@@ -17,6 +17,7 @@ class Measured:
         mean, baseline: where the marks stand on the axis, 0 to 1.
         heights: of the bars that stand side by side along the axis; empty for none.
         written, even: the mean with its spread ("71 % ± 8"), and what even attention gives, as they are read.
+        of: what the mean is a share of, and which share of all attention that is.
         ends: how the beginning and the end of the axis are written.
     """
 
@@ -26,6 +27,7 @@ class Measured:
     baseline: float
     heights: Sequence[float]
     written: str
+    of: str
     even: str
     ends: tuple[str, str]
     chosen: bool = False

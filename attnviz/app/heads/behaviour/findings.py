@@ -8,17 +8,17 @@ import numpy as np
 
 from attnviz.analysis.clusters import Scaled, groups, scaled
 from attnviz.analysis.divergence import Divergences, divergences
+from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import ShapeSums, shapes
-from attnviz.analysis.tally import Figures, Rule, Tally, tally
+from attnviz.analysis.tally import Figures, Tally, tally
 from attnviz.app import caches
 from attnviz.app.caches import cached, named
 from attnviz.app.examples import examples_of
 from attnviz.app.heads.behaviour.choices import first_kind
-from attnviz.app.heads.behaviour.words import Special
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.behaviour import BehaviourFindings
-from attnviz.text import head_name, percent, plural
+from attnviz.text import head_name, plural
 
 GROUPS = 5
 """Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""
@@ -134,11 +134,14 @@ def _alike(sums: Divergences) -> Alike:
     )
 
 
-def written(rule: Rule, score: float) -> str:
-    """0.71 as "71 %", or 3.2 as "3.2 tokens"."""
-    if np.isnan(score):
-        return "no value"
-    return percent(score) if rule.unit == "share" else f"{score:.1f} tokens"
+def written(figures: Figures, layer: int, head: int) -> str:
+    """What a head scores, of a share both: "17 % of its attention, 64 % of what goes to words"."""
+    return figures.rule.amount(float(figures.mean[layer, head]), float(figures.raw[layer, head]))
+
+
+def evenly(figures: Figures, layer: int) -> str:
+    """What a head with even attention scores in a layer, written alike."""
+    return figures.rule.amount(float(figures.baseline[layer]), float(figures.raw_baseline[layer]))
 
 
 def spread(figures: Figures, layer: int, head: int) -> str:
@@ -146,4 +149,4 @@ def spread(figures: Figures, layer: int, head: int) -> str:
     deviation = float(figures.deviation[layer, head])
     if figures.count[layer] < 2:
         return ""
-    return f" ± {100 * deviation:.0f}" if figures.rule.unit == "share" else f" ± {deviation:.1f}"
+    return f" ± {deviation:.1f}" if figures.rule.unit == "tokens" else f" ± {100 * deviation:.0f}"

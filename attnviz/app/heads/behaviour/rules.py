@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.tally import RULES, Figures, Rule
+from attnviz.analysis.rules import OF_ALL, OF_WORDS, Rule
+from attnviz.analysis.tally import RULES, Figures
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
-from attnviz.app.heads.behaviour.findings import Findings, spread, written
+from attnviz.app.heads.behaviour.findings import Findings, evenly, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
-from attnviz.app.heads.behaviour.words import does, in_full, in_short
+from attnviz.app.heads.behaviour.words import in_full, in_markdown
 from attnviz.app.state import link
 from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
 from attnviz.capture.model import ModelInput
-from attnviz.text import head_name, plural
+from attnviz.text import head_name, joined, percent, plural
 
-_NOT_SAID = ("focused", "broad", "distance", "relative distance")  # these do not say at what
+_NOT_SAID = "focused"  # it does not say at what
 
 
 def tell(findings: Findings) -> None:
@@ -26,16 +27,16 @@ def tell(findings: Findings) -> None:
     best = []
     for rule in RULES:
         figures = findings.tally.of(rule.name)
-        if rule.name not in _NOT_SAID and (at := _strongest(figures)):
+        if rule.of and rule.name != _NOT_SAID and (at := _strongest(figures)):
             best.append((float(figures.mean[at] - figures.baseline[at[0]]), at, figures))
     if not best:
         return
     _, (layer, head), figures = max(best, key=lambda each: each[0])
-    score = f"**{written(figures.rule, figures.mean[layer, head])}**"
+    score = f"**{written(figures, layer, head)}**"
     st.markdown(
         f"{findings.where}, head **{head_name(layer, head)}** (layer {layer + 1}, head {head + 1}) "
-        f"{does(figures.rule, score, findings.special.markdown)}. A head that shares its attention evenly "
-        f"would give it {written(figures.rule, figures.baseline[layer])}.{_anecdote(findings)}"
+        f"{in_markdown(findings.special).fill(figures.rule.does, score)}. A head that shares its attention "
+        f"evenly would give it {evenly(figures, layer)}.{_anecdote(findings)}"
     )
 
 
@@ -65,12 +66,12 @@ def _map(findings: Findings, chosen: HeadSelection) -> None:
     top = rule.most if highest == 0 else highest
     head_map(
         "heads by rule",
-        title=f"{rule.name}: mean over the sentences" if findings.many else rule.name,
+        title=f"{rule.title}: mean over the sentences" if findings.many else rule.title,
         values=figures.mean.astype(np.float32),
         texts=[_told(findings, figures, *at) for at in np.ndindex(figures.mean.shape)],
         printed=[_printed(rule, score) for score in figures.mean.ravel()],
-        low=(0.0, written(rule, 0.0)),
-        high=(top, written(rule, top)),
+        low=(0.0, rule.number(0.0)),
+        high=(top, rule.number(top)),
         selected=(chosen.layer + 1, chosen.head + 1),
         on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
@@ -90,15 +91,14 @@ def _by_filter(findings: Findings, text: str, rule: Rule) -> None:
             listed = f": {', '.join(names)}" if names else ""
             st.markdown(
                 f"**Explore’s filter “{rule.name}” finds {len(names)} of "
-                f"{plural(found.found.size, 'head')}{listed}.** {markdown.plain(found.rule)}"
+                f"{plural(found.found.size, 'head')}{listed}.** {markdown.plain(found.sentence)}"
             )
 
 
 def _rule(findings: Findings, figures: Figures) -> str:
     """The rule in words."""
     rule = figures.rule
-    unit = "this share" if rule.unit == "share" else "this many tokens"
-    told = f"**{rule.name}:** on average a token {does(rule, unit, findings.special.markdown)}."
+    told = f"**{rule.name}:** on average a token {rule.defined(in_markdown(findings.special))}."
     if figures.count.any():
         return told
     return f"{told} It means something only in {rule.meaning}, and there is none here."
@@ -114,18 +114,16 @@ def _counted(findings: Findings, figures: Figures) -> str:
 
 
 def _told(findings: Findings, figures: Figures, layer: int, head: int) -> str:
-    score = figures.mean[layer, head]
-    if np.isnan(score):
+    if np.isnan(figures.mean[layer, head]):
         return "this rule means nothing here"
-    even = written(figures.rule, figures.baseline[layer])
-    told = does(figures.rule, written(figures.rule, score), findings.special)
-    return f"{told}; even attention would: {even}"
+    told = findings.special.fill(figures.rule.does, written(figures, layer, head))
+    return f"{told}; even attention would: {evenly(figures, layer)}"
 
 
 def _printed(rule: Rule, score: float) -> str:
     if np.isnan(score):
         return ""
-    return f"{100 * score:.0f}" if rule.unit == "share" else f"{score:.1f}"
+    return f"{score:.1f}" if rule.unit == "tokens" else f"{100 * score:.0f}"
 
 
 def _strongest(figures: Figures) -> tuple[int, int] | None:
@@ -142,17 +140,24 @@ def _compared(figures: Figures) -> str:
     if at is None:
         return "Hatched: no value."
     layer, head = np.unravel_index(int(np.nanargmin(figures.mean)), figures.mean.shape)
-    rule, even, heads = figures.rule, figures.baseline, figures.mean.size
     said = (
-        f"Most: head **{head_name(*at)}**, {written(rule, figures.mean[at])}; least: "
-        f"**{head_name(int(layer), int(head))}**, {written(rule, figures.mean[layer, head])}; "
-        f"even attention: {written(rule, float(np.nanmean(even)))}."
+        f"Most: head **{head_name(*at)}**, {written(figures, *at)}; least: "
+        f"**{head_name(int(layer), int(head))}**, {written(figures, int(layer), int(head))}; "
+        f"even attention: {evenly(figures, at[0])}."
     )
-    if rule.name in ("broad", "distance", "relative distance"):
+    if not figures.rule.of:
         return said
-    twice = int((figures.mean >= 2 * even[:, None]).sum())
+    twice = int((figures.mean >= 2 * figures.baseline[:, None]).sum())
     reach = "reaches" if twice == 1 else "reach"
-    return f"{said} {twice} of {plural(heads, 'head')} {reach} twice the even share."
+    heads = plural(figures.mean.size, "head")
+    return f"{said} {twice} of {heads} {reach} twice the even share {figures.rule.of}."
+
+
+def of_attention(findings: Findings, layer: int, head: int) -> list[tuple[str, float]]:
+    """To what a head gives its attention, in shares that sum to 1: special tokens, by name, and words."""
+    names = {"first": findings.special.first, "separator": joined(findings.special.separators)}
+    raw = [(name, float(findings.tally.of(rule).raw[layer, head])) for rule, name in names.items() if name]
+    return [*raw, ("words", 1 - sum(share for _, share in raw))]
 
 
 def _details(findings: Findings, chosen: HeadSelection) -> None:
@@ -163,20 +168,25 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
         figures = findings.tally.of(rule.name)
         if figures.count[layer]:
             mean, even = float(figures.mean[layer, head]), float(figures.baseline[layer])
+            raw = f"; {percent(float(figures.raw[layer, head]))} {OF_ALL}" if rule.of == OF_WORDS else ""
             rows.append(
                 Measured(
                     name=rule.name,
-                    words=in_short(rule, findings.special),
+                    words=findings.special.fill(rule.short),
                     mean=mean / rule.most,
                     baseline=even / rule.most,
                     heights=figures.distribution[layer, head].round(4).tolist() if findings.many else [],
-                    written=written(rule, mean) + spread(figures, layer, head),
-                    even=written(rule, even),
-                    ends=("0", "100 %" if rule.unit == "share" else f"{rule.most:.0f}+"),
+                    written=rule.number(mean) + spread(figures, layer, head),
+                    of=f"{rule.of}{raw}",
+                    even=rule.number(even),
+                    ends=("0", f"{rule.most:.0f}+" if rule.unit == "tokens" else "100 %"),
                     chosen=rule is chosen.rule,
                 )
             )
-    st.markdown("On average, a token gives this much of its attention to:")
+    parts = of_attention(findings, layer, head)
+    if len(parts) > 1:
+        listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts]
+        st.markdown(f"Of its attention, a token gives on average {joined(listed)}.")
     bars = (
         "Bars: how many of the sentences score about so much. ± is their standard deviation. "
         if findings.many

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
-from attnviz.analysis.tally import RULES, rows
+from attnviz.analysis.table import Cells, csv_text
+from attnviz.analysis.tally import COLUMNS, RULES, rows
 from attnviz.app import caches
 from attnviz.app.heads.behaviour.alike import LETTERS
-from attnviz.app.heads.behaviour.findings import Findings, written
-from attnviz.app.heads.behaviour.words import in_short
+from attnviz.app.heads.behaviour.findings import Findings
+from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of, save_file
 
 
@@ -22,18 +22,24 @@ def draw(findings: Findings) -> None:
     """Draw the table, and the button that saves it."""
     columns: dict[str, list[float] | list[str]] = {"head": findings.names}
     looks: dict[str, Any] = {"head": st.column_config.TextColumn("head", pinned=True, width="small")}
+    special = in_markdown(findings.special)
     for rule in RULES:
         figures = findings.tally.of(rule.name)
-        if figures.count.any():
-            share = rule.unit == "share"
-            columns[rule.name] = (figures.mean.ravel() * (100 if share else 1)).tolist()
-            even = float(np.nanmean(figures.baseline))
-            looks[rule.name] = st.column_config.ProgressColumn(
-                rule.name,
-                help=f"{in_short(rule, findings.special.markdown)}. Even attention: {written(rule, even)}",
+        if not figures.count.any():
+            continue
+        numbers = {rule.title: (figures.mean, figures.baseline)}
+        if rule.of:
+            numbers[f"{rule.name}, {OF_ALL}"] = figures.raw, figures.raw_baseline
+        share = rule.unit != "tokens"
+        for title, (means, baseline) in numbers.items():
+            columns[title] = (means.ravel() * (100 if share else 1)).tolist()
+            evenly = rule.number(float(np.nanmean(baseline)))
+            looks[title] = st.column_config.ProgressColumn(
+                title,
+                help=f"{special.fill(rule.short)}. Even attention: {evenly}",
                 format="%.0f %%" if share else "%.1f",
                 min_value=0.0,
-                max_value=100.0 if share else float(np.nanmax(figures.mean)) or 1.0,
+                max_value=100.0 if share else float(np.nanmax(means)) or 1.0,
             )
     columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
@@ -44,22 +50,10 @@ def draw(findings: Findings) -> None:
 
 
 def csv_of(findings: Findings) -> str:
-    """One row for each head and rule: its mean, standard deviation, and what even attention gives."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerows(
-        [
-            ("# model", findings.model),
-            ("# sentences", int(findings.tally.sentences)),
-            ("# tokens", int(findings.tally.tokens)),
-            *(
-                (f"# {rule.name}", f"on average a token {rule.words}; counted: {rule.meaning}")
-                for rule in RULES
-            ),
-        ]
-    )
-    table.writerow(["layer", "head", "rule", "sentences", "mean", "standard deviation", "even attention"])
-    for layer, head, rule, sentences, *numbers in rows(findings.tally):
-        cells = ["" if np.isnan(number) else f"{number:.9g}" for number in numbers]
-        table.writerow([layer, head, rule.name, sentences, *cells])
-    return "\ufeff" + file.getvalue()
+    """The table of the command `heads`, below comments that say what was read and what is counted."""
+    counted = ("sentences", findings.tally.sentences), ("tokens", findings.tally.tokens)
+    about: list[Cells] = [(f"# {name}", int(number)) for name, number in counted]
+    for rule in RULES:
+        defined = f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
+        about.append((f"# {rule.name}", defined))
+    return "\ufeff" + csv_text(("# model", findings.model), [*about, COLUMNS, *rows(findings.tally)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -124,20 +123,18 @@ def at_token(text: str, layer: int, token: int, n_heads: int) -> HeadShares:
         return head_shares(attention, attention(vectors, vectors), token)
 
 
-def habits(text: str) -> tuple[tuple[Behaviour, float], ...]:
-    """What each head of the bundled BERT does in a sentence, rule by rule, and a head that looks evenly.
+def habits(text: str) -> tuple[Behaviour, ...]:
+    """What each head of the bundled BERT does in a sentence, rule by rule.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     weights = owned(torch.stack([layer.attention.attention.weights for layer in run(text).layers]))
-    evenly = np.full_like(weights[:1, :1], 1 / weights.shape[-1])
-    shown = DisplayTokens(tokens(text), text)
-    found, of_even = behaviours(weights, shown), behaviours(evenly, shown)
+    found = behaviours(weights, DisplayTokens(tokens(text), text))
     for habit in found:
-        read_only(habit.score)
-        read_only(habit.found)
-    return tuple((habit, float(even.score[0, 0])) for habit, even in zip(found, of_even, strict=True))
+        for array in (habit.score, habit.raw, habit.even, habit.raw_even, habit.found):
+            read_only(array)
+    return found
 
 
 @dataclass(frozen=True)

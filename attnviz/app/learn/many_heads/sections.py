@@ -174,16 +174,16 @@ def habit(chosen: HeadSelection) -> None:
         ("rule", "satisfied", f"head {chosen.head_name}", "even"),
         [
             (
-                f"**{f.name}** ({f.found.sum()} of {f.found.size} heads): {f.rule}",
+                f"**{f.name}** ({f.found.sum()} of {f.found.size} heads): {f.sentence}",
                 "yes" if f.found[here] else "no",
-                percent(float(f.score[here])),
-                percent(even),
+                f.rule.amount(float(f.score[here]), float(f.raw[here])),
+                f.rule.amount(float(f.even[chosen.layer]), float(f.raw_even[chosen.layer])),
             )
-            for f, even in found
+            for f in found
         ],
         left=2,
     )
-    names = [f.name for f, _ in found if f.found[here]]
+    names = [f.name for f in found if f.found[here]]
     st.markdown(
         f"In this sentence head {chosen.head_name} counts as **{', '.join(names)}**."
         if names

@@ -1,0 +1,360 @@
+"""The rules that say what a head does: one table, and one way to measure them, for one text or many.
+
+A share of attention is told twice: of all that a token gives, and of what it gives to words, with special
+tokens left out and the rows rescaled, as [CLS] and [SEP] otherwise drown everything (Clark et al. 2019, §3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.analysis.display_tokens import index_of_places
+from attnviz.analysis.entropy import entropy
+from attnviz.text import joined, percent
+from attnviz.trace import Floats, Mask, Token
+
+Places = NDArray[np.intp]
+
+OF_ALL, OF_WORDS = "of its attention", "of what goes to words"
+"""What a share is a share of: all that a token gives, or what it gives to ordinary tokens."""
+
+
+@dataclass(frozen=True)
+class Special:
+    """The tokens that the model's tokenizer adds to each text.
+
+    Attributes:
+        first: the first token, where it is one of them ("[CLS]"); "" where it is the text's own.
+        separators: those behind the first, each once ("[SEP]").
+    """
+
+    first: str
+    separators: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tokens: Sequence[Token]) -> Special:
+        """Those among the tokens of a text."""
+        behind = dict.fromkeys(token.text for token in tokens[1:] if token.special)
+        return cls(tokens[0].text if tokens[0].special else "", tuple(behind))
+
+    def fill(self, words: str, amount: str = "") -> str:
+        """A rule's words with these tokens, and with how much it is."""
+        first = f"the first token, {self.first}," if self.first else "the first token"
+        separators = joined(self.separators) or "special tokens behind the first"
+        return words.format(amount, first=first, separators=separators).rstrip(",")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where what stands, in texts of equal length whose special tokens stand in the same places.
+
+    Attributes:
+        queries, keys: [n], the places of ordinary tokens among those that look, and among those looked at.
+        separators: [n], the places of special keys behind the first.
+        marks: bool [text, key], which ordinary keys are punctuation.
+        alike: bool [text, query, key], which keys are other occurrences of the query's word.
+        apart: bool [query, key], which are of different sentences of a pair.
+        own: whether a text looks at itself; between two different texts no place means anything.
+    """
+
+    queries: Places
+    keys: Places
+    separators: Places
+    marks: Mask
+    alike: Mask
+    apart: Mask
+    own: bool = True
+
+
+class _Weights(NamedTuple):
+    """The weights of one layer.
+
+    Attributes:
+        layout: of the texts.
+        open: bool [query, key], where an ordinary query may look at an ordinary key.
+        rows: float32 [text, head, query, key], of ordinary queries, to all keys.
+        words: the same, to ordinary keys.
+        size: how many queries there are, the special ones too.
+    """
+
+    layout: Layout
+    open: Mask
+    rows: Floats
+    words: Floats
+    size: int
+
+
+Rows = tuple[Floats, Mask]
+"""What each query gives, [text, head, query], and which queries count, [text or 1, query]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that is measured of every head, as one number, the score: a mean over queries.
+
+    Attributes:
+        name: one word or two.
+        does: what a head does, as the end of the sentence “On average a token …”; {} is how much.
+        short: what the number is about, in few words.
+        measure: what each query gives. A score is the mean of it; in `words`, divided by what goes to words.
+        meaning: in which sentences it means something; the others do not count for it.
+        words: whether special tokens are left out and rows rescaled, or counted where they are looked at.
+        least, even: Explore's filter finds a head that scores `least` or more, and `even` times what even
+            attention scores; no `least`: there is no such filter.
+        unit: "attention": a share of it; "share": of something else; "tokens": 0 or more.
+        most: where the axis of its distribution ends; what is beyond counts there.
+        single: whether it means something for a single sentence; else it needs a pair, or two texts.
+        detail: what else decides its numbers, as a sentence.
+    """
+
+    name: str
+    does: str
+    short: str
+    measure: Callable[[_Weights], Rows]
+    meaning: str
+    words: bool = True
+    least: float | None = None
+    even: float = 2.0
+    unit: Literal["attention", "share", "tokens"] = "attention"
+    most: float = 1.0
+    single: bool = True
+    detail: str = ""
+
+    @property
+    def of(self) -> str:
+        """What its score is a share of, `OF_WORDS` or `OF_ALL`; "" where it is no share of attention."""
+        return "" if self.unit != "attention" else OF_WORDS if self.words else OF_ALL
+
+    @property
+    def kind(self) -> str:
+        """What its score is: "share of what goes to words", "share of its attention", "share", "tokens"."""
+        return f"share {self.of}" if self.of else self.unit
+
+    @property
+    def title(self) -> str:
+        """The name with what the score is a share of: "previous, of what goes to words"."""
+        return f"{self.name}, {self.of}" if self.of else self.name
+
+    @property
+    def treatment(self) -> str:
+        """What becomes of special tokens."""
+        if self.words:
+            return "special tokens left out, rows rescaled"
+        return "special tokens left out where they look, counted where they are looked at"
+
+    def number(self, score: float) -> str:
+        """A score alone: "64 %" or "3.2 tokens"."""
+        return f"{score:.1f} tokens" if self.unit == "tokens" else percent(score)
+
+    def amount(self, score: float, raw: float) -> str:
+        """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words"."""
+        both = f"{percent(raw)} {OF_ALL}, " if self.of == OF_WORDS else ""
+        return "no value" if np.isnan(score) else f"{both}{self.number(score)} {self.of}".rstrip()
+
+    def defined(self, special: Special) -> str:
+        """What the score is, as the end of the sentence “On average a token …”."""
+        this = "this many tokens" if self.unit == "tokens" else f"this {self.kind}"
+        return f"{special.fill(self.does, this)} ({self.treatment})"
+
+    def filtered(self, special: Special) -> str:
+        """What the filter finds, as the end of the same sentence."""
+        bounds = [f"at least {percent(self.least)}{self.of and f' {self.of}'}"] if self.least else []
+        if self.even:
+            times = "twice" if self.even == 2 else f"{self.even:g} times"
+            bounds.append(f"at least {times} what even attention would")
+        return f"{special.fill(self.does, ', and '.join(bounds))} ({self.treatment})"
+
+
+def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
+    """To some cells, [text or 1, query, key]; the queries count that may look at one."""
+    counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
+    given = np.zeros(weights.shape[:-1], dtype=np.float32)
+    some = np.broadcast_to(counts.any(axis=-1), len(weights))
+    if some.any():
+        patterns = np.broadcast_to(cells, (len(weights), *cells.shape[1:]))
+        given[some] = np.einsum("thqk,tqk->thq", weights[some], patterns[some].astype(np.float32))
+    return given, counts
+
+
+def _all_count(given: Floats, possible: bool = True) -> Rows:
+    return given, np.full((1, given.shape[-1]), possible)
+
+
+def _beside(here: _Weights, offset: int) -> Rows:
+    """To the key so many places on."""
+    queries, keys = here.open.shape
+    places = np.arange(queries)
+    there = (places + offset).clip(0, keys - 1)
+    is_there = here.layout.own & (there == places + offset) & here.open[places, there]
+    return here.words[..., places, there], np.asarray(is_there[None], dtype=np.bool_)
+
+
+def _near(here: _Weights) -> Rows:
+    keys = here.rows.shape[-1]
+    cells = near(here.size, keys)[None, here.layout.queries]
+    return _to(cells & (not here.layout.own), here.rows, np.ones(keys, dtype=np.bool_))
+
+
+def _apart(here: _Weights) -> Rows:
+    return _to(here.layout.apart[None], here.words, here.open)
+
+
+def _first(here: _Weights) -> Rows:
+    return _all_count(here.rows[..., 0])
+
+
+def _focused(here: _Weights) -> Rows:
+    return _all_count(here.words.max(axis=-1))
+
+
+def _separators(here: _Weights) -> Rows:
+    separators = here.layout.separators
+    return _all_count(here.rows[..., separators].sum(axis=-1), len(separators) > 0)
+
+
+def _marks(here: _Weights) -> Rows:
+    marks = here.layout.marks
+    given = here.words @ marks[:, None, :, None].astype(np.float32)
+    return given[..., 0], np.asarray((marks[:, None] & here.open).any(axis=-1), dtype=np.bool_)
+
+
+def _alike(here: _Weights) -> Rows:
+    return _to(here.layout.alike & here.layout.own, here.words, here.open)
+
+
+def _bits(here: _Weights) -> Rows:
+    """The entropy of each row over the mean of the largest possible ones.
+
+    With w / s for the weights of a row that sums to s, it is log s − Σ w log w / s; this is s times as much.
+    """
+    whole = here.words.sum(axis=-1, dtype=np.float64)
+    bits = entropy(here.words) + whole * np.log2(np.maximum(whole, 1e-30))
+    possible = np.log2(np.maximum(here.open.sum(axis=-1), 1)).mean()
+    return _all_count(np.asarray(bits / (possible or 1), dtype=np.float32))
+
+
+def _distance(here: _Weights) -> Rows:
+    queries, keys = (np.arange(n, dtype=np.float32) for n in here.open.shape)
+    away = np.abs(np.subtract.outer(queries, keys))
+    return _all_count(np.einsum("thqk,qk->thq", here.words, away), here.layout.own)
+
+
+def _relative_distance(here: _Weights) -> Rows:
+    given, counts = _distance(here)
+    return np.asarray(given / max(len(here.open) - 1, 1), dtype=np.float32), counts
+
+
+_TWO = "sentences of two tokens or more"
+_PAIR = "pairs of sentences"
+_LOOKED_AT = "Such a token is often a place to rest: a look at it may do little (Clark et al. 2019). "
+_BY_WEIGHT = "Each distance counts by its weight. "
+
+# The filters' bounds were set on a dozen sentences so that each finds some heads of the bundled BERT, but not
+# half of all. Even attention enters because 40 % of three tokens is next to nothing. The separator's filter
+# has nothing else: in this BERT [CLS], not [SEP], is where attention rests.
+# fmt: off
+RULES = (
+    Rule("previous", "gives the token before it {}", "the token before",
+         partial(_beside, offset=-1), _TWO, least=0.40),
+    Rule("next", "gives the token after it {}", "the token after",
+         partial(_beside, offset=1), f"{_TWO}, where a mask lets a token look ahead", least=0.40),
+    Rule("itself", "gives itself {}", "the token itself",
+         partial(_beside, offset=0), _TWO, least=0.40),
+    Rule("same place", "gives the three tokens around its own place in the other text {}", "its place there",
+         _near, "two different texts", words=False, least=0.40, single=False),
+    Rule("other sentence", "gives the other sentence {}", "the other sentence",
+         _apart, "pairs of sentences", least=0.50, even=1.1, single=False),
+    Rule("first", "gives {first} {}", "{first}",
+         _first, "every sentence", words=False, least=0.60, detail=_LOOKED_AT),
+    Rule("separator", "gives {separators} {}", "{separators}",
+         _separators, "sentences that have such a token", words=False, least=0, even=1.5, detail=_LOOKED_AT),
+    Rule("punctuation", "gives punctuation {}", "full stops, commas and so on",
+         _marks, "sentences with punctuation", least=0.20,
+         detail="Only tokens count that may look at some. "),
+    Rule("same word", "gives its own word elsewhere in the text {}", "the same word elsewhere",
+         _alike, "sentences with a word that occurs twice", least=0.20,
+         detail="Only tokens count that may look at their word elsewhere; capitals do not matter. "),
+    Rule("focused", "gives the one token that it looks at most {}", "the one token looked at most",
+         _focused, _TWO, least=0.60),
+    Rule("broad", "has {} of the largest possible entropy", "0 %: one token, 100 %: all alike",
+         _bits, _TWO, least=0.90, even=0.0, unit="share"),
+    Rule("distance", "looks {} away", "how far away it looks",
+         _distance, _TWO, unit="tokens", most=20.0, detail=_BY_WEIGHT),
+    Rule("far away", "looks {} of the longest distance in the text away", "the same, 100 %: end to end",
+         _relative_distance, _TWO, least=0.35, even=1.05, unit="share", detail=_BY_WEIGHT),
+)
+# fmt: on
+"""Every rule; a new one is a row here, with its function above."""
+
+
+class Measured(NamedTuple):
+    """What the rules say of one layer. Where a rule means nothing in a text, its numbers mean nothing.
+
+    Attributes:
+        counts: bool [rule, text], whether the rule means something there.
+        score: float64 [rule, text, head], the rules' scores.
+        raw: float64 [rule, text, head], the same, but never rescaled: of a share, that of all attention.
+        even, raw_even: float64 [rule, text], those of a head that shares its attention evenly among all that
+            the mask allows.
+    """
+
+    counts: Mask
+    score: NDArray[np.float64]
+    raw: NDArray[np.float64]
+    even: NDArray[np.float64]
+    raw_even: NDArray[np.float64]
+
+
+def measured(
+    rules: Sequence[Rule], layout: Layout, weights: Iterable[Floats], masks: Sequence[Mask]
+) -> Iterator[Measured]:
+    """What each of these rules says, layer by layer.
+
+    Args:
+        rules: some of `RULES`.
+        layout: of the texts.
+        weights: of each layer, [text, head, query, key], special tokens included.
+        masks: of each layer, [query, key], True where a query may look.
+    """
+    evens: dict[bytes, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}  # mostly one for all layers
+    for here, mask in zip(weights, masks, strict=True):
+        counts, score, raw = _scores(rules, layout, here, mask)
+        if (known := mask.tobytes()) not in evens:
+            even = np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float32)
+            both = _scores(rules, layout, np.broadcast_to(even, (len(here), 1, *even.shape)), mask)[1:]
+            evens[known] = both[0][..., 0], both[1][..., 0]
+        yield Measured(counts, score, raw, *evens[known])
+
+
+def _scores(
+    rules: Sequence[Rule], layout: Layout, weights: Floats, mask: Mask
+) -> tuple[Mask, NDArray[np.float64], NDArray[np.float64]]:
+    queries, keys = index_of_places(layout.queries), index_of_places(layout.keys)
+    rows = weights[:, :, queries]
+    here = _Weights(layout, mask[queries][:, keys], rows, rows[..., keys], len(mask))
+    left = here.words.sum(axis=-1)
+    left[left == 0] = 1
+    rows_of, counted_of = zip(*(rule.measure(here) for rule in rules), strict=True)
+    given = np.stack(rows_of)
+    counted = np.stack([np.broadcast_to(each, (len(weights), len(here.open))) for each in counted_of])
+    mean = (counted / np.maximum(counted.sum(axis=-1, keepdims=True), 1))[..., None]
+    words = np.array([rule.words for rule in rules])[:, None, None]
+    raw = (given @ mean)[..., 0]
+    score = np.where(words, ((given / left) @ mean)[..., 0], raw)
+    counts = counted.any(axis=-1) & (~words[..., 0] | (len(layout.keys) > 1))
+    return np.asarray(counts, dtype=np.bool_), score, raw
+
+
+BESIDE = 3  # keys: the one at the same place, and one on each side
+
+
+def near(queries: int, keys: int) -> Mask:
+    """[query, key], True for the keys around a query's place in the other text, from first to last."""
+    place = np.linspace(0, keys - 1, queries)[:, None]
+    return np.asarray(np.abs(np.arange(keys) - place) < BESIDE / 2)
