@@ -72,10 +72,14 @@ def faults(all_faults: Faults) -> Faults:
 
 
 def visitor(browser: Browser, faults: Faults, viewport: ViewportSize, colour_scheme: str) -> BrowserContext:
-    """A visitor without history, who is watched."""
+    """A visitor without history, who is watched.
+
+    Nothing moves: each frame of a movement takes as long as many a step of a test. What moves is asked for.
+    """
     context = browser.new_context(
         viewport=viewport,
         color_scheme="dark" if colour_scheme == "dark" else "light",
+        reduced_motion="reduce",
         has_touch=viewport == PHONE,
         permissions=["clipboard-read", "clipboard-write"],
     )
@@ -138,7 +142,7 @@ def page(
     page.emulate_media(
         media="null",
         color_scheme="dark" if colour_scheme == "dark" else "light",
-        reduced_motion="null",
+        reduced_motion="reduce",
         forced_colors="null",
         contrast="null",
     )
@@ -160,7 +164,8 @@ def explore(page: Page, server: Server) -> Explore:
 
 @pytest.fixture
 def widgets(page: Page, colour_scheme: str) -> Widgets:
-    """A page for widgets alone, in the test's colours."""
+    """A page for widgets alone, in the test's colours; here things move."""
+    page.emulate_media(reduced_motion="no-preference")
     return Widgets.on(page, colour_scheme)
 
 

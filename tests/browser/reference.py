@@ -104,13 +104,9 @@ def names(labels: Sequence[str], positions: Sequence[int] | None = None) -> tupl
     return tuple(f"{label} (token {at + 1})" if count[label] > 1 else label for label, at in numbered)
 
 
+@cache
 def forward(text: str) -> Forward:
     """The bundled BERT over `text`; run once for each text."""
-    return _forward(text)
-
-
-@cache
-def _forward(text: str) -> Forward:
     tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     inputs = tokenizer(
         text, return_tensors="pt", return_special_tokens_mask=True, return_offsets_mapping=True

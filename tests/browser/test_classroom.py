@@ -40,16 +40,6 @@ def test_the_page_and_its_copied_link_work_by_name_without_https(pupil: Explore)
     expect(page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
     expect(page).to_have_url(re.compile(re.escape("layer=6")))
 
-    # Where the browser forbids copying, the link is shown for copying by hand.
-    page.evaluate("document.execCommand = () => false")
-    page.get_by_role("button", name="Copy link").click()
-    link = page.get_by_role("textbox", name="Link to this view")
-    expect(link).to_be_focused()
-    expect(link).to_have_value(page.url)
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Copy link")).to_be_focused()
-
-    page.evaluate("delete document.execCommand")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_text("Copied ✓")).to_be_visible()
     box = page.get_by_role("textbox", name="Sentence")
@@ -65,29 +55,27 @@ def test_two_visitors_do_not_disturb_each_other(explore: Explore, browser: Brows
     visitors = [explore, Explore(neighbour.new_page(), explore.url)]
     for visitor, text in zip(visitors, texts, strict=True):
         visitor.open(text=text, hide="true")
-    for layer, head, query in ((6, 12, 2), (1, 3, 5)):
-        for visitor in visitors:
-            visitor.head(layer, head).click()
-        for visitor in visitors:
-            wait_idle(visitor.page)
-            visitor.queries.nth(query).click()
-        for visitor, text in zip(visitors, texts, strict=True):
-            shown = forward(text).shown(hide=True)
-            row = shown.weights[layer - 1, head - 1, query]
-            largest = strongest(row, shown.names)
-            wait_idle(visitor.page)
+    for visitor in visitors:
+        visitor.head(6, 12).click()
+    for visitor in visitors:
+        wait_idle(visitor.page)
+        visitor.queries.nth(2).click()
+    for visitor, text in zip(visitors, texts, strict=True):
+        shown = forward(text).shown(hide=True)
+        largest = strongest(shown.weights[5, 11, 2], shown.names)
+        wait_idle(visitor.page)
 
-            def check() -> None:
-                visitor.page.mouse.move(0, 0)  # noqa: B023
-                [(name, _), *named] = visitor.sentence()  # noqa: B023
-                assert name == shown.names[query]  # noqa: B023
-                assert_ranked(named, largest)  # noqa: B023
+        def check() -> None:
+            visitor.page.mouse.move(0, 0)  # noqa: B023
+            [(name, _), *named] = visitor.sentence()  # noqa: B023
+            assert name == shown.names[2]  # noqa: B023
+            assert_ranked(named, largest)  # noqa: B023
 
-            eventually(check)
+        eventually(check)
     neighbour.close()
 
 
-QUICK = ((20, 4, 2, 3), (40, 3, 3, 4), (30, 4, 2, 5), (20, 6, 12, 6), (40, 4, 2, 7), (30, 2, 5, 8))
+QUICK = ((20, 4, 2, 3), (40, 3, 3, 4), (30, 4, 2, 5))
 
 
 def test_two_quick_choices_are_both_kept(explore: Explore) -> None:
@@ -112,16 +100,11 @@ def test_two_quick_choices_are_both_kept(explore: Explore) -> None:
 # Whatever is typed is shown as typed, and executed never.
 
 HOSTILE = {
-    "emoji": "a 🙂 smile 👩‍👩‍👧 family",
-    "right to left": "שלום עולם, مرحبا بالعالم",
-    "combining marks": "e\u0301a\u0308o\u0302 Z\u0351\u036b\u0343\u036aa\u0335lgo",
-    "zero width": "ze\u200bro\u200d width\ufeff joiner\u2060s",
-    "direction marks": "abc \u202egnirts\u202c and \u2066isolated\u2069",
+    "letters": "a 🙂 👩‍👩‍👧 e\u0301a\u0308 Z\u0351\u036b\u036aa\u0335 ze\u200bro\u200d wi\ufeff jo\u2060s",
+    "directions": "שלום עולם, مرحبا abc \u202egnirts\u202c and \u2066isolated\u2069",
     "script": "<script>alert(1)</script> <img src=x onerror=alert(2)> </p>",
-    "image": "![x](http://example.invalid/x.png) and [link](http://example.invalid)",
-    "formula": r"$\LaTeX$ and $$\frac{1}{2}$$ \(x\)",
-    "markdown": "**markdown** _under_ # heading `code` ~~gone~~ | table |",
-    "directives": ":red[x] :smile: :material/home: :blue-background[y] --> <- (c)",
+    "markdown": "![x](http://example.invalid/x.png) [l](http://example.invalid) **b** _u_ # h `c` ~~g~~ |t|",
+    "formula and directives": r"$\LaTeX$ $$\frac{1}{2}$$ \(x\) :red[x] :smile: :material/home: --> (c)",
     "quotes": "\"double\" 'single' `back` ``` fence \\ & &amp; &lt;b&gt; %20 + #x ?y=1",
 }
 PLACES = (
@@ -167,7 +150,7 @@ def test_hostile_texts_in_a_change_and_in_what_cannot_be_read(explore: Explore) 
     alerts = explore.page.get_by_test_id("stAlert")
     made = explore.page.get_by_role("main").locator(PLACES)
     usual = made.count()
-    for name in ("script", "image", "formula", "markdown", "directives", "quotes"):
+    for name in ("markdown", "formula and directives"):
         first, second = f"{HOSTILE[name]} cat", f"{HOSTILE[name]} dog"
         explore.type("Sentence", first)
         explore.type("Compare with", second)

@@ -105,7 +105,8 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
 
 
 def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
-    tool(page, server, "beyond_weights", text=f"The dog did not cross {HOSTILE} it.", layer=2, head=7)
+    text = "The dog saw <u>it</u>."  # each token is left out once, so few of them
+    tool(page, server, "beyond_weights", text=text, layer=2, head=7)
 
     def measure(name: str) -> Locator:
         return page.get_by_role("rowheader").get_by_role("button", name=name)
@@ -114,13 +115,10 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
         row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
         return row.get_by_role("gridcell").get_by_role("button")
 
-    def until_all_is_measured() -> None:
-        expect(measure("Flow")).to_be_visible(timeout=COMPUTED_MS)
-        expect(page.get_by_role("button", name="Stop")).to_have_count(0)
-        wait_idle(page)
-
-    until_all_is_measured()
-    read = forward(f"The dog did not cross {HOSTILE} it.")
+    expect(measure("Flow")).to_be_visible(timeout=COMPUTED_MS)
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    wait_idle(page)
+    read = forward(text)
     row = read.weights[1, 6, read.tokens.index("it")]
     np.testing.assert_allclose(numbers(cells("Weights of head 2-7")), row[1:-1], atol=1e-5)
     moved = numbers(cells("Leaving it out"))
@@ -135,9 +133,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     page.get_by_role("columnheader").get_by_role("button", name="dog").click()
     expect(page.get_by_role("heading", name="What does dog depend on?")).to_be_visible()
     expect(page).to_have_url(re.compile(r"query=3(\+|%20)dog"))
-    until_all_is_measured()
     expect(cells("Leaving it out").nth(1)).to_have_accessible_name(re.compile("the token itself"))
-    assert_link_reproduces(page)
 
 
 # What changes?
@@ -283,11 +279,6 @@ def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: 
     expect(page).to_have_url(re.compile(r"edits=encoder\+4-2&edits=encoder\+6-12&edits=encoder\+6-12\+10"))
     page.get_by_role("button", name="Undo: silence head 6-12").click()
     expect(effect(page, "With these 2 changes, the output of")).to_be_visible()
-    wait_idle(page)
-    assert_link_reproduces(page)
-    page.get_by_role("button", name="Silence them one after the other").click()
-    together = page.get_by_text(re.compile(r"The \d+ heads that matter least alone"))
-    expect(together).to_be_visible(timeout=COMPUTED_MS)
 
 
 def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Page, server: Server) -> None:

@@ -84,7 +84,7 @@ def test_the_choices_stay_through_uploads_and_the_address_tells_them(
     asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
     visit(page, f"{server.url}/pictures?{urlencode(asked)}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The picture is not in the link")
-    files = {name: tmp_path / f"{name}.png" for name in ("twins", "boat", "no", "textures")}
+    files = {name: tmp_path / f"{name}.png" for name in ("twins", "no", "boat")}
     for name, file in files.items():
         file.write_bytes(b"no picture" if name == "no" else seeing.drawn(name))
         page.locator("input[type=file]").set_input_files(file)
