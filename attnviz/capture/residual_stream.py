@@ -62,6 +62,7 @@ class Decomposition:
             token_id: its row in the vocabulary.
 
         Raises:
+            AttnvizError: there is no such row.
             ModelNotSupported: the model has no logits here, or they are not linear in the output.
         """
         if self._unembedding is None:
@@ -266,7 +267,15 @@ def _unembedding(heard: _Heard) -> Callable[[int], tuple[Floats, float]] | None:
     scale = ((logits - bias) * plain).sum() / plain.square().sum()  # 1, or T5's 1 / √d_model
     if not _close(plain * scale + bias, logits):
         return None
-    return lambda row: (owned(weight[row] * scale), float(bias[row]))
+
+    def of(row: int) -> tuple[Floats, float]:
+        if row not in range(len(weight)):
+            raise AttnvizError(
+                f"There is no token {row} in the vocabulary: its last row is {len(weight) - 1}."
+            )
+        return owned(weight[row] * scale), float(bias[row])
+
+    return of
 
 
 def _side_by_side(block: Block) -> Tensor:

@@ -225,6 +225,10 @@ def test_what_there_is_no_output_of_is_said(minilm: Model, folder_of: FolderOf) 
         decomposition(loading.load("translator"), TIRED, 1, "cross")
     with pytest.raises(ModelNotSupported):
         decomposition(loading.load(str(folder_of("vit"))), SENTENCE, 1)
+    logits = decomposition(loading.load(str(folder_of("gpt2"))), SENTENCE, 1).logit
+    for row in (-1, 10**6):
+        with pytest.raises(AttnvizError, match=f"no token {row} in the vocabulary: its last row is"):
+            logits(row)
 
 
 def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
