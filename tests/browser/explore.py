@@ -162,6 +162,7 @@ def svg(path: Path) -> ET.Element:
 
 def assert_printed(text: str, exact: float) -> None:
     """The text is this number, rounded to the decimals that it has."""
+    text = text.strip()
     number = _NUMBER.search(text)
     assert number, f"{text!r} is no number, for {exact}"
     printed = float(number[0].replace("−", "-"))

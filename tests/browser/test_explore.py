@@ -280,8 +280,9 @@ def read_table(file: Path) -> tuple[dict[str, str], list[str], Array]:
     lines = list(csv.reader(io.StringIO(file.read_text("utf-8-sig"))))
     facts = {line[0]: line[1] for line in lines if line[0].startswith("# ")}
     header, *rows = lines[len(facts) :]
-    assert [row[0] for row in rows] == header[1:]
-    return facts, header[1:], np.array([[float(cell) for cell in row[1:]] for row in rows])
+    names = header[1 : len(rows) + 1]
+    assert [row[0] for row in rows] == names
+    return facts, names, np.array([[float(cell) for cell in row[1:]] for row in rows])
 
 
 def save_data(explore: Explore, button: str, folder: Path) -> Path:
@@ -302,7 +303,9 @@ def test_numbers_as_files_are_those_of_the_page(explore: Explore, tmp_path: Path
         assert part in said, part
     assert [value for name, value in facts.items() if "layer" in name or "head" in name] == ["3", "7"]
     assert [name.split(":", 1)[1] for name in rows] == list(shown.labels)
-    np.testing.assert_allclose(numbers, shown.weights[2, 6], atol=1e-5)
+    np.testing.assert_allclose(numbers[:, :-1], shown.weights[2, 6], atol=1e-5)
+    hidden = 1 - read.weights[2, 6, 1:-1, 1:-1].sum(axis=-1)
+    np.testing.assert_allclose(numbers[:, -1], hidden, atol=1e-5)
 
     archive = save_data(explore, "NPZ", tmp_path)
     assert "minilm" in archive.name

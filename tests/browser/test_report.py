@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayTokens, left_share, shown_weights
+from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayTokens, aside, left_share, shown_weights
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
 from attnviz.export.report.page import InitialView, report
@@ -44,7 +44,10 @@ def open_file(context: BrowserContext, faults: Faults, tmp_path: Path) -> Open:
 
 
 def tenths(share: float) -> str:
-    return str((Decimal(float(share)) * 100).quantize(Decimal("0.1"), ROUND_HALF_UP))
+    printed = str((Decimal(float(share)) * 100).quantize(Decimal("0.1"), ROUND_HALF_UP))
+    if share > 0 and printed == "0.0":
+        return "< 0.1"
+    return "> 99.9" if share < 1 and printed == "100.0" else printed
 
 
 def expected(trace: Trace, kind: Kind, hide: bool) -> tuple[Any, Any]:
@@ -153,10 +156,10 @@ def test_rows_that_went_to_hidden_tokens_say_so(open_file: Open) -> None:
     trace = encoder(sink=14)
     shown = DisplayTokens(trace.blocks[0].query_tokens, TEXT, hide_special=True)
     left = left_share(trace.stack("encoder"), shown)[1, 2]
-    assert (left < LEAST_LEFT).tolist() == [False, False, False, False, True]
+    assert (left < LEAST_LEFT).tolist() == [False, False, False, True, True]
     page = open_file(report(trace, FIRST), "#layer=2&head=3&query=6&hide=1")
-    expect(page.locator(".queries .label")).to_have_text(["the", "dog", "saw", "the", "cat *"])
-    told = f"({100 * float(1 - left[4]):.1f} % of this row went to [CLS] and [SEP])"
+    expect(page.locator(".queries .label")).to_have_text(["the", "dog", "saw", "the *", "cat *"])
+    told = aside(float(left[4]), "[CLS] and [SEP]")
     expect(page.locator(".words")).to_contain_text(told)
     expect(page.locator(".note")).to_contain_text(
         "faint, with *: more than 90 % of the row went to [CLS] and [SEP]"

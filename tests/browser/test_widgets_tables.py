@@ -127,7 +127,7 @@ def test_rows_marks_and_bars(widgets: Widgets) -> None:
     # The axis is written below the last row that has it.
     assert [" ".join(row.inner_text().split()) for row in rows.all()[1:]] == [
         "previous the token before 75 % ± 8 of what goes to words; 20 % of its attention 25 % 0 100 %",
-        "<b> <i> 60.0 tokens <1 %",
+        "<b> <i> 60.0 tokens < 1 %",
         "broad how evenly 0 % 100 % 0 40+",
     ]
     expect(widgets.page.locator("tr.chosen")).to_have_count(1)

@@ -13,6 +13,7 @@ from attnviz.app.learn.english import by_sort
 from attnviz.app.learn.menus import Choices, choices_of
 from attnviz.app.learn.translate.compute import take_apart, translate
 from attnviz.models import catalogue
+from attnviz.text import percent
 from attnviz.trained.translator import menu
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.vocabulary import ENGLISH
@@ -73,7 +74,7 @@ def test_every_head_every_part_and_the_rest_of_the_certainty_are_told() -> None:
         for head, weights in enumerate(block.weights):
             row = weights[8 if block.kind == "encoder" else 9]
             token = re.escape(block.key_tokens[int(row.argmax())].text)
-            line = rf"\| {block.layer + 1}-{head + 1} \| `{token}[^|]*` {100 * row.max():.0f} %"
+            line = rf"\| {block.layer + 1}-{head + 1} \| `{token}[^|]*` {percent(float(row.max()))}"
             assert re.search(line, told), (block.kind, head)
     total = sum(part.parameters for part in take_apart("translator"))
     assert f"{total:,} learned numbers" in [header.value for header in app.header]
