@@ -330,7 +330,8 @@ def measures(found: Distances) -> None:
         "So here it is **attention** that makes the difference: after equally many steps, the LSTM with "
         "attention does as well as the transformer at all lengths that it learned from, and the LSTM does "
         "not. All three get more than nine in ten pronouns right. What the LSTM gets wrong is the rest of a "
-        "long sentence. It learns that late: its first right translations come in the second half of the training."
+        "long sentence. It learns that late: its first right translations come in the second half of the "
+        "training."
     )
     left, right = st.columns(2, gap="large")
     with left:
