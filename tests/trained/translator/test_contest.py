@@ -230,21 +230,27 @@ def test_what_the_page_concludes_is_what_was_found() -> None:
         alone, attending, transformer = (middle(name, "exact", inserted) for name in NAMES)
         assert attending >= transformer - 0.01
         assert attending > alone + 0.1
-        assert min(middle(name, "pronoun", inserted) for name in NAMES) > 0.95
+        assert min(middle(name, "pronoun", inserted) for name in NAMES) > 0.9
     assert middle("lstm", "exact", LONGEST_LEARNED) < 0.1
     for run in found.chosen("lstm"):
         assert all(moment.exact == 0 for moment in run.curve if moment.step <= run.steps / 2)
 
 
 def test_the_heads_written_down_look_as_far_as_is_written_down() -> None:
-    written = distance.read().looks
-    looks = contest.looking_heads(contest.load().transformer, [to_measure(20, LONGEST_LEARNED)])
-    for found, expected in (
-        *((looks.back[gender], written.back[gender]) for gender in GENDERS),
-        (looks.across, written.across),
-    ):
-        assert (found.layer, found.head) == (expected.layer, expected.head)
-        assert found.weights[0] == pytest.approx(expected.weights[LONGEST_LEARNED], abs=0.15)
+    transformer, written = contest.load().transformer, distance.read().looks
+    few = to_measure(20, LONGEST_LEARNED)
+    rows = [contest.pronoun_rows(transformer, sentence) for sentence in few]
+    across, head = [looks[..., -2:].sum(dim=-1) for _, looks in rows], written.across
+    assert np.mean([weights[head.layer, head.head] for weights in across]) == pytest.approx(
+        head.weights[LONGEST_LEARNED], abs=0.15
+    )
+    for gender, head in written.back.items():
+        weights = [
+            looks[head.layer, head.head, sentence.named.start + 1 : sentence.named.stop + 1].sum()
+            for sentence, (looks, _) in zip(few, rows, strict=True)
+            if sentence.pair.target[sentence.it.target] == gender
+        ]
+        assert np.mean(weights) == pytest.approx(head.weights[LONGEST_LEARNED], abs=0.15)
 
 
 def test_a_mean_hides_no_second_head() -> None:

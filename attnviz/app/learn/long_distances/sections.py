@@ -329,8 +329,9 @@ def measures(found: Distances) -> None:
     st.markdown(
         "So here it is **attention** that makes the difference: after equally many steps, the LSTM with "
         "attention does as well as the transformer at all lengths that it learned from, and the LSTM does "
-        "not. All three know what *it* means. What the LSTM gets wrong is the rest of a long sentence. It "
-        "learns that late: its first right translations come in the second half of the training."
+        "not. All three get more than nine in ten pronouns right. What the LSTM gets wrong is the rest of a "
+        "long sentence. It learns that late: its first right translations come in the second half of the "
+        "training."
     )
     left, right = st.columns(2, gap="large")
     with left:
