@@ -276,6 +276,7 @@ REFERENCES = {
     "Zeiler & Fergus 2014": Reference(
         "Visualizing and Understanding Convolutional Networks", "ECCV", "arXiv:1311.2901"
     ),
+    "Zhang & Sennrich 2019": Reference("Root Mean Square Layer Normalization", _NIPS, "arXiv:1910.07467"),
 }
 """By the citation."""
 
