@@ -138,6 +138,11 @@ REFERENCES = {
         "The Curious Case of Neural Text Degeneration", _ICLR, "arXiv:1904.09751"
     ),
     "Jain & Wallace 2019": Reference("Attention is not Explanation", _NAACL, "arXiv:1902.10186"),
+    "Jozefowicz et al. 2015": Reference(
+        "An Empirical Exploration of Recurrent Network Architectures",
+        _ICML,
+        "https://proceedings.mlr.press/v37/jozefowicz15.pdf",
+    ),
     "Karzanov 1974": Reference(
         "Determining the maximal flow in a network by the method of preflows",
         "Soviet Mathematics Doklady 15",
@@ -202,6 +207,9 @@ REFERENCES = {
         "Journal of Machine Learning Research 21(140)",
         "arXiv:1910.10683",
     ),
+    "Sennrich et al. 2016": Reference(
+        "Neural Machine Translation of Rare Words with Subword Units", _ACL, "arXiv:1508.07909"
+    ),
     "Serrano & Smith 2019": Reference("Is Attention Interpretable?", _ACL, "arXiv:1906.03731"),
     "Shannon 1948": Reference(
         "A Mathematical Theory of Communication",
@@ -251,6 +259,11 @@ REFERENCES = {
     "Wagner & Fischer 1974": Reference(
         "The String-to-String Correction Problem", "Journal of the ACM 21(1)", "doi:10.1145/321796.321811"
     ),
+    "Wang et al. 2020": Reference(
+        "MiniLM: Deep Self-Attention Distillation for Task-Agnostic Compression of Pre-Trained Transformers",
+        _NIPS,
+        "arXiv:2002.10957",
+    ),
     "Ward 1963": Reference(
         "Hierarchical Grouping to Optimize an Objective Function",
         f"{_JASA} 58(301)",
@@ -273,9 +286,13 @@ REFERENCES = {
     "Xiong et al. 2020": Reference(
         "On Layer Normalization in the Transformer Architecture", _ICML, "arXiv:2002.04745"
     ),
+    "Yan et al. 2019": Reference(
+        "TENER: Adapting Transformer Encoder for Named Entity Recognition", _PREPRINT, "arXiv:1911.04474"
+    ),
     "Zeiler & Fergus 2014": Reference(
         "Visualizing and Understanding Convolutional Networks", "ECCV", "arXiv:1311.2901"
     ),
+    "Zhang & Sennrich 2019": Reference("Root Mean Square Layer Normalization", _NIPS, "arXiv:1910.07467"),
 }
 """By the citation."""
 

@@ -73,6 +73,7 @@ class HuggingFaceModel(Model):
 
     def __init__(self, entry: Entry, folder: Path, tokenizer: TextTokenizer) -> None:
         self.name = entry.name
+        self.dtype = entry.dtype
         self.entry = entry
         self.tokenizer = tokenizer
         self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype)

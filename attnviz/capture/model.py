@@ -13,6 +13,7 @@ import numpy as np
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Expects
+from attnviz.models.limits import DType
 from attnviz.trace import Floats, Token, Trace
 
 MOST_WRITTEN = 100
@@ -204,9 +205,11 @@ class Model(ABC):
 
     Attributes:
         name: what it is called, in links and messages.
+        dtype: in which numbers it runs.
     """
 
     name: str
+    dtype: DType = "float32"
 
     @abstractmethod
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:

@@ -207,6 +207,11 @@ class _Heard(NamedTuple):
 
 
 def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
+    if model.dtype != "float32":
+        raise ModelNotSupported(
+            f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact sum of "
+            f"its parts. Leave out #{model.dtype}."
+        )
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 import attnviz
 from attnviz.capture import loading
+from attnviz.capture.residual_stream import residual_stream
 from attnviz.errors import ModelNotSupported, ModelTooLarge, UnknownModel
 from attnviz.models import allowed, limits, resolve
 from attnviz.models.limits import DType
@@ -93,6 +94,12 @@ def test_what_cannot_run_so_is_refused(name: str, kind: type[Exception], why: st
 def test_attention_of_its_own_is_shown_in_float32_alone(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match=r"can be shown in float32 only\. Leave out #float16"):
         loading.load(f"{folder_of('mpnet')}#float16")
+
+
+def test_what_must_add_up_exactly_is_refused_with_the_reason(stored: Path) -> None:
+    name = f"{stored}#bfloat16"
+    with pytest.raises(ModelNotSupported, match="runs in bfloat16, which rounds too much"):
+        residual_stream(loading.load(name), SENTENCE, 3, "decoder")
 
 
 def test_an_operator_can_list_a_model_in_each_precision(
