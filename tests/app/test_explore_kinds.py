@@ -189,12 +189,14 @@ def test_the_table_has_french_rows_and_english_columns_and_no_number_behind_the_
     ]
     assert (facts["attention"], facts["second text"]) == ("cross", f"“{tired.target}”")
     names = [f"{n}:{t.text}" for n, (t, k) in enumerate(zip(block.key_tokens, kept[1], strict=True), 1) if k]
-    assert rows[0][1:] == names
+    assert rows[0][1:] == [*names, *["hidden"] * hide]
     numbers = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
     weights = block.weights[1][np.ix_(*kept)]
-    np.testing.assert_allclose(numbers, weights / weights.sum(axis=1, keepdims=True), rtol=1e-5)
+    left = weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(numbers[:, : len(names)], weights / left, rtol=1e-5)
+    np.testing.assert_allclose(numbers[:, len(names) :], (1 - left)[:, : int(hide)], atol=1e-5)
     _, rows = table("decoder")
-    written = np.array([[cell != "" for cell in row[1:]] for row in rows[1:]])
+    written = np.array([[cell != "" for cell in row[1 : len(row) - hide]] for row in rows[1:]])
     assert np.array_equal(written, np.tri(len(written), dtype=bool))
 
 

@@ -359,7 +359,8 @@ def test_a_table_of_a_pair_names_both_sentences() -> None:
     pair = view("minilm", ModelInput("Birds sing.", "Cats sleep."), "encoder", between="A→B")
     told, rows = facts(csv_of(pair, Heads(1, 1, ())))
     assert (told["text"], told["read together with"]) == ("“Birds sing.”", "“Cats sleep.”")
-    assert [len(row) for row in rows] == [5] * 6
+    assert rows[0][-1] == "hidden"  # what goes to the other sentence
+    assert [len(row) for row in rows] == [6] * 6
 
 
 def test_a_report_that_would_be_too_large_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -643,8 +643,8 @@ def test_long_distances(page: Page, server: Server) -> None:
             shown = here.locator("[data-mark]:not([data-mark=missing]) bdi")
             expect(shown).to_have_text([word for word in attempt.words if word != "[END]"])
     assert_asked(page, clauses="3")
-    keeps = page.get_by_label("LSTM, no attention", exact=True).locator("[data-part=keeps]")
-    expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
+    keeps = page.get_by_label("LSTM", exact=True).locator("[data-part=keeps]")
+    expect(keeps).to_have_text("keeps 256 numbers, however long the sentence")
 
 
 # What the mask editor shows before Python has answered.

@@ -22,6 +22,7 @@ from attnviz import __main__ as command_line
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
+from attnviz.text import percent
 from attnviz.trained.translator import contest, distance, measures, splits, training
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
@@ -67,7 +68,7 @@ def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
     weights = trace.stack("encoder")[:, :, 1:-1, 1:-1] * (1 - np.eye(13))
     layer, head, *pair = (int(place) for place in np.unravel_index(weights.argmax(), weights.shape))
     query, key = (trace.blocks[0].query_tokens[place + 1].text for place in pair)
-    strongest = f"{query} looks at {key} {100 * weights.max():.0f} % (head {layer + 1}-{head + 1})"
+    strongest = f"{query} looks at {key} {percent(float(weights.max()))} (head {layer + 1}-{head + 1})"
     assert f"strongest links: {strongest}" in first
 
 

@@ -18,6 +18,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
+from attnviz.app.references import linked
 from attnviz.app.state.choices import TEXT
 from attnviz.models import catalogue
 from tests.app.shown import clean, try_page, visit, words
@@ -201,8 +202,8 @@ def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_e
 
 def test_it_is_said_that_the_bundled_bert_is_a_language_model_no_more() -> None:
     # In the text of the first page, and in the list of words of every page.
-    assert words(visit("weighted_average")).count(catalogue.MINILM_LEARNED) == 2
-    assert words(visit("translate")).count(catalogue.MINILM_LEARNED) == 1
+    assert words(visit("weighted_average")).count(linked(catalogue.MINILM_LEARNED)) == 2
+    assert words(visit("translate")).count(linked(catalogue.MINILM_LEARNED)) == 1
     assert catalogue.MINILM_LEARNED in catalogue.entry("minilm").description
 
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from attnviz.app.learn.many_heads import compute
+from attnviz.text import percent
 from tests.app.shown import visit, words
 
 TEXT = "The dog did not cross the road as it was too tired."
@@ -52,7 +53,7 @@ def test_what_a_head_is_good_at_leads_to_the_filter_on_explore() -> None:
     (previous,) = (habit for habit in compute.habits(TEXT) if habit.name == "previous")
     layer, head = (1 + np.argwhere(previous.found)[0]).tolist()
     told = words(visit("many_heads", layer=str(layer), head=str(head)))
-    shares = previous.raw[layer - 1, head - 1], previous.score[layer - 1, head - 1]
-    assert "{:.0f} % of its attention, {:.0f} % of what goes to words".format(*100 * np.array(shares)) in told
+    raw, score = (percent(float(share[layer - 1, head - 1])) for share in (previous.raw, previous.score))
+    assert f"{raw} of its attention, {score} of what goes to words" in told
     assert f"**previous** ({previous.found.sum()} of 72 heads)" in told
     assert re.search(rf"head {layer}-{head} counts as \*\*previous", told)

@@ -168,7 +168,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
         figures = findings.tally.of(rule.name)
         if figures.count[layer]:
             mean, even = float(figures.mean[layer, head]), float(figures.baseline[layer])
-            raw = f"; {percent(float(figures.raw[layer, head]))} {OF_ALL}" if rule.of == OF_WORDS else ""
+            raw = percent(float(figures.raw[layer, head])).replace(" ", "\N{NO-BREAK SPACE}")
             rows.append(
                 Measured(
                     name=rule.name,
@@ -177,7 +177,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
                     baseline=even / rule.most,
                     heights=figures.distribution[layer, head].round(4).tolist() if findings.many else [],
                     written=rule.number(mean) + spread(figures, layer, head),
-                    of=f"{rule.of}{raw}",
+                    of=f"{rule.of}; {raw} {OF_ALL}" if rule.of == OF_WORDS else rule.of,
                     even=rule.number(even),
                     ends=("0", f"{rule.most:.0f}+" if rule.unit == "tokens" else "100 %"),
                     chosen=rule is chosen.rule,

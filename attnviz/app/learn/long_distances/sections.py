@@ -277,7 +277,7 @@ def _trained_alike(found: Distances) -> str:
     first = runs["lstm"][0]
     rates = sorted({run.learning_rate for run in found.runs})
     table = [
-        "| | learned numbers | minutes | seeds | "
+        "| network | learned numbers | minutes | seeds | "
         + " | ".join(f"learning rate {rate:g}" for rate in rates)
         + " |",
         "|---" * (len(rates) + 4) + "|",
