@@ -644,7 +644,7 @@ def test_long_distances(page: Page, server: Server) -> None:
             expect(shown).to_have_text([word for word in attempt.words if word != "[END]"])
     assert_asked(page, clauses="3")
     keeps = page.get_by_label("LSTM", exact=True).locator("[data-part=keeps]")
-    expect(keeps).to_have_text("keeps 256 numbers, however long the sentence")
+    expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
 
 
 # What the mask editor shows before Python has answered.

@@ -11,7 +11,7 @@ from attnviz.app.learn.long_distances.compute import stretch
 from attnviz.app.learn.long_distances.sections import NETWORK, scientific
 from attnviz.app.state.choices import CLAUSES
 from attnviz.errors import ModelFilesDamaged
-from attnviz.text import percent
+from attnviz.text import percent, plural
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import Run
 from attnviz.trained.translator.lengthening import MOST
@@ -128,8 +128,8 @@ def test_what_was_measured_is_told_in_words() -> None:
         for run in measured.runs:
             if run.name == name and run.seed == runs[0].seed:
                 share = percent(run.curve[-1].exact / measured.tuned_on)
-                chosen = run.learning_rate == runs[0].learning_rate
-                assert f"| {f'**{share}**' if chosen else share} |" in told
+                assert f"{share} at {run.learning_rate:g}" in told
+        assert f"so {runs[0].learning_rate:g} was taken; {plural(len(runs), 'training')} of " in told
     for head in (*measured.looks.back.values(), measured.looks.across):
         assert f"{100 * head.weights[at]:.0f} % at {measured.words[at]:.0f}" in told
 

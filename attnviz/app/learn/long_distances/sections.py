@@ -27,7 +27,7 @@ from attnviz.app.learn.long_distances.stretched import (
 from attnviz.app.page import stop
 from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
-from attnviz.text import percent
+from attnviz.text import joined, percent, plural
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import GENDERS, NAMES, Distances, Gender, Head, Name, Point
 from attnviz.trained.translator.lengthening import MOST
@@ -275,34 +275,26 @@ def _trained_alike(found: Distances) -> str:
     """How the networks were trained, and which learning rate was chosen for each."""
     runs = {name: found.chosen(name) for name in NAMES}
     first = runs["lstm"][0]
-    rates = sorted({run.learning_rate for run in found.runs})
-    table = [
-        "| network | learned numbers | minutes | seeds | "
-        + " | ".join(f"learning rate {rate:g}" for rate in rates)
-        + " |",
-        "|---" * (len(rates) + 4) + "|",
-    ]
+    told = []
     for name in NAMES:
-        tried = {
-            run.learning_rate: percent(run.curve[-1].exact / found.tuned_on)
+        taken = runs[name][0]
+        tried = [
+            f"{percent(run.curve[-1].exact / found.tuned_on)} at {run.learning_rate:g}"
             for run in found.runs
-            if run.name == name and run.seed == runs[name][0].seed
-        }
-        cells = [
-            f"**{tried[rate]}**" if rate == runs[name][0].learning_rate else tried[rate] for rate in rates
+            if run.name == name and run.seed == taken.seed
         ]
         minutes = np.median([run.seconds for run in runs[name]]) / 60
-        table.append(
-            f"| {NETWORK[name]} | {runs[name][0].parameters:,} | {minutes:.1f} | {len(runs[name])} | "
-            f"{' | '.join(cells)} |"
+        told.append(
+            f"- **{NETWORK[name]}**: {taken.parameters:,} learned numbers; {joined(tried)}, so "
+            f"{taken.learning_rate:g} was taken; "
+            f"{plural(len(runs[name]), 'training')} of {minutes:.1f} minutes"
         )
     return (
         f"All three were trained here alike, on the same sentences with 0 to {found.longest_learned} clauses "
         f"put in: {first.steps:,} steps with {found.batch} sentences each, and nobody told them where to "
-        "look. The table says from how many seeds, with which learning rates, and how many of "
-        f"{found.tuned_on} sentences the first seed then translated rightly, which are neither learned from "
-        "nor measured here. The best rate (in bold) was taken; the picture above shows that training. The "
-        "minutes are those of one processor core.\n\n" + "\n".join(table)
+        f"look. Each learning rate was tried with one seed. How many of {found.tuned_on} sentences, neither "
+        "learned from nor measured here, were then translated rightly (the picture above shows the rate "
+        "that was taken, and minutes are those of one processor core):\n\n" + "\n".join(told)
     )
 
 
@@ -581,8 +573,10 @@ def limits(found: Distances) -> None:
   knows no positions, goes from {percent(both_learned.exact)} to {percent(both_beyond.exact)}, and from
   {percent(both_learned.pronoun)} to {percent(both_beyond.pronoun)}.
 - **A verdict on the designs.** These are small networks of one size each, trained for minutes on sentences
-  of one small grammar, {len(found.runs)} trainings in all: the table above says how many of each. A pronoun
-  is asked for after all that is *right* before it.
+  of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. The form of
+  the LSTM’s attention was chosen after another one, with scores divided by √d, had learned nothing at a rate
+  of 0.002, where this one learns nothing either; nothing else was chosen in that way. A pronoun is asked for
+  after all that is *right* before it.
 - **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019); the reaction to a
   noun’s vector says how an infinitely small change of it would count. Neither was tested by a change, as on
   the page *Cause*.
