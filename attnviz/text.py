@@ -11,6 +11,8 @@ from math import isnan
 NO_NUMBER = "–"
 """Stands where there is no number."""
 
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 MOST_DIGITS = 8
 """Decimals of what is printed only to be worked with."""
 
@@ -52,6 +54,16 @@ def points(change: float) -> str:
 def decimal(number: float, digits: int = 2) -> str:
     """−14.2 → "−14.20"; never "−0.00"; "–" for NaN."""
     return NO_NUMBER if isnan(number) else f"{number:z.{digits}f}".replace("-", "−")
+
+
+def scientific(number: float) -> str:
+    """A number from 0 as one reads it: 0, 0.37, 12.50, or 4.0 × 10⁻¹⁷."""
+    if number == 0:
+        return "0"
+    if 0.01 <= number < 1000:
+        return f"{number:.2f}"
+    digits, power = f"{number:.1e}".split("e")
+    return f"{digits} × 10{str(int(power)).translate(_SUPERSCRIPT)}"
 
 
 def enough_digits(

@@ -69,3 +69,11 @@ def test_places_are_told_as_words() -> None:
 
 def test_a_head_is_named_from_one() -> None:
     assert text.head_name(3, 1) == "4-2"
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [(0, "0"), (0.371, "0.37"), (12.5, "12.50"), (4.04e-17, "4.0 × 10⁻¹⁷"), (0.0021, "2.1 × 10⁻³")],
+)
+def test_small_numbers_are_written_by_powers(number: float, written: str) -> None:
+    assert text.scientific(number) == written

@@ -8,10 +8,10 @@ import pytest
 
 from attnviz.app.learn.english import NARROW, OPENING
 from attnviz.app.learn.long_distances.compute import stretch
-from attnviz.app.learn.long_distances.sections import NETWORK, scientific
+from attnviz.app.learn.long_distances.sections import NETWORK
 from attnviz.app.state.choices import CLAUSES
 from attnviz.errors import ModelFilesDamaged
-from attnviz.text import percent, plural
+from attnviz.text import percent, plural, scientific
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import Run
 from attnviz.trained.translator.lengthening import MOST
@@ -149,11 +149,3 @@ def test_missing_measures_are_named_with_the_command(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(distance, "read", missing)
     app = try_page("long_distances")
     assert "python -m attnviz distances" in app.error[0].value
-
-
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [(0.371, "0.37"), (12.5, "12.50"), (4.04e-17, "4.0 × 10⁻¹⁷"), (0.0021, "2.1 × 10⁻³")],
-)
-def test_small_numbers_are_written_by_powers(number: float, written: str) -> None:
-    assert scientific(number) == written

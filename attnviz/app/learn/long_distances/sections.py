@@ -27,7 +27,7 @@ from attnviz.app.learn.long_distances.stretched import (
 from attnviz.app.page import stop
 from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
-from attnviz.text import joined, percent, plural
+from attnviz.text import joined, percent, plural, scientific
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import GENDERS, NAMES, Distances, Gender, Head, Name, Point
 from attnviz.trained.translator.lengthening import MOST
@@ -46,7 +46,6 @@ NETWORK: dict[Name, str] = {
     "transformer": "Transformer",
 }
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _PRONOUN, _REST, _NOTHING = "what “it” means", "other words of the sentence", "nothing"
 _COLUMNS = 64  # numbers in a row of the pictures of what is kept
@@ -622,11 +621,3 @@ def _gradients_in_words(found: Distances) -> str:
         f"{percent(1 / (1 + exp(-1)))} of itself from word to word. With a bias of 0 it keeps half, and at "
         f"{found.words[at]:.0f} words the reaction of the LSTM is {forgetful}."
     )
-
-
-def scientific(number: float) -> str:
-    """A positive number as one reads it: 0.37, 12.5, or 4.0 × 10⁻¹⁷."""
-    if 0.01 <= number < 1000:
-        return f"{number:.2f}"
-    digits, power = f"{number:.1e}".split("e")
-    return f"{digits} × 10{str(int(power)).translate(_SUPERSCRIPT)}"

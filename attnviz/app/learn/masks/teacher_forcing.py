@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import OPENING
-from attnviz.text import percent
+from attnviz.text import percent, scientific
 
 if TYPE_CHECKING:
     from attnviz.app.learn.masks import compute
@@ -32,7 +32,7 @@ def draw() -> None:
         f"trains all {places} places **in parallel** (Vaswani et al. 2017, sections 3.1 and 3.2.3).\n\n"
         "When the decoder **writes**, later words do not exist yet: it takes a pass for each word, and "
         "nothing has to be hidden. Under the mask both ways give the same numbers: here their probabilities "
-        f"differ by at most {found.difference:.0e}, which is rounding."
+        f"differ by at most {scientific(found.difference)}, which is rounding."
     )
     rows = [
         f"| {' '.join(map(markdown.code, found.read[: place + 1][-_SEEN:]))} | {markdown.code(target)} "
