@@ -82,6 +82,11 @@ def enough_digits(
     return most
 
 
+def unbroken(text: str) -> str:
+    """The same words, between which no line breaks."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def plural(number: int, thing: str) -> str:
     """A count: "1 line", "1,204 lines"."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -251,7 +251,6 @@ def _relative_distance(here: _Weights) -> Rows:
 
 
 _TWO = "sentences of two tokens or more"
-_PAIR = "pairs of sentences"
 _LOOKED_AT = "Such a token is often a place to rest: a look at it may do little (Clark et al. 2019). "
 _BY_WEIGHT = "Each distance counts by its weight. "
 

@@ -10,15 +10,17 @@ import streamlit as st
 
 from attnviz.app.state.choices import CITED
 
+# Pages draw long texts of visitors, too. So no repetition here gives back what it took ("++"), and none
+# begins inside of another one: else the time would grow with the square of a text's length, or worse.
 CITATION = re.compile(
-    r"(?<![\w/])(?P<who>(?:(?:Le|van)\s+)?[A-Z][\w-]*\w"
-    r"(?:\s+et\s+al\.|\s+(?:&|and)\s+(?:van\s+)?[A-Z][\w-]*\w)?)"
-    r"\s+(?:(?P<year>(?:18|19|20)\d\d)|\((?P<in_brackets>(?:18|19|20)\d\d)\))(?!\w)"
+    r"(?<![\w/-])(?P<who>(?:(?:Le|van)\s++)?[A-Z][\w-]++(?<=\w)"
+    r"(?:\s++et\s++al\.|\s++(?:&|and)\s++(?:van\s++)?[A-Z][\w-]++(?<=\w))?)"
+    r"\s++(?:(?P<year>(?:18|19|20)\d\d)|\((?P<in_brackets>(?:18|19|20)\d\d)\))(?!\w)"
 )
 """Who and when: "Clark et al. 2019", "Abnar & Zuidema (2020)", "Lin 1991"."""
 
 # Code and what is a link already stay as they are.
-_CODE_OR_LINK = r"(?P<ticks>`+).+?(?P=ticks)|\[[^\]]*\]\([^)]*\)"
+_CODE_OR_LINK = r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)|\[[^\[\]]*+\]\([^()]*+\)"
 _LINKED = re.compile(f"{_CODE_OR_LINK}|{CITATION.pattern}", re.DOTALL)
 _SITES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/", "https": "https:"}
 

@@ -54,6 +54,9 @@ ZUIDEMA = "references?cited=Abnar+%26+Zuidema+2020"
             f"[Clark et al. 2019]({CLARK}); [Abnar & Zuidema 2020]({ZUIDEMA})",
         ),
         *((same, same) for same in ("`Clark et al. 2019`", "[Clark et al. 2019](/x)", "Nobody et al. 2019")),
+        ("```` ``` Clark et al. 2019 ````", "```` ``` Clark et al. 2019 ````"),
+        # What a visitor may type, as long as it may be: each would take minutes with a careless pattern.
+        *((same * 5000, same * 5000) for same in ("`", "[", "[a](", "Aa-", "Aa  ", "Aa and ", "`a ``b ")),
         *((same, same) for same in ("Clark et al. 20190", "In 2019", "`` ` Clark et al. 2019 ``")),
     ],
 )

@@ -44,11 +44,9 @@ def of(model: str, kind: Kind) -> str:
 
 def draw(read: ExploreSelection) -> None:
     """Write what the decoder reads, if there is one, what its attention means, and which model it is."""
-    if read.trace.target is None:
-        pass
-    elif caches.entry(read.model).engine == "translator":
+    if read.trace.target is not None and caches.entry(read.model).engine == "translator":
         st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
-    else:
+    elif read.trace.target is not None:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
         nothing = "" if read.trace.target else " It is empty: the model ended it at once."
         first = read.trace.of_kind("decoder")[0].query_tokens[0]

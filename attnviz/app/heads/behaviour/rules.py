@@ -17,7 +17,7 @@ from attnviz.app.heads.behaviour.words import in_full, in_markdown
 from attnviz.app.state import link
 from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
 from attnviz.capture.model import ModelInput
-from attnviz.text import head_name, joined, percent, plural
+from attnviz.text import head_name, joined, percent, plural, unbroken
 
 _NOT_SAID = "focused"  # it does not say at what
 
@@ -168,7 +168,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
         figures = findings.tally.of(rule.name)
         if figures.count[layer]:
             mean, even = float(figures.mean[layer, head]), float(figures.baseline[layer])
-            raw = percent(float(figures.raw[layer, head])).replace(" ", "\N{NO-BREAK SPACE}")
+            raw = unbroken(percent(float(figures.raw[layer, head])))
             rows.append(
                 Measured(
                     name=rule.name,

@@ -8,7 +8,7 @@ from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
 from attnviz.experiments.pronouns import Looks, Scores
-from attnviz.text import NO_NUMBER, head_name, joined, percent
+from attnviz.text import NO_NUMBER, head_name, joined, percent, unbroken
 
 FEW = 30
 """Of fewer, no share is told: a share of one half could then be anything from a third to two thirds."""
@@ -21,12 +21,12 @@ _LUCKY = 0.05  # what is more probable than this is put down to luck
 
 def share(right: float, total: int) -> str:
     """A share without decimals: "16 %"; of nothing, "–"."""
-    return _unbroken(percent(right / total)) if total else NO_NUMBER
+    return unbroken(percent(right / total)) if total else NO_NUMBER
 
 
 def fine(weight: float) -> str:
     """A weight, which may be small: "66 %", "1.3 %", or "< 0.1 %"."""
-    return _unbroken(percent(weight, 0 if weight >= 0.0995 else 1))
+    return unbroken(percent(weight, 0 if weight >= 0.0995 else 1))
 
 
 def few(total: int) -> bool:
@@ -46,7 +46,7 @@ def short(right: float, total: int) -> str:
 
 def interval(right: int, total: int) -> str:
     """Wilson's interval: "12–23 %", on one line."""
-    return _unbroken(f"{_ends(right, total)} %")
+    return unbroken(f"{_ends(right, total)} %")
 
 
 def rate(right: int, total: int) -> str:
@@ -75,8 +75,8 @@ def whom(looks: Looks) -> str:
 def at_most(chance: float) -> str:
     """A bound of a probability: "at most 0.7 %", "at most 23 %", or "less than 0.1 %"."""
     if chance < 0.001:
-        return f"less than {_unbroken('0.1 %')}"
-    return f"at most {_unbroken(percent(chance, 1 if chance < 0.1 else 0))}"
+        return f"less than {unbroken('0.1 %')}"
+    return f"at most {unbroken(percent(chance, 1 if chance < 0.1 else 0))}"
 
 
 def luck(scores: Scores, place: tuple[int, int]) -> str:
@@ -107,8 +107,3 @@ def _ends(right: int, total: int) -> str:
     """The ends of the interval, which no line break parts."""
     low, high = wilson(right, total)
     return f"{100 * low:.0f}–\N{WORD JOINER}{100 * high:.0f}"
-
-
-def _unbroken(text: str) -> str:
-    """What no line break parts."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
