@@ -54,7 +54,7 @@ SIZES = Sizes(decoder_layers=2)
 """Of the transformer."""
 
 LEARNING_RATES = (6e-3, 2e-3)
-"""The settings that are tried, alike for every network: with the first seed, the best one is chosen."""
+"""The settings that are tried, alike for every network, each with every seed."""
 
 SEEDS = (0, 1, 2)
 STEPS = 3000
@@ -202,9 +202,8 @@ def compete(folder: Path) -> Iterator[tuple[Name, Training]]:
         The network and how far its training is, after each step.
     """
     found = distance.read(folder) if distance.exists(folder) else _nothing_trained()
-    for seed, learning_rate, name in product(SEEDS, LEARNING_RATES, NAMES):
-        if seed != SEEDS[0] and learning_rate != found.chosen(name)[0].learning_rate:
-            continue
+    # The first seed comes last: only then is it known whether its weights are those that are kept.
+    for name, learning_rate, seed in product(NAMES, LEARNING_RATES, reversed(SEEDS)):
         which = (name, learning_rate, seed, STEPS)
         if any((run.name, run.learning_rate, run.seed, run.steps) == which for run in found.runs):
             continue

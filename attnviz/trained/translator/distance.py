@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -135,15 +136,19 @@ class Distances:
     def chosen(self, name: Name) -> list[Run]:
         """A network's trainings with its best learning rate, by seed; of the first one the weights are kept.
 
-        The best rate is the one with which the first seed gets most sentences to tune on exact.
+        The best rate is the one with which most sentences to tune on are exact, over all seeds together.
 
         Raises:
-            IndexError: the network was not trained.
+            ValueError: the network was not trained.
         """
-        runs = sorted((run for run in self.runs if run.name == name), key=lambda run: run.seed)
-        first = [run for run in runs if run.seed == runs[0].seed]
-        best = max(first, key=lambda run: run.curve[-1].exact)
-        return [run for run in runs if run.learning_rate == best.learning_rate]
+        return max(self.by_rate(name), key=lambda runs: sum(run.curve[-1].exact for run in runs))
+
+    def by_rate(self, name: Name) -> list[list[Run]]:
+        """A network's trainings: for each learning rate, the highest first, one for each seed."""
+        runs = sorted(
+            (run for run in self.runs if run.name == name), key=lambda run: (-run.learning_rate, run.seed)
+        )
+        return [list(some) for _, some in groupby(runs, key=lambda run: run.learning_rate)]
 
     @property
     def looks(self) -> Looks:

@@ -125,10 +125,9 @@ def test_what_was_measured_is_told_in_words() -> None:
         assert f"{beyond} of its translations are right" in told
         untrained = median(run.points[0].untrained for run in runs)
         assert f"goes from {scientific(untrained)} to" in told
-        for run in measured.runs:
-            if run.name == name and run.seed == runs[0].seed:
-                share = percent(run.curve[-1].exact / measured.tuned_on)
-                assert f"{share} at {run.learning_rate:g}" in told
+        for some in measured.by_rate(name):
+            *_, last = (percent(run.curve[-1].exact / measured.tuned_on) for run in some)
+            assert f"and {last} at {some[0].learning_rate:g}" in told
         assert f"so {runs[0].learning_rate:g} was taken; {plural(len(runs), 'training')} of " in told
     for head in (*measured.looks.back.values(), measured.looks.across):
         assert f"{100 * head.weights[at]:.0f} % at {measured.words[at]:.0f}" in told

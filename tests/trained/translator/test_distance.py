@@ -21,9 +21,10 @@ def run(name: distance.Name, rate: float, seed: int, right: int) -> Run:
 @pytest.fixture
 def measured() -> Distances:
     runs = [
-        run("lstm", 0.1, 0, 3),
+        run("lstm", 0.1, 0, 5),
+        run("lstm", 0.1, 1, 1),
+        run("lstm", 0.2, 1, 3),
         run("lstm", 0.2, 0, 4),
-        run("lstm", 0.2, 1, 1),
         run("lstm_attention", 0.1, 0, 5),
         run("transformer", 0.1, 0, 6),
         run("transformer", 0.2, 0, 2),
@@ -41,7 +42,7 @@ def test_a_head_is_named_as_on_screen(measured: Distances) -> None:
     assert (measured.looks.back["il"].name, measured.looks.across.name) == ("2-3", "1-4")
 
 
-def test_the_learning_rate_is_the_one_with_which_the_first_seed_ends_best(measured: Distances) -> None:
+def test_the_learning_rate_is_the_one_with_which_all_seeds_together_end_best(measured: Distances) -> None:
     chosen = {name: measured.chosen(name) for name in distance.NAMES}
     assert [(one.learning_rate, one.seed) for one in chosen["lstm"]] == [(0.2, 0), (0.2, 1)]
     assert [one.learning_rate for one in chosen["transformer"]] == [0.1]

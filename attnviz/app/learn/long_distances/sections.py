@@ -76,6 +76,7 @@ _LOOK: dict[Name, _Look] = {
     "lstm_attention": {"marker": "diamond", "colour": "query"},
     "transformer": {"marker": "circle", "colour": "weights"},
 }
+_LIKE_A_COIN = 0.6  # of two pronouns, the right one; a coin has 0.5
 _MARKER: dict[Gender, Marker] = {"il": "circle", "elle": "ring"}
 _GENDER_DASH: dict[Gender, Dash] = {"il": "solid", "elle": "dot"}
 
@@ -278,22 +279,23 @@ def _trained_alike(found: Distances) -> str:
     for name in NAMES:
         taken = runs[name][0]
         tried = [
-            f"{percent(run.curve[-1].exact / found.tuned_on)} at {run.learning_rate:g}"
-            for run in found.runs
-            if run.name == name and run.seed == taken.seed
+            f"{joined([percent(run.curve[-1].exact / found.tuned_on) for run in some])} "
+            f"at {some[0].learning_rate:g}"
+            for some in found.by_rate(name)
         ]
         minutes = np.median([run.seconds for run in runs[name]]) / 60
         told.append(
-            f"- **{NETWORK[name]}**: {taken.parameters:,} learned numbers; {joined(tried)}, so "
+            f"- **{NETWORK[name]}**: {taken.parameters:,} learned numbers; {'; '.join(tried)}; so "
             f"{taken.learning_rate:g} was taken; "
             f"{plural(len(runs[name]), 'training')} of {minutes:.1f} minutes"
         )
     return (
         f"All three were trained here alike, on the same sentences with 0 to {found.longest_learned} clauses "
         f"put in: {first.steps:,} steps with {found.batch} sentences each, and nobody told them where to "
-        f"look. Each learning rate was tried with one seed. How many of {found.tuned_on} sentences, neither "
-        "learned from nor measured here, were then translated rightly (the picture above shows the rate "
-        "that was taken, and minutes are those of one processor core):\n\n" + "\n".join(told)
+        f"look. Each learning rate was tried with {plural(len(runs['lstm']), 'seed')}, and the one was taken "
+        f"with which most of {found.tuned_on} sentences, neither learned from nor measured here, were then "
+        "translated rightly, over all seeds. One share for each seed (the picture above shows the rate that "
+        "was taken, and minutes are those of one processor core):\n\n" + "\n".join(told)
     )
 
 
@@ -317,13 +319,16 @@ def measures(found: Distances) -> None:
         _shares_chart(found, "Right words, of all words", "words", lambda point: point.words)
         _learning_chart(found)
     st.markdown(_measured_in_words(found))
+    longest = found.longest_learned
+    shares = [run.points[longest].pronoun / found.sentences for run in found.chosen("transformer")]
+    like_a_coin = sum(share < _LIKE_A_COIN for share in shares)
     st.markdown(
         "So here it is **attention** that makes the difference: after equally many steps, the LSTM with "
         "attention translates more sentences rightly than the LSTM, at every length that they learned from. "
         "What the LSTM gets wrong is rarely the pronoun, but the rest of a long sentence. The transformer "
         "writes the rest, too. Where it is wrong within these lengths, only the pronoun is: when training "
-        "ended, two of its three networks chose it in the longest of these sentences little better than a "
-        "coin. The picture above shows the third."
+        f"ended, {like_a_coin} of its {len(shares)} networks chose it in the longest of these sentences "
+        "little better than a coin. The picture above shows another one."
     )
     left, right = st.columns(2, gap="large")
     with left:
@@ -574,9 +579,9 @@ def limits(found: Distances) -> None:
   {percent(both_learned.pronoun)} to {percent(both_beyond.pronoun)}.
 - **A verdict on the designs.** These are small networks of one size each, trained for minutes on sentences
   of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. The form of
-  the LSTM’s attention was chosen after another one, with scores divided by √d, had learned nothing at a rate
-  of 0.002, where this one learns nothing either; nothing else was chosen in that way. A pronoun is asked for
-  after all that is *right* before it.
+  the LSTM’s attention was chosen after another one, with scores divided by √d, had got no sentence right at
+  a rate of 0.002 with one seed, where this one gets none right either; nothing else was chosen in that way.
+  A pronoun is asked for after all that is *right* before it.
 - **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019); the reaction to a
   noun’s vector says how an infinitely small change of it would count. Neither was tested by a change, as on
   the page *Cause*.
