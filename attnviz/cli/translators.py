@@ -38,9 +38,7 @@ Variant = Annotated[
     str,
     typer.Option(callback=_known, help=f"What the translator is told where to look: {', '.join(VARIANTS)}."),
 ]
-Out = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The file to write; else the one that attnviz ships.")
-]
+Out = Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")]
 Threads = Annotated[int, typer.Option(help="How many cores to use.")]
 
 
@@ -57,12 +55,12 @@ def corpus(
 
 @app.command()
 def train(
+    out: Out,
     variant: Variant = "taught",
     seed: Annotated[
         int | None,
         typer.Option(help="Of everything that is random; without it, that of the shipped weights."),
     ] = None,
-    out: Out = None,
     threads: Threads = 1,
 ) -> None:
     """Train a translator; Ctrl-C breaks off, and it goes on later."""
@@ -72,7 +70,6 @@ def train(
 
     torch.set_num_threads(threads)
     settings = training.Settings.of(variant, seed)
-    out = out or VARIANTS[variant].file
     out.parent.mkdir(parents=True, exist_ok=True)
     checkpoint = out.with_suffix(".checkpoint")
     with (
@@ -150,7 +147,7 @@ def _write_figures(runs: Sequence[Mapping[str, object]]) -> None:
         opened.write(figures.encode())
 
 
-@app.command()
+@app.command(hidden=True)  # a server's own call
 def live(
     variant: Variant,
     seed: Annotated[int, typer.Option(help="Of everything that is random.")],
@@ -175,7 +172,7 @@ def _end_with_the_input() -> None:
 
 
 @app.command()
-def learning(variant: Variant = "taught", out: Out = None, threads: Threads = 1) -> None:
+def learning(out: Out, variant: Variant = "taught", threads: Threads = 1) -> None:
     """Train a shipped translator again, and store its steps."""
     import torch
 
@@ -193,36 +190,43 @@ def learning(variant: Variant = "taught", out: Out = None, threads: Threads = 1)
             sys.stdout.flush()
     about = recording.about(settings, examination)
     found = learning.Learning(about, learning.PROBES, tuple(snapshots))
-    learning.write(found, out or learning.file_of(variant))
+    learning.write(found, out)
 
 
 @app.command()
 def distances(
-    only_measure: Annotated[
-        bool, typer.Option("--only-measure", help="Measure the weights that are there.")
-    ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="The folder to write; else the one of attnviz.")
+        Path | None, typer.Option(metavar="FOLDER", help="The folder of weights to go on with, and to write.")
     ] = None,
+    only_measure: Annotated[
+        bool, typer.Option("--only-measure", help="Measure the weights of --out again, or those of attnviz.")
+    ] = False,
     threads: Threads = 2,
 ) -> None:
     """Compare an LSTM, one with attention, and a transformer on longer and longer sentences.
 
     Each is trained with several learning rates and seeds. What is finished is written down after each
-    training; what the folder has is not trained again, so a new folder means to begin anew.
+    training; what the folder has is not trained again, so a new folder means to begin anew. With
+    `--only-measure` it is printed how many translations are right for 0, 1, 2 … clauses put in.
     """
     import torch
 
     from attnviz.trained.translator import contest
 
     torch.set_num_threads(threads)
-    folder = out or WEIGHTS
     if only_measure:
-        distance.write(contest.measure(folder), folder)
+        found = contest.measure(out or WEIGHTS)
+        if out:
+            distance.write(found, out)
+        for name in distance.NAMES:
+            right = " ".join(str(point.exact) for point in found.chosen(name)[0].points)
+            sys.stdout.write(f"{name}: of {found.sentences} translations are right: {right}\n")
         return
-    folder.mkdir(exist_ok=True)
+    if out is None:
+        raise typer.BadParameter("Name the folder to write with --out.")
+    out.mkdir(exist_ok=True)
     with progress(log=True) as told:
-        for name, training in contest.compete(folder):
+        for name, training in contest.compete(out):
             step, setting = training.done, training.settings
             told(
                 f"{name}, learning rate {setting.learning_rate}, seed {setting.seed}: "

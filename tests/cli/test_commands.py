@@ -366,6 +366,10 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
         (["train", "--variant", "taugth"], "'taugth' is none of taught, "),
         (["train", "--seed", "one"], "'--seed': Input should be a valid integer"),
         (["train", "--fast"], "No such option: --fast"),
+        # What attnviz ships is written over only by who names it.
+        (["train"], "Missing option '--out'"),
+        (["learning"], "Missing option '--out'"),
+        (["distances"], "Name the folder to write with --out."),
         (["trace"], "Missing argument 'TEXT'"),
         (["trace", "--fast"], "No such option: --fast"),
         (["trace", "a dog", "--fast"], "--fast"),
@@ -384,7 +388,10 @@ def test_distances_are_measured_without_training_again(
     found = distance.read()
     monkeypatch.setattr(contest, "train", pytest.fail)
     monkeypatch.setattr(contest, "measure", lambda folder: found if folder == tmp_path else None)
-    say("distances", "--only-measure", "--out", tmp_path)
+    said = say("distances", "--only-measure", "--out", tmp_path)
+    for name in distance.NAMES:
+        right = [point.exact for point in found.chosen(name)[0].points]
+        assert f"{name}: of 300 translations are right: {' '.join(map(str, right))}\n" in said
     assert distance.read(tmp_path) == found
 
 

@@ -188,7 +188,9 @@ def load(folder: Path = WEIGHTS) -> Networks:
     for name in NAMES:
         file = weights_of(name, folder)
         if not file.exists() or _digest(file) != found.digests[name]:
-            raise ModelFilesDamaged(f"{file} is missing or was changed. Make it again with: {COMMAND}")
+            raise ModelFilesDamaged(
+                f"{file} is missing or was changed. Make it again with: {COMMAND} --out {folder}"
+            )
     return _loaded(folder)
 
 

@@ -182,7 +182,9 @@ def read(folder: Path = WEIGHTS) -> Distances:
         }
         return Distances(**written | read)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ModelFilesDamaged(f"{file} is missing or damaged. Make it again with: {COMMAND}") from error
+        raise ModelFilesDamaged(
+            f"{file} is missing or damaged. Make it again with: {COMMAND} --out {folder}"
+        ) from error
 
 
 def write(distances: Distances, folder: Path = WEIGHTS) -> None:

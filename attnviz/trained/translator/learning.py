@@ -205,7 +205,8 @@ def read(file: Path) -> Learning:
     except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
         raise ModelFilesDamaged(
             f"The stored steps of the training, {file.name}, are missing or damaged. "
-            f"Make them again: python -m attnviz learning --variant {file.stem.removesuffix('-steps')}"
+            f"Make them again: python -m attnviz learning --variant {file.stem.removesuffix('-steps')} "
+            f"--out {file}"
         ) from error
 
 

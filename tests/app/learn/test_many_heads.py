@@ -41,6 +41,10 @@ def test_the_largest_head_says_so() -> None:
     assert "No head's share is larger." in words(visit("many_heads", head=str(largest)))
 
 
+def test_a_text_may_have_fewer_tokens_than_there_are_heads() -> None:
+    assert "In **head 12** of 12, " in words(visit("many_heads", text="The dog slept.", head="12"))
+
+
 def test_one_wide_head_has_one_row_and_says_that_it_was_not_trained() -> None:
     app = visit("many_heads", heads_of_384="1", head="8")
     assert "In **head 1** of 1, `it` looks at `[CLS]`" in words(app)

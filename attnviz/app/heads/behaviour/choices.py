@@ -19,7 +19,9 @@ from attnviz.trace import Kind
 _MOST = 60  # buttons; all heads are in the table
 
 # On a phone, three rows of rules would push the picture off the screen: there is one, which scrolls.
-_STYLE = '<style>.st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }</style>'
+_STYLE = """<style>@media (max-width: 640px) {
+  .st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }
+}</style>"""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def _told(chosen: HeadSelection, found: compute.HeadShares, head: int) -> str:
     largest = int(found.shares.argmax())
     looked = ", ".join(
         f"{markdown.code(name)} :violet[**{percent(weight)}**]"
-        for name, weight in looks(found.weights, head, groups).keys
+        for name, weight in looks(found.weights[head : head + 1], 0, groups).keys
     )
     sentence_of_head = (
         f"In **head {head + 1}** of {heads}, {chosen.name} looks at {looked}. What it reads there, times the "
