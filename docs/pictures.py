@@ -1,0 +1,39 @@
+"""The README's pictures, made anew: `python -m docs.pictures`, in a browser as the tests use it."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser import chromium
+from tests.browser.server import running
+from tests.browser.visit import ANSWERS, COMPUTED_MS, visit, wait_idle
+
+FOLDER = Path(__file__).parent
+
+# A file, the page's address, how high the window is, and what is on the page once all is computed.
+PICTURES = (
+    ("explore", "/", 900, "All 72 heads at a glance"),
+    ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the values, by weight"),
+    ("heads", "/pronouns", 900, "Open head"),
+    ("cause", "/cause?edit=encoder+2-1+9+2>7", 900, "Let it go back"),
+)
+
+
+def main() -> None:
+    """Write all of them."""
+    with TemporaryDirectory() as log, running(Path(log)) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.QUIET)
+        for name, address, height, computed in PICTURES:
+            page = browser.new_page(viewport={"width": 1440, "height": height}, reduced_motion="reduce")
+            page.add_init_script(ANSWERS)
+            visit(page, server.url + address)
+            page.get_by_text(computed).first.wait_for(timeout=COMPUTED_MS)
+            wait_idle(page)
+            page.screenshot(path=FOLDER / f"{name}.png")
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
