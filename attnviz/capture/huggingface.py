@@ -224,7 +224,7 @@ class HuggingFaceModel(Model):
             )
         before = read.target or read.source
         limit = self.entry.token_limit
-        refuse_misfits(edits, len(read.source) if self._paired else limit, limit)
+        refuse_misfits(edits, len(read.source) if self._paired else limit, limit, at_most=True)
         steps = write(
             self.network,
             [token.id for token in before],
