@@ -4,14 +4,14 @@ import streamlit as st
 
 from attnviz.app import frame
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import choices, effect, mending, outputs, picture, ranking, together
+from attnviz.app.heads.intervene import choices, effect, mending, outputs, patched, picture, ranking, together
 from attnviz.app.heads.tool import tool
 from attnviz.capture.model import ModelInput
 
 frame.require()
 mending.drop_what_is_no_edit()
 with tool("intervene"):
-    text, entry = choosing.sentence_and_model()
+    text, entry = choosing.sentence_and_model(alone=False)
     changing, moving = (
         column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
     )
@@ -31,4 +31,6 @@ with tool("intervene"):
     outputs.section(chosen, place)
     with st.container(border=True):
         together.draw(chosen, place, by)
+    with st.container(border=True):
+        patched.draw(chosen, place)
     effect.limits()
