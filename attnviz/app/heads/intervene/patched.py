@@ -215,16 +215,16 @@ def _outcome(asked: _Patch, found: Patching) -> str:
             "two sentences. A head’s share is how much of that (of 1 − cosine) goes once its output is put "
             "in: 0 % is nothing, 100 % all."
         )
-    one, other = (_expected(each) for each in found.expected)
+    one, other = map(_expected, found.expected)
     return (
-        f"At {asked.token}, the sentence from which it is taken makes {one} likelier by most, the other one "
-        f"{other}. A head’s share is how far its output moves the log odds between these two: 0 % is not at "
-        "all, 100 % all the way."
+        f"At {asked.token}, the sentence from which outputs are taken makes {one} likelier, by most of all, "
+        f"and less likely {other}. A head’s share is how far its output moves the log odds between these "
+        "two: 0 % is not at all, 100 % all the way."
     )
 
 
 def _expected(token: ExpectedToken) -> str:
-    probable = f"{percent(token.clean, 1)}, not {percent(token.corrupted, 1)}"
+    probable = f"{percent(token.clean, 1)} against {percent(token.corrupted, 1)}"
     return f"{markdown.code(token.text)} ({probable})"
 
 
