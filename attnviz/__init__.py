@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -191,10 +190,10 @@ def patching(
     target: str | None = None,
     rows_of: str | None = None,
 ) -> Patching:
-    """How much of the difference between two sentences each head carries: its output of one, put in the other.
+    """How much of the difference between two sentences each head carries (activation patching).
 
-    >>> tired, narrow = (f"The dog did not cross the road as it was too {word}." for word in ("tired", "narrow"))
-    >>> found = patching(tired, narrow, "translator", place=9)
+    >>> tired = "The dog did not cross the road as it was too tired."
+    >>> found = patching(tired, tired.replace("tired", "narrow"), "translator", place=9)
     >>> [token.text for token in found.expected]
     ['il', 'elle']
     >>> best = int(found.shares.argmax())
@@ -218,10 +217,6 @@ def patching(
     from attnviz.experiments.patching import patch
 
     head = None if rows_of is None else Edit.parse(rows_of)
-    if head is not None and (head.query, head.target) != (None, None):
-        raise InvalidEdit(
-            f"“{head}” names more than a head. Write “{replace(head, query=None, target=None)}”."
-        )
     *_, last = patch(_name(model), ModelInput(clean, target=target), corrupted, place, head)
     return last.found
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput, Outcomes
-from attnviz.errors import AttnvizError, quoted
+from attnviz.errors import AttnvizError, InvalidEdit, quoted
 from attnviz.experiments.ablation import Numbers, heads_of, turned
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit, HeadOutput
@@ -100,8 +100,11 @@ def patch(
     trace = loaded.trace(clean)
     refuse_unaligned(trace, loaded.trace(other), place)
     outputs = {(block.kind, block.layer): block.output for block in trace.blocks}
+    heads = heads_of(model)
     if rows_of is None:
-        patches, at_once = heads_of(model), resolve.entry(model).heads
+        patches, at_once = heads, resolve.entry(model).heads
+    elif rows_of not in heads:
+        raise InvalidEdit(f"“{rows_of}” is no head of this model. The last one is “{heads[-1]}”.")
     else:
         rows = len(trace.block(rows_of.kind, rows_of.layer).query_tokens)
         patches, at_once = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_AT_ONCE

@@ -212,5 +212,6 @@ def test_patching_by_its_public_door(folder_of: Any) -> None:
     np.testing.assert_array_equal(found.shares, expected.shares)
     rows = attnviz.patching(SENTENCE, CORRUPTED, folder, place=11, rows_of="decoder 2-1")
     assert [str(edit) for edit in rows.patched[:2]] == ["decoder 2-1 1", "decoder 2-1 2"]
-    with pytest.raises(attnviz.InvalidEdit, match="names a head"):
-        attnviz.patching(SENTENCE, CORRUPTED, folder, place=11, rows_of="decoder 2-1 3")
+    for wrong in ("decoder 2-1 3", "decoder 2-9", "encoder 1-1"):
+        with pytest.raises(attnviz.InvalidEdit, match=f"“{wrong}” is no head of this model"):
+            attnviz.patching(SENTENCE, CORRUPTED, folder, place=11, rows_of=wrong)
