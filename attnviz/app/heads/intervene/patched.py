@@ -40,12 +40,13 @@ _PAIR = "a pair for patching"
 
 @dataclass(frozen=True)
 class _Patch:
-    """What is put where, and at which token the outcome is looked at, which is called `token`."""
+    """What is put where, how both sentences are called, and where the outcome is looked at: "after `car`"."""
 
     clean: ModelInput
     corrupted: str
+    sides: tuple[str, str]
     place: int
-    token: str
+    where: str
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
@@ -64,6 +65,10 @@ def draw(chosen: Intervention, place: int | None) -> None:
     )
     other = _second_sentence(chosen)
     into = PATCHED_INTO.segments("Put", (INTO_SECOND, INTO_FIRST))
+    st.markdown(
+        ":small[From the first into the second, it shows which head is enough to bring the first outcome about; "
+        "the other way round, without which it is lost.]"
+    )
     try:
         asked = _asked(chosen, other, place, swap=into == INTO_FIRST)
     except AttnvizError as error:
@@ -77,31 +82,33 @@ def draw(chosen: Intervention, place: int | None) -> None:
             )
         return
     job = _job(chosen, asked)
-    show_job(
-        job,
-        counted("Patching every head", "heads"),
-        lambda progress: _heads(chosen, asked, progress),
-        start="Patch every head",
-        key="patching",
-    )
-    if job.latest is not None:
-        here = Edit(chosen.kind, chosen.layer, chosen.head)
+    heads, rows = st.columns([7, 5], gap="medium")
+    with heads:
         show_job(
-            _job(chosen, asked, here),
-            counted(f"Patching the rows of head {chosen.name}", "rows"),
-            lambda progress: _rows(chosen, progress),
-            key="patched rows",
+            job,
+            counted("Patching every head", "heads"),
+            lambda progress: _heads(chosen, asked, progress),
+            start="Patch every head",
+            key="patching",
         )
+    if job.latest is not None:
+        with rows:
+            show_job(
+                _job(chosen, asked, Edit(chosen.kind, chosen.layer, chosen.head)),
+                counted(f"Patching head {chosen.name} token by token", "tokens"),
+                lambda progress: _rows(chosen, progress),
+                key="patched rows",
+            )
 
 
 @cached(named)
 def pairs_for(model: str) -> dict[str, tuple[str, str]]:
     """The pairs of sentences that the model reads with equally many tokens: its examples, and ours."""
-    offered = {each.name: (each.text, each.other) for each in examples_of(model, together=False)}
+    offered = {(each.text, each.other): each.name for each in examples_of(model, together=False)}
     for pair in pairs.bundled():
         one, two = pair.readings
-        offered[f"{one.text} / {two.word(two.deciding)}"] = (one.text, two.text)
-    return {name: texts for name, texts in offered.items() if _equally_long(model, texts)}
+        offered.setdefault((one.text, two.text), f"{one.text} / {two.word(two.deciding)}")
+    return {name: texts for texts, name in offered.items() if _equally_long(model, texts)}
 
 
 def _equally_long(model: str, texts: Sequence[str]) -> bool:
@@ -161,10 +168,11 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
             "nothing can be said of its places. Choose another sentence."
         )
     at = chosen.query if place is None else place
-    clean, corrupted = (second, first) if swap else (first, second)
     refuse_unaligned(caches.trace(name, first), caches.trace(name, second), at)
-    called = chosen.token if place is None else markdown.token(place, words.tokens_told(chosen))
-    return _Patch(clean, corrupted.text, at, called)
+    where = chosen.token if place is None else words.where(chosen, place)
+    if swap:
+        return _Patch(second, first.text, ("the second sentence", "the first"), at, where)
+    return _Patch(first, second.text, ("the first sentence", "the second"), at, where)
 
 
 def _ids(trace: Trace) -> list[int]:
@@ -183,7 +191,8 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     order = np.argsort(-np.abs(found.shares), kind="stable")
     names = [ranking.called(chosen, edit) for edit in found.patched]
     most = ", ".join(f"{names[at]} **{_percent(found.shares[at])}**" for at in order[:3])
-    st.markdown(f"{_outcome(asked, found)} Most is carried by {most}.")
+    so_far = "" if progress.finished else ", as far as they were tried"
+    st.markdown(f"{_outcome(asked, found)} Heads that carry most{so_far}: {most}.")
     if progress.finished:
         st.markdown(
             f":small[All shares together are {_percent(found.shares.sum())}. They need not be 100 %: heads "
@@ -211,21 +220,20 @@ def _outcome(asked: _Patch, found: Patching) -> str:
     """What the two sentences lead to, and of what the shares are shares; in Markdown."""
     if found.expected is None:
         return (
-            f"The output of {asked.token} after the last layer turns by **{angle(found.whole)}** between the "
+            f"The output of {asked.where} after the last layer turns by **{angle(found.whole)}** between the "
             "two sentences. A head’s share is how much of that (of 1 − cosine) goes once its output is put "
             "in: 0 % is nothing, 100 % all."
         )
-    one, other = map(_expected, found.expected)
-    return (
-        f"At {asked.token}, the sentence from which outputs are taken makes {one} likelier, by most of all, "
-        f"and less likely {other}. A head’s share is how far its output moves the log odds between these "
-        "two: 0 % is not at all, 100 % all the way."
+    one, other = found.expected
+    makes = (
+        f"{markdown.code(one.text)} likelier ({percent(one.clean, 1)} against {percent(one.corrupted, 1)})"
     )
-
-
-def _expected(token: ExpectedToken) -> str:
-    probable = f"{percent(token.clean, 1)} against {percent(token.corrupted, 1)}"
-    return f"{markdown.code(token.text)} ({probable})"
+    less = f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)})"
+    return (
+        f"{asked.where.capitalize()}, {asked.sides[0]} makes {makes}, {asked.sides[1]} {less}; nothing else changes more. "
+        "A head’s share is how far its output moves the log odds between the two: 0 % is not at all, 100 % "
+        "all the way."
+    )
 
 
 def _rows(chosen: Intervention, progress: Progress[Patching]) -> None:

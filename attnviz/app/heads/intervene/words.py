@@ -29,7 +29,7 @@ def place(chosen: Intervention) -> int | None:
     places = computed.prediction_positions(chosen)
     if not places:
         return None
-    groups = tokens_told(chosen)
+    groups = _groups(chosen)
     masked = chosen.entry.expects == "masked"
     label = "Masked token" if masked else "What follows after"
     begin = 0 if masked else _opening(groups, places)
@@ -41,7 +41,7 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
     told = (
-        f"What the model expects {_where(chosen)} {markdown.token(place, tokens_told(chosen))}: "
+        f"What the model expects {where(chosen, place)}: "
         f"{markdown.code(best.label)} goes from **{percent(best.before)}** to **{percent(best.after)}**"
     )
     if now is best:
@@ -62,7 +62,7 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
     st.markdown(told)
     candidates(
         "expected",
-        title=f"What the model expects {_where(chosen)} {name_of(place, tokens_told(chosen))}",
+        title=f"What the model expects {_where(chosen)} {name_of(place, _groups(chosen))}",
         columns=["before", "with the changes"],
         rows=[
             {"label": one.label, "place": one.place, "numbers": [one.before, one.after], "mark": ""}
@@ -83,10 +83,15 @@ def written(chosen: Intervention) -> None:
         )
 
 
-def tokens_told(chosen: Intervention) -> Sequence[DisplayToken]:
+def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
     """The tokens of the text that the model goes on with."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
+
+
+def where(chosen: Intervention, place: int) -> str:
+    """Where it is asked, in Markdown: "after `car`"."""
+    return f"{_where(chosen)} {markdown.token(place, _groups(chosen))}"
 
 
 def _where(chosen: Intervention) -> str:
