@@ -24,7 +24,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
-from attnviz.experiments.patching import ExpectedToken, Patching, patch, refuse_unaligned
+from attnviz.experiments.patching import Patching, patch, refuse_unaligned
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.text import decimal, percent
@@ -66,8 +66,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
     other = _second_sentence(chosen)
     into = PATCHED_INTO.segments("Put", (INTO_SECOND, INTO_FIRST))
     st.markdown(
-        ":small[From the first into the second, it shows which head is enough to bring the first outcome about; "
-        "the other way round, without which it is lost.]"
+        ":small[From the first into the second, it shows which head is enough to bring the first outcome "
+        "about; the other way round, without which head that is lost.]"
     )
     try:
         asked = _asked(chosen, other, place, swap=into == INTO_FIRST)
@@ -171,8 +171,8 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
     refuse_unaligned(caches.trace(name, first), caches.trace(name, second), at)
     where = chosen.token if place is None else words.where(chosen, place)
     if swap:
-        return _Patch(second, first.text, ("the second sentence", "the first"), at, where)
-    return _Patch(first, second.text, ("the first sentence", "the second"), at, where)
+        return _Patch(second, first.text, ("The second sentence", "the first"), at, where)
+    return _Patch(first, second.text, ("The first sentence", "the second"), at, where)
 
 
 def _ids(trace: Trace) -> list[int]:
@@ -225,14 +225,12 @@ def _outcome(asked: _Patch, found: Patching) -> str:
             "in: 0 % is nothing, 100 % all."
         )
     one, other = found.expected
-    makes = (
-        f"{markdown.code(one.text)} likelier ({percent(one.clean, 1)} against {percent(one.corrupted, 1)})"
-    )
-    less = f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)})"
     return (
-        f"{asked.where.capitalize()}, {asked.sides[0]} makes {makes}, {asked.sides[1]} {less}; nothing else changes more. "
-        "A head’s share is how far its output moves the log odds between the two: 0 % is not at all, 100 % "
-        "all the way."
+        f"{asked.sides[0]} makes {markdown.code(one.text)} likelier {asked.where} "
+        f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), {asked.sides[1]} "
+        f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
+        "nothing else changes more. A head’s share is how far its output moves the log odds between the two: "
+        "0 % is not at all, 100 % all the way."
     )
 
 
