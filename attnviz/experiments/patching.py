@@ -92,10 +92,7 @@ def patch(
         AttnvizError: the model or a sentence cannot be used, or the two cannot be compared at this place.
     """
     loaded = loading.load(model)
-    if "cross" in resolve.entry(model).kinds and clean.target is None:
-        clean = replace(clean, target=loaded.trace(clean).target)
-        if not clean.target:
-            raise AttnvizError("For the first sentence the model writes nothing. Give it a text (a target).")
+    clean = with_target(clean, loaded.trace(clean))
     other = replace(clean, text=corrupted)
     trace = loaded.trace(clean)
     refuse_unaligned(trace, loaded.trace(other), place)
@@ -161,6 +158,17 @@ def _measure(
         return difference
 
     return odds, (expected[0], expected[1])
+
+
+def with_target(given: ModelInput, trace: Trace) -> ModelInput:
+    """The input whose decoder reads what the model wrote for it; the same, where there is no decoder beside.
+
+    Raises:
+        AttnvizError: it wrote nothing.
+    """
+    if trace.target == "":
+        raise AttnvizError("For the first sentence the model writes nothing. Give it a text (a target).")
+    return replace(given, target=trace.target)
 
 
 def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:

@@ -21,7 +21,7 @@ from attnviz.capture import model as interface
 from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
-from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
 from attnviz.trace import Floats, Kind, Trace
@@ -181,8 +181,8 @@ def test_heads_given_their_own_outputs_change_nothing_and_given_zeros_are_silent
     trace = model.trace(text)
     silent = [Edit(block.kind, 1, 2) for block in trace.blocks if block.layer == 1]
     zeros = [HeadOutput(e.kind, 1, 2, np.zeros_like(trace.block(e.kind, 1).output[2])) for e in silent]
-    row = [HeadOutput(silent[0].kind, 1, 2, np.zeros((1, zeros[0].vectors.shape[1])), 3)]
-    variants = [(), own_outputs(trace), zeros, silent, row, [replace(silent[0], query=3)]]
+    row = [HeadOutput(silent[0].kind, 1, 2, zeros[0].vectors[:1], 3)]
+    variants: list[Edits] = [(), own_outputs(trace), zeros, silent, row, [replace(silent[0], query=3)]]
     variants.append([*own_outputs(trace), *silent])  # outputs are replaced last
     found = model.outcomes(text, variants)
     for states in (found.states, found.source):

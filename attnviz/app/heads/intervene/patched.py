@@ -24,7 +24,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
-from attnviz.experiments.patching import Patching, patch, refuse_unaligned
+from attnviz.experiments.patching import Patching, patch, refuse_unaligned, with_target
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.text import decimal, percent
@@ -160,7 +160,7 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
     """
     name, given = chosen.entry.name, chosen.given
     written = caches.trace(name, given)
-    first = replace(given, target=written.target)
+    first = with_target(given, written)
     second = replace(first, text=other)
     if _ids(caches.trace(name, first)) != _ids(written):
         raise AttnvizError(
