@@ -82,7 +82,7 @@ def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
     assert app.text_input(key="other").value == TIRED
     assert "have the same tokens. Change a word" in told(app)
     app.text_input(key="other").set_value(NARROW).run()
-    assert START in buttons(app)
+    assert not app.info
     app.selectbox(key="query").set_value("13 tired").run()
     assert "Token 13 is “tired” in the first sentence and “narrow” in the second" in told(app)
     assert app.text_input(key="other").value == NARROW
@@ -90,7 +90,7 @@ def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
     assert "zebra" in told(app)
 
 
-def test_the_second_sentence_follows_the_first_until_somebody_chooses_one() -> None:
+def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_one() -> None:
     app = visit("intervene", text="The cat slept.")
     assert app.text_input(key="other").value == "The cat slept."
     name, (text, other) = list(pairs_for("minilm").items())[-1]
@@ -98,7 +98,11 @@ def test_the_second_sentence_follows_the_first_until_somebody_chooses_one() -> N
     clean(app)
     assert [app.text_input(key=box).value for box in ("text", "other")] == [text, other]
     app.text_input(key="text").set_value(TIRED).run()
-    assert app.text_input(key="other").value == other
+    assert app.text_input(key="other").value == NARROW
+    assert app.selectbox(key="a pair for patching").value == "dog / road"
+    app.text_input(key="other").set_value("The dog slept.").run()
+    app.text_input(key="text").set_value("The cat slept.").run()
+    assert app.text_input(key="other").value == "The dog slept."
     assert app.selectbox(key="a pair for patching").value is None
 
 

@@ -133,7 +133,7 @@ def _second_sentence(chosen: Intervention) -> str:
     memory.put(_PAIR, next((name for name, texts in offered.items() if texts == (text, other)), None))
     with right:
         st.selectbox(
-            f"… or one of {len(offered)} pairs",
+            f"… or one of {len(offered)} pairs with equally many tokens",
             list(offered),
             index=None,
             key=_PAIR,
