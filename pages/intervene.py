@@ -11,7 +11,7 @@ from attnviz.capture.model import ModelInput
 frame.require()
 mending.drop_what_is_no_edit()
 with tool("intervene"):
-    text, entry = choosing.sentence_and_model(alone=False)
+    text, entry = choosing.sentence_and_model()
     changing, moving = (
         column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
     )

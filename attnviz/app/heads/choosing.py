@@ -53,10 +53,8 @@ class QueryInHead:
         return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
 
 
-def sentence_and_model(*, alone: bool = True) -> tuple[str, Entry]:
+def sentence_and_model() -> tuple[str, Entry]:
     """Draw both choices in one row; return the sentence, which the model can read, and the model.
-
-    `alone` is as in `sentence`.
 
     Raises:
         AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
@@ -65,7 +63,7 @@ def sentence_and_model(*, alone: bool = True) -> tuple[str, Entry]:
     with narrow:
         entry = controls.reading_model()
     with beside:
-        return sentence(entry, alone=alone), entry
+        return sentence(entry), entry
 
 
 def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> str:

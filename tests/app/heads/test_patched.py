@@ -62,7 +62,7 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
 
 
 def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:
-    app = patched(text=TIRED, model="translator", other=NARROW, into=INTO_FIRST)
+    app = patched(text=TIRED, model="translator", patched_with=NARROW, into=INTO_FIRST)
     expected = found("translator", ModelInput(NARROW, target=FRENCH), TIRED, 9)
     assert expected.expected is not None
     values = np.array(the_map(app)["values"], dtype=float)
@@ -75,34 +75,37 @@ def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:
 
 
 def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
-    app = visit("intervene", text=TIRED, other="The dog slept.", layer="5", head="3")
+    app = visit("intervene", text=TIRED, patched_with="The dog slept.", layer="5", head="3")
     assert told(app).startswith("The first sentence has 15 tokens, the second 6")
-    assert (app.text_input(key="other").value, app.number_input(key="head").value) == ("The dog slept.", 3)
+    assert (app.text_input(key="patched_with").value, app.number_input(key="head").value) == (
+        "The dog slept.",
+        3,
+    )
     next(each for each in app.button if each.label.startswith("Copy the first")).click().run()
-    assert app.text_input(key="other").value == TIRED
+    assert app.text_input(key="patched_with").value == TIRED
     assert "have the same tokens. Change a word" in told(app)
-    app.text_input(key="other").set_value(NARROW).run()
+    app.text_input(key="patched_with").set_value(NARROW).run()
     assert not app.info
     app.selectbox(key="query").set_value("13 tired").run()
     assert "Token 13 is “tired” in the first sentence and “narrow” in the second" in told(app)
-    assert app.text_input(key="other").value == NARROW
-    app = visit("intervene", model="translator", text=TIRED, other="The zebra did not cross it.")
+    assert app.text_input(key="patched_with").value == NARROW
+    app = visit("intervene", model="translator", text=TIRED, patched_with="The zebra did not cross it.")
     assert "zebra" in told(app)
 
 
 def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_one() -> None:
     app = visit("intervene", text="The cat slept.")
-    assert app.text_input(key="other").value == "The cat slept."
+    assert app.text_input(key="patched_with").value == "The cat slept."
     name, (text, other) = list(pairs_for("minilm").items())[-1]
     app.selectbox(key="a pair for patching").set_value(name).run()
     clean(app)
-    assert [app.text_input(key=box).value for box in ("text", "other")] == [text, other]
+    assert [app.text_input(key=box).value for box in ("text", "patched_with")] == [text, other]
     app.text_input(key="text").set_value(TIRED).run()
-    assert app.text_input(key="other").value == NARROW
+    assert app.text_input(key="patched_with").value == NARROW
     assert app.selectbox(key="a pair for patching").value == "dog / road"
-    app.text_input(key="other").set_value("The dog slept.").run()
+    app.text_input(key="patched_with").set_value("The dog slept.").run()
     app.text_input(key="text").set_value("The cat slept.").run()
-    assert app.text_input(key="other").value == "The dog slept."
+    assert app.text_input(key="patched_with").value == "The dog slept."
     assert app.selectbox(key="a pair for patching").value is None
 
 

@@ -19,7 +19,7 @@ from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state import memory
-from attnviz.app.state.choices import OTHER, PATCHED_INTO, TEXT
+from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
@@ -76,7 +76,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
         if other != chosen.given.text:
             st.button(
                 "Copy the first sentence, to change a word in it",
-                on_click=OTHER.set,
+                on_click=PATCHED_WITH.set,
                 args=(chosen.given.text,),
                 icon=":material/content_copy:",
             )
@@ -124,12 +124,12 @@ def _second_sentence(chosen: Intervention) -> str:
     offered, text = pairs_for(chosen.entry.name), chosen.given.text
     partners = dict(offered.values())
     opening = ({second: first for first, second in partners.items()} | partners).get(text, text)
-    if OTHER.stands and OTHER.get("") == memory.get(_BEGAN):
-        OTHER.set(opening)  # nobody chose the one that stands there
+    if PATCHED_WITH.stands and PATCHED_WITH.get("") == memory.get(_BEGAN):
+        PATCHED_WITH.set(opening)  # nobody chose the one that stands there
     memory.put(_BEGAN, opening)
     left, right = st.columns(2)
     with left:
-        other = controls.sentence("Second sentence", opening, OTHER)
+        other = controls.sentence("Second sentence", opening, PATCHED_WITH)
     memory.put(_PAIR, next((name for name, texts in offered.items() if texts == (text, other)), None))
     with right:
         st.selectbox(
@@ -149,7 +149,7 @@ def _open_pair(offered: dict[str, tuple[str, str]]) -> None:
     if name is not None:
         text, other = offered[name]
         TEXT.set(text)
-        OTHER.set(other)
+        PATCHED_WITH.set(other)
 
 
 def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -> _Patch:
