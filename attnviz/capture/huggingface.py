@@ -172,9 +172,7 @@ class HuggingFaceModel(Model):
         if found is None:
             found = self._tokenized_and_written(given, edits)
             self._refuse_misfits(edits, found)
-            if all(
-                isinstance(edit, Edit) for edit in edits
-            ):  # given vectors may be large, and differ each time
+            if all(isinstance(edit, Edit) for edit in edits):  # given vectors may be large: they are not kept
                 with self._lock:
                     self._inputs[key] = found
         return found
