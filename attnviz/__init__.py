@@ -33,6 +33,7 @@ from attnviz.trace import Block, Kind, Token, Trace
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
+    from attnviz.experiments.patching import Patching
 
 __all__ = [
     "AttnvizError",
@@ -61,6 +62,7 @@ __all__ = [
     "links_table",
     "look",
     "models",
+    "patching",
     "predictions",
     "show",
     "tokens_table",
@@ -178,6 +180,45 @@ def decomposition(
     from attnviz.capture.residual_stream import decomposition as decomposed
 
     return decomposed(loaded, ModelInput(text, target=target), place, kind)
+
+
+def patching(
+    clean: str,
+    corrupted: str,
+    model: str | Path,
+    place: int,
+    target: str | None = None,
+    rows_of: str | None = None,
+) -> Patching:
+    """How much of the difference between two sentences each head carries (activation patching).
+
+    >>> tired = "The dog did not cross the road as it was too tired."
+    >>> found = patching(tired, tired.replace("tired", "narrow"), "translator", place=9)
+    >>> [token.text for token in found.expected]
+    ['il', 'elle']
+    >>> best = int(found.shares.argmax())
+    >>> str(found.patched[best]), round(float(found.shares[best]), 1)
+    ('encoder 2-1', 1.0)
+
+    Args:
+        clean, corrupted: two sentences with equally many tokens, which differ in a word or a few.
+        model, target: as `trace` takes them. Both sentences are read with the same target; None: with what
+            the model writes for the clean one.
+        place: the token at which the outcome is looked at, from 0; the decoder's, where there is one.
+        rows_of: a head, "encoder 2-1": then its output is put in at one token alone, one after the other, and
+            not that of all heads.
+
+    Returns:
+        What was put in, and how much of the difference went with each.
+
+    Raises:
+        AttnvizError, TypeError: as `trace` does; or the sentences cannot be compared at this token.
+    """
+    from attnviz.experiments.patching import patch
+
+    head = None if rows_of is None else Edit.parse(rows_of)
+    *_, last = patch(_name(model), ModelInput(clean, target=target), corrupted, place, head)
+    return last.found
 
 
 def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:

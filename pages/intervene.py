@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnviz.app import frame
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import choices, effect, mending, outputs, picture, ranking, together
+from attnviz.app.heads.intervene import choices, effect, mending, outputs, patched, picture, ranking, together
 from attnviz.app.heads.tool import tool
 from attnviz.capture.model import ModelInput
 
@@ -31,4 +31,6 @@ with tool("intervene"):
     outputs.section(chosen, place)
     with st.container(border=True):
         together.draw(chosen, place, by)
+    with st.container(border=True):
+        patched.draw(chosen, place)
     effect.limits()

@@ -52,7 +52,7 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
 
 
 def test_the_examples_in_the_docstrings_work() -> None:
-    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=8)
+    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=13)
 
 
 TIRED = "The dog did not cross the road as it was too tired."

@@ -127,6 +127,9 @@ REFERENCES = {
         _ICLR,
         "arXiv:2111.09543",
     ),
+    "Heimersheim & Nanda 2024": Reference(
+        "How to Use and Interpret Activation Patching", _PREPRINT, "arXiv:2404.15255"
+    ),
     "Hendrycks & Gimpel 2016": Reference(
         "Gaussian Error Linear Units (GELUs)", _PREPRINT, "arXiv:1606.08415"
     ),
@@ -183,6 +186,9 @@ REFERENCES = {
     ),
     "Luong et al. 2015": Reference(
         "Effective Approaches to Attention-based Neural Machine Translation", _EMNLP, "arXiv:1508.04025"
+    ),
+    "Meng et al. 2022": Reference(
+        "Locating and Editing Factual Associations in GPT", _NIPS, "arXiv:2202.05262"
     ),
     "Michel et al. 2019": Reference("Are Sixteen Heads Really Better than One?", _NIPS, "arXiv:1905.10650"),
     "Ottosson 2020": Reference(
@@ -253,6 +259,11 @@ REFERENCES = {
         "LLaMA: Open and Efficient Foundation Language Models", _PREPRINT, "arXiv:2302.13971"
     ),
     "Vaswani et al. 2017": Reference("Attention Is All You Need", _NIPS, "arXiv:1706.03762"),
+    "Vig et al. 2020": Reference(
+        "Investigating Gender Bias in Language Models Using Causal Mediation Analysis",
+        _NIPS,
+        "arXiv:2004.12265",
+    ),
     "Voita et al. 2019": Reference(
         "Analyzing Multi-Head Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned",
         _ACL,
@@ -265,6 +276,11 @@ REFERENCES = {
         "MiniLM: Deep Self-Attention Distillation for Task-Agnostic Compression of Pre-Trained Transformers",
         _NIPS,
         "arXiv:2002.10957",
+    ),
+    "Wang et al. 2023": Reference(
+        "Interpretability in the Wild: a Circuit for Indirect Object Identification in GPT-2 Small",
+        _ICLR,
+        "arXiv:2211.00593",
     ),
     "Ward 1963": Reference(
         "Hierarchical Grouping to Optimize an Objective Function",

@@ -23,9 +23,10 @@ from attnviz.capture.model import Outcomes
 from attnviz.capture.recorder import recording
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
-from attnviz.interventions.edit import Edits, by_place
-from attnviz.interventions.editing import edit_weights
+from attnviz.interventions.edit import Edit, Edits, by_place
+from attnviz.interventions.editing import edit_weights, replace_outputs
 from attnviz.trace import Block, Floats, Kind, Mask, Token
+from attnviz.transformer.multi_head import join_heads, split_heads
 
 # A context variable, because one model serves many threads: each call gets its own vectors.
 _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_states", default=None)
@@ -36,7 +37,7 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
 
     In a model that computes attention in a way of its own, nobody can change the weights between the softmax
     and the values. But a head is silent too if its slice of what W_O is given is 0: W_O then adds nothing
-    for it.
+    for it. Other outputs are put there in the same way.
 
     Only for a model that nobody else uses yet.
     """
@@ -49,7 +50,7 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
     if custom_attention.has(network.config.model_type):
         for layer in layers:
             if layer.mixer is not None:
-                layer.mixer.register_forward_pre_hook(partial(_silence, heads=layer.heads))
+                layer.mixer.register_forward_pre_hook(partial(_change_outputs, heads=layer.heads))
 
 
 def blocks(
@@ -209,24 +210,24 @@ def _tell_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returne
         states[name] = returned.last_hidden_state
 
 
-def _silence(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
+def _change_outputs(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
     edits = edits_of(mixer)
     if not edits:
         return inputs
     outputs, *others = inputs
-    outputs = outputs.clone()  # [batch, token, head · d_head]
-    by_head = outputs.view(*outputs.shape[:2], heads, -1)
+    by_head = split_heads(outputs, heads).clone()  # of [batch, token, head · d_head]
     for row, of_row in enumerate(edits):
         for edit in of_row:
-            by_head[row, slice(None) if edit.query is None else edit.query, edit.head] = 0
-    return (outputs, *others)
+            if isinstance(edit, Edit):
+                by_head[row, edit.head, slice(None) if edit.query is None else edit.query] = 0
+    return (join_heads(replace_outputs(by_head, edits)), *others)
 
 
 def _refuse_all_but_silence(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
 ) -> None:
     for edit in (edit for of_row in edits for edit in of_row):
-        if edit.target is not None:
+        if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
                 f"{type(network).__name__} computes attention in a way of its own: its heads and rows can be "
                 f"silenced, but not pointed elsewhere, as “{edit}” says."

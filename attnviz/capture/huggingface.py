@@ -20,7 +20,7 @@ from attnviz.capture.inspection import inspected
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.network import expects, open_network
 from attnviz.errors import ModelNotSupported, quoted
-from attnviz.interventions.edit import Edits, by_place, refuse_misfits
+from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
@@ -172,8 +172,9 @@ class HuggingFaceModel(Model):
         if found is None:
             found = self._tokenized_and_written(given, edits)
             self._refuse_misfits(edits, found)
-            with self._lock:
-                self._inputs[key] = found
+            if all(isinstance(edit, Edit) for edit in edits):  # given vectors may be large: they are not kept
+                with self._lock:
+                    self._inputs[key] = found
         return found
 
     def _positions(self, read: TokenizedInput) -> tuple[int, ...]:
@@ -224,7 +225,7 @@ class HuggingFaceModel(Model):
             )
         before = read.target or read.source
         limit = self.entry.token_limit
-        refuse_misfits(edits, len(read.source) if self._paired else limit, limit)
+        refuse_misfits(edits, len(read.source) if self._paired else limit, limit, at_most=True)
         steps = write(
             self.network,
             [token.id for token in before],

@@ -221,7 +221,9 @@ class Model(ABC):
 
         Args:
             text: what it reads; what it writes, it writes with the same edits.
-            edits: changes to its attention. The trace shows the weights that it went on with.
+            edits: changes to its attention. The trace shows the weights that it went on with. Of a head
+                whose output was replaced it shows the head's own weights, values and output; its `edits`
+                name the head.
 
         Raises:
             EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.

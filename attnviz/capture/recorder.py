@@ -13,7 +13,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.changes import changed
+from attnviz.interventions.changes import attended
 
 IMPLEMENTATION = "attnviz"
 """What a model is loaded with, `attn_implementation=IMPLEMENTATION`, so that it can be recorded."""
@@ -138,9 +138,9 @@ def _recorded_attention(
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
     _, weights = attend(query, key, attention_mask, scale, bias)
-    weights = changed(module, weights, attention_mask)
+    weights, output = attended(module, weights, value, attention_mask)
     keep(Record(module, query, key, value, attention_mask, scale, bias, weights))
-    return torch.matmul(weights, value).transpose(1, 2).contiguous(), weights
+    return output.transpose(1, 2).contiguous(), weights
 
 
 def _refuse_what_is_not_understood(

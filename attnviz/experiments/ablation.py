@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Outcomes
 from attnviz.experiments.progress import Progress
-from attnviz.interventions.edit import Edit, Edits
+from attnviz.interventions.edit import Edit
 from attnviz.models import resolve
 from attnviz.trace import Floats
 
@@ -48,7 +48,7 @@ class Ablation:
         moved: what that did.
     """
 
-    silenced: tuple[Edits, ...]
+    silenced: tuple[Sequence[Edit], ...]
     moved: OutcomeDistances
 
 
@@ -180,7 +180,7 @@ def angles(turned: Numbers | float) -> Numbers:
 
 
 def _tried(
-    model: str, given: ModelInput, sets: Sequence[Edits], at_once: int, place: int | None
+    model: str, given: ModelInput, sets: Sequence[Sequence[Edit]], at_once: int, place: int | None
 ) -> Iterator[Progress[Ablation]]:
     before = loading.load(model).outcomes(given, [()], place)
     parts: list[OutcomeDistances] = []

@@ -1,1 +1,1 @@
-"""Edits that silence attention or point it elsewhere, and how a model carries them out."""
+"""Edits that silence attention, point it elsewhere or replace what it puts out, and how models do so."""

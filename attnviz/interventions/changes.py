@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.errors import InvalidEdit, ModelNotSupported
-from attnviz.interventions.edit import Edits
-from attnviz.interventions.editing import edit_weights
+from attnviz.interventions.edit import Edit, Edits
+from attnviz.interventions.editing import edited_heads
 
 _FORBIDDEN = torch.finfo(torch.float32).min
 _SO = "What cannot be changed exactly is not changed."
@@ -71,27 +71,28 @@ def edits_of(module: nn.Module) -> Sequence[Edits]:
     return edits if any(edits) else ()
 
 
-def changed(module: nn.Module, weights: Tensor, mask: Tensor | None) -> Tensor:
-    """The weights with which this attention goes on: those that were given, unless an edit says otherwise.
+def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The weights with which this attention goes on, and weights · values, unless an edit says otherwise.
 
     Args:
         module: whose attention runs.
         weights: [batch, head, query, key], after the softmax.
+        value: [batch, head, key, d_head].
         mask: what was added to the scores.
 
     Raises:
-        InvalidEdit: an edit looks where the mask forbids it.
+        InvalidEdit: an edit looks where the mask forbids it, or gives vectors of another size.
     """
     edits = edits_of(module)
     if not edits:
-        return weights
+        return weights, torch.matmul(weights, value)
     if mask is not None:
         forbidden = mask.expand(-1, -1, *weights.shape[-2:])[0, 0] <= _FORBIDDEN
         for edit in (edit for of_row in edits for edit in of_row):
-            if edit.target is None:
+            if not isinstance(edit, Edit) or edit.target is None:
                 continue
             # As slices, since a text that is being written has not all of its rows yet.
             rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
             if bool(forbidden[rows, edit.target : edit.target + 1].any()):
                 raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")
-    return edit_weights(weights, edits)
+    return edited_heads(weights, value, edits)

@@ -1,18 +1,20 @@
-"""One edit of a head's weights: its fields, its text form, and whether a model has its place."""
+"""One change of a head's weights or output: its fields, its text form, whether a model has its place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast, get_args
+from typing import TypeAlias, cast, get_args
+
+import numpy as np
 
 from attnviz.errors import InvalidEdit
 from attnviz.text import head_name
-from attnviz.trace import Kind
+from attnviz.trace import Floats, Kind
 
-Edits = Sequence["Edit"]
-"""What is changed while one sentence is read, one edit after the other."""
+Edits: TypeAlias = "Sequence[Edit | HeadOutput]"
+"""What is changed while one sentence is read, one edit after the other; outputs are replaced last."""
 
 _NUMBER = "([1-9][0-9]{0,3})"
 _WRITTEN = re.compile(
@@ -99,6 +101,44 @@ class Edit:
         return _edit(match)
 
 
+@dataclass(frozen=True, eq=False)
+class HeadOutput:
+    """What a head puts out, weights · values before W_O, replaced by given vectors; numbers count from 0.
+
+    Whatever its weights are, edited or not, the layer goes on with these vectors: those of another sentence
+    (activation patching, Vig et al. 2020), or a mean (mean ablation). All else stays as it is.
+
+    Attributes:
+        kind, layer, head: where.
+        vectors: [query, d_head], a row for each token, as `Block.output` of a trace has them; or
+            [1, d_head], which stands for every row, or for the one that `query` names.
+        query: whose row; None: every row of the head.
+
+    Raises:
+        InvalidEdit: a number is negative, or the vectors are not such rows of finite numbers.
+    """
+
+    kind: Kind
+    layer: int
+    head: int
+    vectors: Floats
+    query: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind) or min(self.layer, self.head, self.query or 0) < 0:
+            raise InvalidEdit("A replaced output names encoder, decoder or cross, and counts from 0.")
+        vectors = np.array(self.vectors, dtype=np.float32)
+        vectors.setflags(write=False)
+        object.__setattr__(self, "vectors", vectors)
+        if vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all():
+            raise InvalidEdit(f"“{self}” needs vectors of finite numbers: [token, d_head] or [1, d_head].")
+        if self.query is not None and len(vectors) > 1:
+            raise InvalidEdit(f"“{self}” names one row, but has {len(vectors)} vectors. Give it one.")
+
+    def __str__(self) -> str:
+        return f"{Edit(self.kind, self.layer, self.head, self.query)}: output replaced"
+
+
 def _edit(match: re.Match[str]) -> Edit:
     kind, layer, head, *found = match.groups()
     row = (None if number is None else int(number) - 1 for number in found)
@@ -155,13 +195,14 @@ def _layers(places: Iterable[tuple[Kind, int]]) -> str:
     return ", ".join(f"{kind} {'1' if count == 1 else f'1 to {count}'}" for kind, count in last.items())
 
 
-def refuse_misfits(edits: Iterable[Edit], source: int, target: int) -> None:
+def refuse_misfits(edits: Edits, source: int, target: int, *, at_most: bool = False) -> None:
     """Refuse edits of tokens that a sentence does not have.
 
     Args:
         edits: of one sentence.
         source: how many tokens the encoder reads.
         target: how many tokens the decoder reads; a model of one stack reads equally many in both.
+        at_most: whether there may be fewer in the end, since the text is still to be written.
 
     Raises:
         InvalidEdit: names the first edit that does not fit.
@@ -169,10 +210,14 @@ def refuse_misfits(edits: Iterable[Edit], source: int, target: int) -> None:
     for edit in edits:
         queries = source if edit.kind == "encoder" else target
         keys = target if edit.kind == "decoder" else source
-        for number, count, name in (
-            (edit.query, queries, "row"),
-            (edit.source, keys, "key"),
-            (edit.target, keys, "key"),
-        ):
+        named = [(edit.query, queries, "row")]
+        if isinstance(edit, Edit):
+            named += [(edit.source, keys, "key"), (edit.target, keys, "key")]
+        elif len(edit.vectors) > queries or (len(edit.vectors) not in (1, queries) and not at_most):
+            raise InvalidEdit(
+                f"“{edit}” has {len(edit.vectors)} vectors, but there are {queries} tokens here. "
+                "Give it one for each, or one for all."
+            )
+        for number, count, name in named:
             if number is not None and number >= count:
                 raise InvalidEdit(f"“{edit}” names {name} {number + 1}, but there are {count} here.")

@@ -1,4 +1,4 @@
-"""Carry out edits: on weights, and in a copy of one of our own models that shares its parameters."""
+"""Carry out edits: on weights, on outputs, and in a copy of one of our models that shares its parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnviz.interventions.edit import Edits, by_place
+from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit, Edits, HeadOutput, by_place
 from attnviz.trace import Kind
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.encoder_decoder import EncoderDecoder
@@ -70,7 +71,7 @@ def twin(model: AnyModule) -> AnyModule:
 
 
 class EditedAttention(nn.Module):
-    """Multi-head attention that goes on with other weights than the softmax gave it.
+    """Multi-head attention that goes on with other weights, or outputs, than the softmax gave it.
 
     Scores are those of the unedited attention; weights, output and all that follows are the edited ones.
 
@@ -87,8 +88,7 @@ class EditedAttention(nn.Module):
     def forward(self, queries_from: Tensor, keys_from: Tensor, mask: Tensor | None = None) -> MultiHeadSteps:
         """As `MultiHeadAttention`, with edited weights."""
         steps = self.attention(queries_from, keys_from, mask)
-        weights = edit_weights(steps.attention.weights, self.edits)
-        output = weights @ steps.value
+        weights, output = edited_heads(steps.attention.weights, steps.value, self.edits)
         concatenated = join_heads(output)
         return MultiHeadSteps(
             steps.query,
@@ -98,6 +98,21 @@ class EditedAttention(nn.Module):
             concatenated,
             self.attention.to_output(concatenated),
         )
+
+
+def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tuple[Tensor, Tensor]:
+    """The weights after the edits, and what the heads then put out.
+
+    Args:
+        weights: [*sentence, head, query, key].
+        value: [*sentence, head, key, d_head].
+        edits: for each sentence.
+
+    Raises:
+        InvalidEdit: as `replace_outputs`.
+    """
+    weights = edit_weights(weights, edits)
+    return weights, replace_outputs(weights @ value, edits)
 
 
 def edit_weights(
@@ -115,7 +130,7 @@ def edit_weights(
     for turn in zip_longest(*edits):  # the first edit of every sentence at once, then the second …
         heads, rows, pointed_heads, pointed_rows, moved = [], [], [], [], []
         for sentence, edit in enumerate(turn):
-            if edit is None:
+            if not isinstance(edit, Edit):
                 continue
             head = (sentence, edit.head)
             if edit.query is None:
@@ -139,6 +154,37 @@ def edit_weights(
         changed[(*row, source)] = 0
         changed[(*row, target)] += given
     return changed.reshape(weights.shape)
+
+
+def replace_outputs(
+    outputs: Float[Tensor, "*sentence head query d_head"], edits: Sequence[Edits]
+) -> Float[Tensor, "*sentence head query d_head"]:
+    """What the heads put out, with the given vectors in their places; the rest stays the same to the bit.
+
+    As in `edit_weights`, rows that are not there (yet) are left out.
+
+    Args:
+        outputs: weights · values, with or without an axis for the sentences of a batch.
+        edits: for each sentence; those of weights are made already.
+
+    Raises:
+        InvalidEdit: the vectors are of another size than the head's.
+    """
+    changed = outputs.clone().reshape(-1, *outputs.shape[-3:])
+    for sentence, of_sentence in enumerate(edits):
+        for edit in of_sentence:
+            if not isinstance(edit, HeadOutput):
+                continue
+            given, rows = torch.tensor(edit.vectors), changed[sentence, edit.head]
+            if given.shape[1] != rows.shape[1]:
+                raise InvalidEdit(
+                    f"“{edit}” has vectors of {given.shape[1]} numbers; this head's have {rows.shape[1]}."
+                )
+            if edit.query is not None:
+                rows[edit.query : edit.query + 1] = given
+            else:  # one row stands for all
+                rows[: len(given) if len(given) > 1 else None] = given[: len(rows)]
+    return changed.reshape(outputs.shape)
 
 
 def _columns(cells: Sequence[tuple[int | None, ...]], columns: int) -> tuple[Tensor, ...]:

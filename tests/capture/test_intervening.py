@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from attnviz.capture import model as interface
 from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
-from attnviz.interventions.edit import Edit
+from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Floats, Kind, Trace
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
 
@@ -121,6 +122,101 @@ def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: FolderOf) -> N
         close(found[0], by_transformers(second, folder).last_hidden_state[0])
     with replaced({1: lambda weights: weights[:, 1].zero_()}):
         close(found[1], by_transformers(second, folder).last_hidden_state[0])
+
+
+@contextmanager
+def putting(mixer: nn.Module, head: int, heads: int, rows: slice, vectors: Floats) -> Iterator[None]:
+    """What a layer's W_O is given, by hand: for these rows, other outputs of one head."""
+
+    def change(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+        given = inputs[0].clone()
+        here = slice(head * given.shape[-1] // heads, (head + 1) * given.shape[-1] // heads)
+        given[0, rows, here] = torch.tensor(vectors)
+        return (given,)
+
+    hook = mixer.register_forward_pre_hook(change)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@pytest.mark.parametrize("family", families("other outputs", sorted({*TEXTS} - {"albert"})))
+def test_other_outputs_of_a_head_are_what_w_o_is_given_in_transformers(
+    family: str, folder_of: FolderOf
+) -> None:
+    folder = folder_of(family)
+    model, second = loading.load(str(folder)), own_model(folder)
+    random = np.random.default_rng(0)
+    for block, mixer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
+        heads, queries, d_head = block.output.shape
+        many = random.normal(size=(queries, d_head)).astype(np.float32)
+        for query, vectors in ((None, many), (None, many[:1]), (3, many[:1])):
+            output = HeadOutput(block.kind, block.layer, heads - 1, vectors, query)
+            found = model.outcomes(given(folder), [[output]])
+            rows = slice(None) if query is None else slice(query, query + 1)
+            with putting(mixer, heads - 1, heads, rows, vectors):
+                expected = by_transformers(second, folder)
+            close(found.states[0], states_of(expected))
+            if found.source is not None:
+                close(found.source[0], expected.encoder_last_hidden_state[0])
+
+
+def own_outputs(trace: Trace) -> list[HeadOutput]:
+    return [
+        HeadOutput(block.kind, block.layer, head, output)
+        for block in trace.blocks
+        for head, output in enumerate(block.output)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["bert", "gpt2", "llama", "t5", "mpnet", "minilm", "minilm-scratch", "translator"]
+)
+def test_heads_given_their_own_outputs_change_nothing_and_given_zeros_are_silent(
+    name: str, folder_of: FolderOf
+) -> None:
+    model = loading.load(str(folder_of(name)) if name in TEXTS else name)
+    text = SENTENCE if name in TEXTS else TIRED
+    trace = model.trace(text)
+    silent = [Edit(block.kind, 1, 2) for block in trace.blocks if block.layer == 1]
+    zeros = [HeadOutput(e.kind, 1, 2, np.zeros_like(trace.block(e.kind, 1).output[2])) for e in silent]
+    row = [HeadOutput(silent[0].kind, 1, 2, zeros[0].vectors[:1], 3)]
+    variants: list[Edits] = [(), own_outputs(trace), zeros, silent, row, [replace(silent[0], query=3)]]
+    variants.append([*own_outputs(trace), *silent])  # outputs are replaced last
+    found = model.outcomes(text, variants)
+    for states in (found.states, found.source):
+        if states is not None:
+            np.testing.assert_allclose(states[[1, 6]], states[[0, 0]], atol=2e-6)
+            np.testing.assert_allclose(states[2], states[3], atol=1e-6)
+            np.testing.assert_allclose(states[4], states[5], atol=1e-6)
+    assert np.abs(found.states[2] - found.states[0]).max() > 1e-4
+    assert np.abs(found.states[4] - found.states[2]).max() > 1e-4
+    again = model.trace(text, edits=own_outputs(trace))  # an encoder–decoder writes the same
+    for one, other in zip(again.blocks, trace.blocks, strict=True):
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
+    assert again.edits[0] == f"{trace.blocks[0].kind} 1-1: output replaced"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "mpnet", "translator", "minilm-scratch"])
+def test_outputs_that_do_not_fit_are_refused(name: str, folder_of: FolderOf) -> None:
+    model = loading.load(str(folder_of(name)) if name in TEXTS else name)
+    text = SENTENCE if name in TEXTS else TIRED
+    block = model.trace(text).blocks[0]
+    queries, d_head = block.output.shape[1:]
+    for shape, layer, query, said in (
+        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} numbers; this head's have {d_head}"),
+        ((queries - 1, d_head), 0, None, f"{queries - 1} vectors, but there are {queries} tokens here"),
+        ((queries + 1, d_head), 0, None, f"{queries + 1} vectors, but there are {queries} tokens here"),
+        ((1, d_head), 0, queries, f"row {queries + 1}, but there are {queries} here"),
+        ((1, d_head), 99, None, "layer 100, which this model does not have"),
+    ):
+        output = HeadOutput(block.kind, layer, 1, np.zeros(shape, dtype=np.float32), query)
+        with pytest.raises(InvalidEdit, match=said) as caught:
+            model.outcomes(text, [(), [output]])
+        assert str(caught.value).endswith(".")
+        with pytest.raises(InvalidEdit, match=said):
+            model.trace(text, edits=[output])
 
 
 POINTED = {

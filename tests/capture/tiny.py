@@ -202,6 +202,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "silence": ("gpt2", "t5", "mpnet", "opt"),
     "silence of their own": ("mpnet", "gptj"),
     "pointing": ("bert", "t5"),
+    "other outputs": ("gpt2", "t5", "mpnet"),
     "expecting": ("gpt2",),
     "threads": ("minilm", "translator", "mpnet"),
     "without a head": ("gpt2",),

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import astuple
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attnviz.errors import InvalidEdit
-from attnviz.interventions.edit import Edit, refuse_misfits
+from attnviz.interventions.edit import Edit, HeadOutput, refuse_misfits
 from attnviz.interventions.editing import attention_at, edit_weights, edited, places
-from attnviz.trace import Kind
+from attnviz.trace import Floats, Kind
 from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
@@ -295,6 +296,39 @@ def test_an_edit_without_a_place_is_refused(translator: Translator, edit: str, s
         run(translator, Edit.parse(edit))
     with pytest.raises(InvalidEdit, match=said):
         translator.steps_all([SOURCE, SOURCE], [TARGET, TARGET], [(), [Edit.parse(edit)]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "query"), [("encoder", None), ("encoder", 4), ("decoder", 2), ("cross", None)]
+)
+def test_what_no_replaced_output_names_stays_the_same_to_the_bit(
+    translator: Translator, kind: Kind, query: int | None
+) -> None:
+    before = attention(run(translator), kind, 1)
+    vectors = np.ones((1, before.value.shape[-1]), dtype=np.float32)
+    steps = translator.steps(SOURCE, TARGET, [HeadOutput(kind, 1, 2, vectors, query)])
+    after = attention(steps, kind, 1)
+    expected = before.attention.output.clone()
+    expected[2, slice(None) if query is None else query] = 1
+    assert same_bits(after.attention.output, expected)
+    assert same_bits(after.attention.weights, before.attention.weights)
+    rows = torch.arange(len(before.output)) != (-1 if query is None else query)
+    assert same_bits(after.output[rows], before.output[rows]) == (query is not None)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "query", "said"),
+    [
+        (np.zeros(4), None, "needs vectors of finite numbers"),
+        (np.zeros((0, 4)), None, "needs vectors of finite numbers"),
+        (np.full((1, 4), np.nan), None, "needs vectors of finite numbers"),
+        (np.zeros((2, 4)), 1, "“encoder 1-1 2: output replaced” names one row, but has 2 vectors"),
+        (np.zeros((1, 4)), -1, "counts from 0"),
+    ],
+)
+def test_vectors_that_are_none_are_refused(vectors: Floats, query: int | None, said: str) -> None:
+    with pytest.raises(InvalidEdit, match=said):
+        HeadOutput("encoder", 0, 0, vectors, query)
 
 
 def test_the_last_place_is_a_place() -> None:

@@ -179,7 +179,7 @@ class Translator:
         """
         limits = [longest_translation(words) for words in sources]
         for source, limit, of_sentence in zip(sources, limits, edits or [()] * len(sources), strict=True):
-            refuse_misfits(of_sentence, len(source) + 1, limit + 1)
+            refuse_misfits(of_sentence, len(source) + 1, limit + 1, at_most=True)
         model = edited(self.model, edits) if edits else self.model
         said = _greedy(model, sources)
         found = [until_end(words[:limit]) for words, limit in zip(said, limits, strict=True)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -93,18 +94,29 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None
         MEAN: f"all outputs{' of the decoder' if len(chosen.entry.kinds) > 1 else ''}, on average",
         EXPECTED: "what is expected",
     }[by]
-    first = ", ".join(f"{_name(chosen, silenced[at])} **{told(float(size[at]))}**" for at in order[:3])
+    first = ", ".join(f"{called(chosen, silenced[at])} **{told(float(size[at]))}**" for at in order[:3])
     sentence = f"Silenced alone, these move {what} most: {first}."
     if here in silenced:
         at = silenced.index(here)
         rank = int((size > size[at]).sum()) + 1
         so_far = "" if progress.finished else " tried so far"
         sentence += (
-            f" The open head, {_name(chosen, here)}, is **number {rank} of "
+            f" The open head, {called(chosen, here)}, is **number {rank} of "
             f"{len(silenced)}**{_of_kinds(chosen, by)}{so_far}, with {told(float(size[at]))}."
         )
     st.markdown(sentence)
-    _map(chosen, silenced, size, told, by)
+    shown = size if by == EXPECTED else angles(size)
+    draw_map(
+        "ablation map",
+        chosen,
+        silenced,
+        shown,
+        title=_TITLES[by],
+        texts=[told(float(one)) for one in size],
+        printed=[f"{sign:.0f}" for sign in (100 * size if by == EXPECTED else shown)],  # percent, or degrees
+        low=(0.0, "0"),
+        high=(float(shown.max()) or 1.0, told(float(size.max()))),
+    )
     strongest = [at for at in order[:_SHOWN] if size[at] > 0]
     _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
 
@@ -117,48 +129,61 @@ def _of_kinds(chosen: Intervention, by: str) -> str:
     return f" heads of {', '.join(others)} and {last}" if others else f" {last} heads"
 
 
-def _map(
-    chosen: Intervention, silenced: list[Edit], size: Numbers, told: Callable[[float], str], by: str
+def draw_map(
+    key: str,
+    chosen: Intervention,
+    heads: Sequence[Edit],
+    values: Numbers,
+    *,
+    title: str,
+    texts: Sequence[str],
+    printed: Sequence[str],
+    **scale: Any,
 ) -> None:
+    """Draw a number for each head of the kind that is open; a click opens a head.
+
+    Args:
+        key: Streamlit's key of the map.
+        chosen: the open head.
+        heads: those that were tried already, of any kind.
+        values, texts, printed: for each of them, as `head_map` takes them.
+        title: what the numbers are.
+        scale: for `head_map`.
+    """
     layers = chosen.entry.layers_of(chosen.kind)
-    values = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
-    shown = size if by == EXPECTED else angles(size)
-    signs = 100 * size if by == EXPECTED else shown  # percent, or degrees
-    texts = [["not tried yet"] * chosen.entry.heads for _ in range(layers)]
-    printed = [[""] * chosen.entry.heads for _ in range(layers)]
-    for edit, value, one, sign in zip(silenced, shown, size, signs, strict=True):
+    grid = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
+    told = np.full(grid.shape, "not tried yet", dtype=object)
+    signs = np.full(grid.shape, "", dtype=object)
+    for edit, *one in zip(heads, values, texts, printed, strict=True):
         if edit.kind == chosen.kind:
-            values[edit.layer, edit.head] = value
-            texts[edit.layer][edit.head] = told(float(one))
-            printed[edit.layer][edit.head] = f"{sign:.0f}"
-    highest = float(size.max())
-    kinds = len(chosen.entry.kinds)
-    of_kind = f" ({chosen.kind} heads)" if kinds > 1 else ""
+            at = edit.layer, edit.head
+            grid[at], told[at], signs[at] = one
     head_map(
-        "ablation map",
-        title=f"{_TITLES[by]}{of_kind}",
-        values=values,
-        texts=[text for row in texts for text in row],
-        printed=[sign for row in printed for sign in row],
-        low=(0.0, "0"),
-        high=(float(np.nanmax(shown)) or 1.0, told(highest)),
+        key,
+        title=f"{title} ({chosen.kind} heads)" if len(chosen.entry.kinds) > 1 else title,
+        values=grid,
+        texts=told.ravel().tolist(),
+        printed=signs.ravel().tolist(),
         selected=(chosen.layer + 1, chosen.head + 1),
         on_pick=_open,
+        **scale,
     )
 
 
 def _list(chosen: Intervention, heads: list[Edit], told: list[str]) -> None:
     """The strongest heads as buttons."""
-    names = {f"{_name(chosen, edit)} · {size}": edit for edit, size in zip(heads, told, strict=True)}
-    controls.buttons("The strongest", names, "ranked", _open_edit)
+    names = {f"{called(chosen, edit)} · {size}": edit for edit, size in zip(heads, told, strict=True)}
+    controls.buttons("The strongest", names, "ranked", open_edit)
 
 
-def _name(chosen: Intervention, edit: Edit) -> str:
+def called(chosen: Intervention, edit: Edit) -> str:
+    """A head's name, with its kind where the model has several: "encoder 2-1"."""
     of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
     return f"{of_kind}{head_name(edit.layer, edit.head)}"
 
 
-def _open_edit(edit: Edit) -> None:
+def open_edit(edit: Edit) -> None:
+    """Open the head that an edit names."""
     KIND.set(edit.kind)
     _open(edit.layer + 1, edit.head + 1)
 

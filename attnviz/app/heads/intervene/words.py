@@ -41,7 +41,7 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
     told = (
-        f"What the model expects {_where(chosen)} {markdown.token(place, _groups(chosen))}: "
+        f"What the model expects {where(chosen, place)}: "
         f"{markdown.code(best.label)} goes from **{percent(best.before)}** to **{percent(best.after)}**"
     )
     if now is best:
@@ -87,6 +87,11 @@ def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
     """The tokens of the text that the model goes on with."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
+
+
+def where(chosen: Intervention, place: int) -> str:
+    """Where it is asked, in Markdown: "after `car`"."""
+    return f"{_where(chosen)} {markdown.token(place, _groups(chosen))}"
 
 
 def _where(chosen: Intervention) -> str:

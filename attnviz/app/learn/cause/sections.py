@@ -126,6 +126,7 @@ def code() -> None:
     """Show the functions behind the picture."""
     the_code(
         ("attnviz.interventions.editing", "EditedAttention"),
+        ("attnviz.interventions.editing", "edited_heads"),
         ("attnviz.interventions.editing", "edit_weights"),
         ("attnviz.app.learn.cause.compute", "experiment"),
         ("attnviz.app.learn.cause.compute", "effects"),

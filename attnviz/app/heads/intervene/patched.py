@@ -1,0 +1,266 @@
+"""What each head carries: its output for one sentence, put into the run over another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.sentence import name_of
+from attnviz.app import caches, controls, markdown
+from attnviz.app.caches import cached, named
+from attnviz.app.components.token_bars import token_bars
+from attnviz.app.examples import examples_of
+from attnviz.app.heads.intervene import ranking, words
+from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.heads.intervene.written import angle
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS, Job
+from attnviz.app.state import memory
+from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.errors import AttnvizError
+from attnviz.experiments import pairs
+from attnviz.experiments.patching import Patching, patch, refuse_unaligned, with_target
+from attnviz.experiments.progress import Progress
+from attnviz.interventions.edit import Edit
+from attnviz.text import decimal, percent
+from attnviz.trace import Trace
+
+INTO_SECOND, INTO_FIRST = "From the first into the second", "From the second into the first"
+
+_SHOWN = 10
+_MOST_BARS = 48  # of a long text, the rows that carry most
+_BEGAN = "the second sentence that this page began with"
+_PAIR = "a pair for patching"
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """What is put where, how both sentences are called, and where the outcome is looked at: "after `car`"."""
+
+    clean: ModelInput
+    corrupted: str
+    sides: tuple[str, str]
+    place: int
+    where: str
+
+
+def draw(chosen: Intervention, place: int | None) -> None:
+    """Draw the choice of a second sentence, and what every head carries, or what is missing.
+
+    Args:
+        chosen: the model, the first sentence and the open head.
+        place: where the model is asked what it expects; None: the output of the chosen token is looked at.
+    """
+    st.header("What does each head carry?", anchor=False)
+    st.markdown(
+        "Two sentences that differ in a word are read. Then one of them is read again, with **one head’s "
+        "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
+        "Vig et al. 2020; Heimersheim & Nanda 2024). What does that bring over? The changes that are chosen "
+        "above are not made here."
+    )
+    other = _second_sentence(chosen)
+    into = PATCHED_INTO.segments("Put", (INTO_SECOND, INTO_FIRST))
+    st.markdown(
+        ":small[From the first into the second, it shows which head is enough to bring the first outcome "
+        "about; the other way round, without which head that is lost.]"
+    )
+    try:
+        asked = _asked(chosen, other, place, swap=into == INTO_FIRST)
+    except AttnvizError as error:
+        st.info(markdown.plain(str(error)), icon=":material/edit:")
+        if other != chosen.given.text:
+            st.button(
+                "Copy the first sentence, to change a word in it",
+                on_click=PATCHED_WITH.set,
+                args=(chosen.given.text,),
+                icon=":material/content_copy:",
+            )
+        return
+    job = _job(chosen, asked)
+    heads, rows = st.columns([7, 5], gap="medium")
+    with heads:
+        show_job(
+            job,
+            counted("Patching every head", "heads"),
+            lambda progress: _heads(chosen, asked, progress),
+            start="Patch every head",
+            key="patching",
+        )
+    if job.latest is not None:
+        with rows:
+            show_job(
+                _job(chosen, asked, Edit(chosen.kind, chosen.layer, chosen.head)),
+                counted(f"Patching head {chosen.name} token by token", "tokens"),
+                lambda progress: _rows(chosen, progress),
+                key="patched rows",
+            )
+
+
+@cached(named)
+def pairs_for(model: str) -> dict[str, tuple[str, str]]:
+    """The pairs of sentences that the model reads with equally many tokens: its examples, and ours."""
+    offered = {(each.text, each.other): each.name for each in examples_of(model, together=False)}
+    for pair in pairs.bundled():
+        one, two = pair.readings
+        offered.setdefault((one.text, two.text), f"{one.text} / {two.word(two.deciding)}")
+    return {name: texts for texts, name in offered.items() if _equally_long(model, texts)}
+
+
+def _equally_long(model: str, texts: Sequence[str]) -> bool:
+    try:
+        first, second = (loading.tokens(model, text) for text in texts)
+    except AttnvizError:
+        return False
+    return len(first) == len(second)
+
+
+def _second_sentence(chosen: Intervention) -> str:
+    """Draw the choice among the pairs, and the box; return what stands in it."""
+    offered, text = pairs_for(chosen.entry.name), chosen.given.text
+    partners = dict(offered.values())
+    opening = ({second: first for first, second in partners.items()} | partners).get(text, text)
+    if PATCHED_WITH.stands and PATCHED_WITH.get("") == memory.get(_BEGAN):
+        PATCHED_WITH.set(opening)  # nobody chose the one that stands there
+    memory.put(_BEGAN, opening)
+    left, right = st.columns(2)
+    with left:
+        other = controls.sentence("Second sentence", opening, PATCHED_WITH)
+    memory.put(_PAIR, next((name for name, texts in offered.items() if texts == (text, other)), None))
+    with right:
+        st.selectbox(
+            f"… or one of {len(offered)} pairs with equally many tokens",
+            list(offered),
+            index=None,
+            key=_PAIR,
+            placeholder="Choose two sentences",
+            on_change=_open_pair,
+            args=(offered,),
+        )
+    return other
+
+
+def _open_pair(offered: dict[str, tuple[str, str]]) -> None:
+    name = memory.get(_PAIR)
+    if name is not None:
+        text, other = offered[name]
+        TEXT.set(text)
+        PATCHED_WITH.set(other)
+
+
+def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -> _Patch:
+    """What is to be patched.
+
+    Raises:
+        AttnvizError: the second sentence cannot be read, or the two cannot be compared.
+    """
+    name, given = chosen.entry.name, chosen.given
+    written = caches.trace(name, given)
+    first = with_target(given, written)
+    second = replace(first, text=other)
+    if _ids(caches.trace(name, first)) != _ids(written):
+        raise AttnvizError(
+            "What the model writes for the first sentence is cut into other tokens when it is read again, so "
+            "nothing can be said of its places. Choose another sentence."
+        )
+    at = chosen.query if place is None else place
+    refuse_unaligned(caches.trace(name, first), caches.trace(name, second), at)
+    where = chosen.token if place is None else words.where(chosen, place)
+    if swap:
+        return _Patch(second, first.text, ("The second sentence", "the first"), at, where)
+    return _Patch(first, second.text, ("The first sentence", "the second"), at, where)
+
+
+def _ids(trace: Trace) -> list[int]:
+    """The tokens at which the outcome is looked at: the decoder's, where there is one."""
+    return [token.id for token in trace.blocks[-1].query_tokens]
+
+
+def _job(chosen: Intervention, asked: _Patch, rows_of: Edit | None = None) -> Job[Patching]:
+    name, (clean, corrupted, place) = chosen.entry.name, (asked.clean, asked.corrupted, asked.place)
+    key = ("patching", name, caches.fingerprint(name), clean, corrupted, place, rows_of)
+    return JOBS.find(key, lambda: patch(name, clean, corrupted, place, rows_of))
+
+
+def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) -> None:
+    found = progress.found
+    order = np.argsort(-np.abs(found.shares), kind="stable")
+    names = [ranking.called(chosen, edit) for edit in found.patched]
+    most = ", ".join(f"{names[at]} **{_percent(found.shares[at])}**" for at in order[:3])
+    so_far = "" if progress.finished else ", as far as they were tried"
+    st.markdown(f"{_outcome(asked, found)} Heads that carry most{so_far}: {most}.")
+    if progress.finished:
+        st.markdown(
+            f":small[All shares together are {_percent(found.shares.sum())}. They need not be 100 %: heads "
+            "build on each other, and two can carry the same. A negative share moves the outcome away. The "
+            "outputs of all heads at once bring over 100 %.]"
+        )
+    furthest = float(np.abs(found.shares).max()) or 1.0
+    ranking.draw_map(
+        "patching map",
+        chosen,
+        found.patched,
+        found.shares,
+        title="share of the difference that the head carries",
+        texts=[_percent(share) for share in found.shares],
+        printed=[decimal(100 * share, 0) for share in found.shares],
+        low=(-furthest, _percent(-furthest)),
+        high=(furthest, _percent(furthest)),
+        kind="diverging",
+    )
+    listed = {f"{names[at]} · {_percent(found.shares[at])}": found.patched[at] for at in order[:_SHOWN]}
+    controls.buttons("The strongest", listed, "patched most", ranking.open_edit)
+
+
+def _outcome(asked: _Patch, found: Patching) -> str:
+    """What the two sentences lead to, and of what the shares are shares; in Markdown."""
+    if found.expected is None:
+        return (
+            f"The output of {asked.where} after the last layer turns by **{angle(found.whole)}** between the "
+            "two sentences. A head’s share is how much of that (of 1 − cosine) goes once its output is put "
+            "in: 0 % is nothing, 100 % all."
+        )
+    one, other = found.expected
+    return (
+        f"{asked.sides[0]} makes {markdown.code(one.text)} likelier {asked.where} "
+        f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), {asked.sides[1]} "
+        f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
+        "nothing else changes more. A head’s share is how far its output moves the log odds between the two: "
+        "0 % is not at all, 100 % all the way."
+    )
+
+
+def _rows(chosen: Intervention, progress: Progress[Patching]) -> None:
+    shares = progress.found.shares
+    furthest = float(np.abs(shares).max()) or 1.0
+    most = int(np.abs(shares).argmax())
+    st.markdown(
+        f"And if the output of head {chosen.name} is taken over **at one token alone**: at "
+        f"{markdown.token(most, chosen.queries)}, it carries **{_percent(shares[most])}**, the most."
+    )
+    shown = sorted(np.argsort(-np.abs(shares), kind="stable")[:_MOST_BARS].tolist())
+    some = f"; the {len(shown)} of {len(shares)} that carry most" if len(shown) < len(shares) else ""
+    token_bars(
+        "patched at",
+        title=f"share carried at each token{some}; bars show the size, without the sign",
+        bars=[
+            {
+                "number": chosen.queries[at].number,
+                "label": chosen.queries[at].label,
+                "size": float(abs(shares[at]) / furthest),
+                "written": _percent(shares[at]),
+                "hint": f"head {chosen.name} at {name_of(at, chosen.queries)}: {_percent(shares[at])}",
+                "marked": at == chosen.query,
+            }
+            for at in shown
+        ],
+    )
+
+
+def _percent(share: float) -> str:
+    """0.312 → "31.2 %", −0.02 → "−2.0 %"."""
+    return f"{decimal(100 * share, 1)} %"

@@ -1,0 +1,118 @@
+"""What each head carries from one sentence into another: the page's numbers beside the experiment's own."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.heads.intervene.patched import INTO_FIRST, pairs_for
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.experiments.patching import Patching, patch
+from attnviz.interventions.edit import Edit
+from attnviz.text import decimal
+from tests.app.shown import all_sent, buttons, clean, finished, visit, words
+
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
+MAP = "share of the difference that the head carries"
+START = "Patch every head"
+
+
+def found(model: str, given: ModelInput, other: str, place: int, rows_of: Edit | None = None) -> Patching:
+    *_, last = patch(model, given, other, place, rows_of)
+    return last.found
+
+
+def patched(**asked: str) -> AppTest:
+    app = visit("intervene", **asked)
+    app.button(key="patching start").click().run()
+    return clean(finished(app))
+
+
+def the_map(app: AppTest) -> dict[str, list[object]]:
+    [drawn] = [each for each in all_sent(app, "head_map") if str(each["title"]).startswith(MAP)]
+    return drawn
+
+
+def told(app: AppTest) -> str:
+    """What the section says when it cannot begin."""
+    assert START not in buttons(app)
+    [info] = [each.value for each in app.info]
+    return str(info)
+
+
+def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token_by_token() -> None:
+    app = patched(text=TIRED)
+    expected = found("minilm", ModelInput(TIRED), NARROW, 9)
+    drawn = the_map(app)
+    np.testing.assert_allclose(np.array(drawn["values"], dtype=float), expected.shares, atol=1e-4)
+    assert drawn["texts"] == [f"{decimal(100 * share, 1)} %" for share in expected.shares]
+    rows = found("minilm", ModelInput(TIRED), NARROW, 9, Edit("encoder", 3, 1)).shares
+    [bars] = [each["bars"] for each in all_sent(app, "token_bars") if "carried" in str(each["title"])]
+    assert [bar["written"] for bar in bars] == [f"{decimal(100 * share, 1)} %" for share in rows]
+    best = int(np.abs(expected.shares).argmax())
+    for sentence in (
+        "The output of `it` after the last layer turns by **28.6°** between the two sentences",
+        f"carry most: {best // 12 + 1}-{best % 12 + 1} **{decimal(100 * expected.shares[best], 1)} %**",
+        f"All shares together are {decimal(100 * expected.shares.sum(), 1)} %",
+        "at `it`, it carries",
+    ):
+        assert sentence in words(app)
+
+
+def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:
+    app = patched(text=TIRED, model="translator", patched_with=NARROW, into=INTO_FIRST)
+    expected = found("translator", ModelInput(NARROW, target=FRENCH), TIRED, 9)
+    assert expected.expected is not None
+    values = np.array(the_map(app)["values"], dtype=float)
+    np.testing.assert_allclose(values, expected.shares[: len(values)], atol=1e-4)
+    assert (
+        "The second sentence makes `elle` likelier after `car` (90.0 % against 0.1 %), the first `il`"
+        in words(app)
+    )
+    assert "at `it`, it carries **98.7 %**, the most" in words(app)
+
+
+def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
+    app = visit("intervene", text=TIRED, patched_with="The dog slept.", layer="5", head="3")
+    assert told(app).startswith("The first sentence has 15 tokens, the second 6")
+    assert (app.text_input(key="patched_with").value, app.number_input(key="head").value) == (
+        "The dog slept.",
+        3,
+    )
+    next(each for each in app.button if each.label.startswith("Copy the first")).click().run()
+    assert app.text_input(key="patched_with").value == TIRED
+    assert "have the same tokens. Change a word" in told(app)
+    app.text_input(key="patched_with").set_value(NARROW).run()
+    assert not app.info
+    app.selectbox(key="query").set_value("13 tired").run()
+    assert "Token 13 is “tired” in the first sentence and “narrow” in the second" in told(app)
+    assert app.text_input(key="patched_with").value == NARROW
+    app = visit("intervene", model="translator", text=TIRED, patched_with="The zebra did not cross it.")
+    assert "zebra" in told(app)
+
+
+def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_one() -> None:
+    app = visit("intervene", text="The cat slept.")
+    assert app.text_input(key="patched_with").value == "The cat slept."
+    name, (text, other) = list(pairs_for("minilm").items())[-1]
+    app.selectbox(key="a pair for patching").set_value(name).run()
+    clean(app)
+    assert [app.text_input(key=box).value for box in ("text", "patched_with")] == [text, other]
+    app.text_input(key="text").set_value(TIRED).run()
+    assert app.text_input(key="patched_with").value == NARROW
+    assert app.selectbox(key="a pair for patching").value == "dog / road"
+    app.text_input(key="patched_with").set_value("The dog slept.").run()
+    app.text_input(key="text").set_value("The cat slept.").run()
+    assert app.text_input(key="patched_with").value == "The dog slept."
+    assert app.selectbox(key="a pair for patching").value is None
+
+
+@pytest.mark.parametrize("model", ["minilm", "translator"])
+def test_the_pairs_that_are_offered_have_equally_many_tokens(model: str) -> None:
+    offered = pairs_for(model)
+    assert len(offered) > 10
+    assert (TIRED, NARROW) in offered.values()
+    for text, other in offered.values():
+        assert len(loading.tokens(model, text)) == len(loading.tokens(model, other))
