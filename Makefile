@@ -1,6 +1,7 @@
 # make app     serves the page at http://localhost:8501 (make app PORT=8600 chooses another port)
 # make test    runs the tests (make test ARGS="tests/analysis -k flow" some of them)
 # make test-all  runs those too that take long: every family of models, and a short run of each benchmark
+# make claims  recomputes every number that README, docs and pages state; some ten minutes
 # make check   format, lint and types, and whether the bundles for the browser are made from what stands
 # make bundles makes them
 # Each sets up what it needs the first time: .venv, the pinned packages and, for all but the app, node_modules, and
@@ -16,7 +17,7 @@ PYTHON := $(VENV)/bin/python
 export HF_HUB_DISABLE_TELEMETRY := 1
 test test-all: export HF_HUB_OFFLINE := 1
 
-.PHONY: app test test-all check format bundles
+.PHONY: app test test-all claims check format bundles
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -29,6 +30,9 @@ test: $(VENV)/.dev node_modules/.made
 
 test-all: ARGS += -m ""
 test-all: test
+
+claims: $(VENV)/.dev
+	@$(PYTHON) -m benchmarks.claims
 
 check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff format --check .

@@ -214,24 +214,6 @@ def test_every_network_was_tuned_and_trained_alike() -> None:
     assert {run.steps for run in found.runs} == {contest.STEPS}
 
 
-def test_what_the_page_concludes_is_what_was_found() -> None:
-    found = distance.read()
-
-    def middle(name: Name, what: str, inserted: int) -> float:
-        counts = [getattr(run.points[inserted], what) for run in found.chosen(name)]
-        return float(np.median(counts)) / SENTENCES
-
-    for inserted in range(LONGEST_LEARNED + 1):
-        assert middle("lstm_attention", "exact", inserted) > middle("lstm", "exact", inserted) + 0.1
-        assert middle("lstm", "pronoun", inserted) > 0.9
-        for run in found.chosen("transformer"):
-            assert run.points[inserted].exact == run.points[inserted].pronoun
-    assert middle("lstm", "exact", LONGEST_LEARNED) < 0.1
-    right = [run.points[LONGEST_LEARNED].pronoun / SENTENCES for run in found.chosen("transformer")]
-    assert right[0] > 0.9  # the kept one
-    assert [share < 0.6 for share in sorted(right)] == [share < 0.9 for share in sorted(right)] == [1, 0, 0]
-
-
 def test_the_heads_written_down_look_as_far_as_is_written_down() -> None:
     transformer, written = contest.load().transformer, distance.read().looks
     few = to_measure(20, LONGEST_LEARNED)

@@ -69,8 +69,8 @@ EXPLAINED = {
     LAYER_WEIGHTS: MeasureText(
         "The mean of the weights over all heads of the chosen layer: what many papers call *the* attention.",
         (r"\bar\alpha_{ij}=\frac1H\sum_h\alpha^h_{ij}",),
-        "Averaging hides what single heads do: eleven heads that rest on a special token drown the one that "
-        "follows the pronoun.",
+        "Averaging hides what single heads do: in *The dog did not cross the road as it was too tired*, *it* "
+        "gives *dog* 66 % in head 4-2, and 13 % in the mean of that layer.",
         "Voita et al. 2019",
     ),
     HEAD_NORMS: MeasureText(

@@ -1,0 +1,387 @@
+"""Recompute what README, docs and pages claim in numbers: docs/claims.toml has sentences and values.
+
+`python -m benchmarks.claims` recomputes all, `python -m benchmarks.claims ID …` some. It ends with 1 if a
+value is not the one written down, or if a sentence no longer stands where it is said to stand.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+
+import attnviz
+from attnviz.analysis import shapes, stages
+from attnviz.app.caches import MOST_WEIGHTS
+from attnviz.app.examples import EXAMPLES, TOGETHER
+from attnviz.app.explore import published
+from attnviz.app.heads import contents as tools
+from attnviz.app.heads.behaviour.texts import MOST_LINES
+from attnviz.app.learn import contents as lessons
+from attnviz.app.learn.positions.compute import D_MODEL
+from attnviz.app.learn.translate.compute import translate
+from attnviz.app.state.choices import TEXT
+from attnviz.capture.model import MOST_WRITTEN
+from attnviz.errors import InvalidEdit
+from attnviz.experiments import behaviour, pairs
+from attnviz.export.report import contents as report
+from attnviz.interventions.edit import Edit
+from attnviz.models import catalogue, config, limits
+from attnviz.readable import MOST_CHARACTERS
+from attnviz.text import percent
+from attnviz.trained.translator import contest, distance
+from attnviz.trained.translator.measures import measure
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+
+ROOT = Path(__file__).parents[1]
+LEDGER: dict[str, Any] = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
+
+MINILM = catalogue.entry("minilm")
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = "The dog did not cross the road as it was too narrow."
+SUITCASES = (
+    "The trophy does not fit into the suitcase as it is too {}.",
+    "The trophy does not fit in the suitcase as it is too {}.",
+    "The trophy did not fit in the suitcase because it was too {}.",
+)
+
+
+def _from_it(text: str) -> dict[str, np.ndarray[Any, Any]]:
+    """What each head of the fourth layer gives each word but “the” from “it”: [head]."""
+    block = attnviz.trace(text).block("encoder", layer=3)
+    words = [token.text for token in block.key_tokens]
+    return {word: block.weights[:, words.index("it"), at] for at, word in enumerate(words) if word != "the"}
+
+
+def size_of_bert() -> str:
+    """From the published files, without our own reading of them."""
+    folder = catalogue.MINILM.folder
+    about = json.loads((folder / "config.json").read_text("utf-8"))
+    layers, heads, size = (
+        about[name] for name in ("num_hidden_layers", "num_attention_heads", "hidden_size")
+    )
+    with safetensors.safe_open(folder / "model.safetensors", "numpy") as file:
+        names: list[str] = file.keys()
+        numbers = sum(file.get_tensor(name).size for name in names)
+    return (
+        f"{layers} layers × {heads} heads = {layers * heads}, vectors of {size} numbers, "
+        f"{numbers / 1e6:.1f} million parameters"
+    )
+
+
+def head_4_2_follows() -> str:
+    """What the head gives the two words that it gives most."""
+    said = []
+    for text in (TIRED, NARROW):
+        row = {word: float(weights[1]) for word, weights in _from_it(text).items()}
+        first, second = sorted(row, key=lambda word: -row[word])[:2]
+        said.append(f"{first} {row[first]:.2f}, {second} {row[second]:.2f}")
+    return f"head 4-2, tired: {said[0]}; narrow: {said[1]}"
+
+
+def head_4_2_fails() -> str:
+    """On every wording of the sentence that the texts have."""
+    first = [
+        max(row, key=lambda word: float(row[word][1]))
+        for row in (_from_it(text.format(word)) for text, word in product(SUITCASES, ("big", "small")))
+    ]
+    return f"head 4-2 looks most at the trophy in {first.count('trophy')} of {len(first)} sentences"
+
+
+def mean_of_layer() -> str:
+    """What *it* gives the dog: by one head, and on average."""
+    to_dog = _from_it(TIRED)["dog"]
+    return (
+        f"dog: {percent(float(to_dog[1]))} in head 4-2, {percent(float(to_dog.mean()))} in the layer's mean"
+    )
+
+
+def sentences_and_lines() -> str:
+    """What Behaviour reads."""
+    sentences = behaviour.bundled().splitlines()
+    return f"{len(sentences)} sentences come with attnviz; a file may have {MOST_LINES:,} lines"
+
+
+def pairs_of_sentences() -> str:
+    """What the pairs have in common."""
+    bundled = pairs.bundled()
+    one_word = [p for p in bundled if all(len(each.word(each.deciding).split()) == 1 for each in p.readings)]
+    once = [p for p in bundled if sum(each.nearest == each.right for each in p.readings) == 1]
+    return (
+        f"{len(bundled)} pairs; one word differs in {len(one_word)}, the nearer noun is right in exactly one "
+        f"sentence of {len(once)}"
+    )
+
+
+def counts() -> str:
+    """Small numbers that are spelled."""
+    own = [lesson for lesson in lessons.LESSONS if lesson.sentence is not TEXT]
+    return (
+        f"{len(shapes.SHAPES)} shapes, {len(stages.STAGES)} stages, {len(tools.TOOLS)} tools, "
+        f"{len(own)} pages on the translator and its like"
+    )
+
+
+def forms_of_edits() -> str:
+    """How many of all combinations an edit can be written in, and read again."""
+    forms = 0
+    for parts in product((None, 0), repeat=3):
+        try:
+            edit = Edit("encoder", 0, 0, *parts)
+            forms += Edit.parse(str(edit)) == edit
+        except InvalidEdit:
+            continue
+    return f"{forms} forms"
+
+
+def words_that_repeat() -> str:
+    """In two of the examples."""
+    [flies] = [example.text.count("flies like") for example in EXAMPLES if example.name == "time flies"]
+    [same] = [example.text == example.other for example in TOGETHER if example.name == "the same twice"]
+    return f"“flies like” stands there {flies} times; both sentences are the same: {same}"
+
+
+def limits_of_texts() -> str:
+    """Lengths, and what follows from them for a model of 12 × 12 heads and for the bundled one."""
+
+    def longest(weights: int, heads: int) -> int:
+        return int((weights / heads) ** 0.5)
+
+    curves = re.search(r"many: (\d+)", (ROOT / "attnviz" / "widgets" / "lines.js").read_text("utf-8"))
+    heads = MINILM.layers * MINILM.heads
+    return (
+        f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_TOKENS:,} at most, "
+        f"{MOST_CHARACTERS:,} characters; {MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} "
+        f"tokens of 12 × 12 heads; {MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a report:"
+        f" {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
+        f"{published.MOST_TOKENS} tokens in the browser, lines thin out above {curves and curves[1]}"
+    )
+
+
+def memory_of_a_model() -> str:
+    """The limit where none is set."""
+    return f"{limits.DEFAULT_GB:g} GB, {limits.BYTES_OF_A_NUMBER['float32']} bytes a number"
+
+
+def slowest_turn() -> str:
+    """How far the last pair of sines and cosines takes to come round."""
+    turn = 2 * np.pi * 10000 ** ((D_MODEL - 2) / D_MODEL)
+    return f"by 10000, {turn:,.0f} positions; a text has at most {config.MOST_TOKENS:,}"
+
+
+def it_in_french() -> str:
+    """What the translator writes."""
+    return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
+
+
+def taught_until() -> str:
+    """The share of its training."""
+    return f"the first {VARIANTS['training-wheels'].taught_until:.0%}"
+
+
+@cache
+def _measured(variant: str) -> tuple[dict[str, Any], ...]:
+    """What was written down of a variant's trainings: one for each seed."""
+    runs = json.loads((WEIGHTS / "figures.json").read_text("utf-8"))
+    return tuple(run for run in runs if run["variant"] == variant)
+
+
+def _finds(run: dict[str, Any]) -> float:
+    return min(float(run["subject"]["found"]), float(run["object"]["found"]))
+
+
+def arrow_found_untold() -> str:
+    """By the trainings' measures; `untold_trained_again` repeats two of them."""
+    runs = _measured("untold")
+    found = [run for run in runs if _finds(run) > 0.5]
+    right = ", ".join(percent(run["silenced"]["pronoun"]) for run in found)
+    return f"{len(found)} of {len(runs)} trainings; with the row silenced, the pronoun is right in {right}"
+
+
+def head_that_decides() -> str:
+    """Of the translators whose arrow was taught, with every seed."""
+    runs = (*_measured("taught"), *_measured("training-wheels"))
+    silenced = [run["silenced"]["pronoun"] for run in runs]
+    return (
+        f"{len(runs)} trainings: finds in at least {percent(min(map(_finds, runs)))}, right in "
+        f"{percent(min(silenced))} to {percent(max(silenced))} when silenced, turns in at "
+        f"least {percent(min(run['moved']['changed'] for run in runs))} when moved"
+    )
+
+
+def long_distances() -> str:
+    """By the measures of all networks; `distances_measured_again` repeats those of the kept ones."""
+    found = distance.read()
+    within = range(found.longest_learned + 1)
+    runs = {name: found.chosen(name) for name in distance.NAMES}
+    more = [
+        min(run.points[at].exact for run in runs["lstm_attention"])
+        > max(run.points[at].exact for run in runs["lstm"])
+        for at in within
+    ]
+    lstm = min(run.points[at].pronoun for run in runs["lstm"] for at in within)
+    only = sum(run.points[at].exact != run.points[at].pronoun for run in runs["transformer"] for at in within)
+    last = [run.points[found.longest_learned].pronoun for run in runs["transformer"]]
+    return (
+        f"more right with attention at {sum(more)} of {len(more)} lengths, with every seed; the LSTM's "
+        f"pronoun is right in at least {lstm} of {found.sentences}; the transformer errs elsewhere at {only} "
+        f"lengths; its pronouns at the longest: {', '.join(map(str, last))} of {found.sentences}"
+    )
+
+
+def translators_measured_again() -> str:
+    """All figures of the shipped ones, from their weights."""
+    same = []
+    for name, variant in VARIANTS.items():
+        [written] = [run for run in _measured(name) if run["shipped"]]
+        again = asdict(measure(Translator.load(variant.file)))
+        same.append(all(_near(again[what], written[what]) for what in again))
+    return f"{sum(same)} of {len(same)} translators as written down"
+
+
+def untold_trained_again() -> str:
+    """Those whose weights are not kept, from scratch: where a processor rounds otherwise, other weights."""
+    again = []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in (run["seed"] for run in _measured("untold") if not run["shipped"]):
+            out = Path(folder, f"{seed}.safetensors")
+            command = ["train", "--variant", "untold", "--seed", seed, "--out", str(out)]
+            subprocess.run([sys.executable, "-m", "attnviz", *command], cwd=ROOT, check=True)
+            again.append(asdict(measure(Translator.load(out))))
+    found = sum(_finds(run) > 0.5 for run in again)
+    right = percent(min(run["pronoun"] for run in again))
+    return (
+        f"{found} of {len(again)} find the noun in most sentences of both readings; pronouns right: {right}"
+    )
+
+
+def distances_measured_again() -> str:
+    """All figures of the kept networks, from their weights."""
+    return f"as written down: {_near(asdict(contest.measure(WEIGHTS)), asdict(distance.read()))}"
+
+
+def _near(one: Any, other: Any) -> bool:
+    """Whether two records are the same, but for rounding and a few sentences on the edge."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_near(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_near, one, other))
+    number = isinstance(one, int | float) and isinstance(other, int | float)
+    return abs(one - other) <= 0.01 * abs(other) + 0.01 if number else bool(one == other)
+
+
+@cache
+def texts(file: str) -> list[str]:
+    """What a file says to people: a page of Markdown, a notebook's texts, or the strings of a Python file.
+
+    What a string works out stands in it as {}.
+    """
+    written = (ROOT / file).read_text("utf-8")
+    if file.endswith(".ipynb"):
+        cells = json.loads(written)["cells"]
+        return [
+            " ".join("".join(cell["source"]).split()) for cell in cells if cell["cell_type"] == "markdown"
+        ]
+    found = [written] if file.endswith(".md") else list(_strings(ast.parse(written)))
+    return [" ".join(text.split()) for text in found]
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                yield from _strings(part.value)
+    else:
+        for child in ast.iter_child_nodes(node):
+            docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+            if not docstring:
+                yield from _strings(child)
+
+
+SPELLED = {
+    word: str(5 + at)
+    for at, word in enumerate(["five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
+}
+NO_CLAIM = re.compile(
+    r"```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<style>.*|.*\\\w.*|%[.\d]*f.*"  # code and formulas
+    r"|“[^”]*\d[^”]*”|\b(?:head )?\d+-\d+\b|\bhead \d|\b[\w/-]*[A-Za-z]-?\d[\w.-]*"  # edits, heads, names
+    r"|\b(?:19|20)\d\d\b|(?:^|\s)\d+\. |\b(?:section|table|page|layer|token|axis|step|word)s? \d[\d.]*|§\d"
+    r"|(?<![\d.,])(?:[01]\b(?![.,]\d)|100\s%)",  # where shares and cosines begin and end
+    re.DOTALL | re.IGNORECASE,
+)
+"""What has a number and is no claim."""
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers in a text that say how many, or how much; 5 to 12 may be spelled."""
+    left = NO_CLAIM.sub(" ", text)
+    spelled = [SPELLED[word] for word in re.findall(r"[a-z]+", left.lower()) if word in SPELLED]
+    return [*re.findall(r"\d[\d,.]*\d|\d", left), *spelled]
+
+
+def unsaid() -> list[str]:
+    """The sentences of the ledger that are not in their file, or say another number than their claim."""
+    found = []
+    for name, claim in LEDGER["claim"].items():
+        for file, sentences in claim["said"].items():
+            for sentence in sentences:
+                if not any(sentence in text for text in texts(file)):
+                    found.append(f"{name}: {file} does not say “{sentence}”")
+                if not set(numbers(sentence)) <= set(numbers(claim["value"])):
+                    found.append(f"{name}: “{sentence}” says another number than “{claim['value']}”")
+    return found
+
+
+def unknown(file: str) -> list[str]:
+    """The numbers of a file that the ledger neither has nor leaves out, each with the text around it."""
+    known = [sentence for claim in LEDGER["claim"].values() for sentence in claim["said"].get(file, ())]
+    found = []
+    for text in texts(file):
+        left = text
+        for sentence in (*known, *LEDGER["no_claim"].get(file, ())):
+            left = left.replace(sentence, " ")
+        if re.search(r"[^\W\d_]{2}", left) and " " in left and numbers(left):
+            found.append(f"{file}: {numbers(left)} in “{text}”")
+    return found
+
+
+def recompute(name: str) -> str:
+    """The value of a claim, as the ledger writes it."""
+    return str(globals()[name.replace("-", "_")]())
+
+
+def main(names: list[str]) -> int:
+    """Print each value beside the one that is written down."""
+    wrong = unsaid()
+    for name in names or LEDGER["claim"]:
+        claim = LEDGER["claim"][name]
+        if claim.get("recomputed") == "by hand":
+            print(f"{name}: {claim['value']}; machines differ. Measure it with: {claim['command']}")
+            continue
+        value = recompute(name)
+        print(f"{name}: {value}", flush=True)
+        if value != claim["value"]:
+            wrong.append(f"{name}: written down is “{claim['value']}”")
+    print("\n".join(wrong))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
