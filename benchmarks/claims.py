@@ -166,8 +166,8 @@ def limits_of_texts() -> str:
     return (
         f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_TOKENS:,} at most, "
         f"{MOST_CHARACTERS:,} characters; {MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} "
-        f"tokens of 12 × 12 heads; {MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a report:"
-        f" {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
+        f"tokens of 12 × 12 heads; {MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a "
+        f"report: {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
         f"{published.MOST_TOKENS} tokens in the browser, lines thin out above {curves and curves[1]}"
     )
 
