@@ -110,6 +110,17 @@ def mean_of_layer() -> str:
     )
 
 
+def rollout_becomes_alike() -> str:
+    """The mean total variation between the rows of any two tokens, after each layer."""
+    weights = attnviz.trace(TIRED).stack("encoder").mean(axis=1, dtype=float)
+    mixed, apart = np.eye(weights.shape[-1]), []
+    for layer in weights:
+        mixed = (layer + np.eye(len(mixed))) / 2 @ mixed
+        distances = abs(mixed[:, None] - mixed).sum(axis=-1) / 2
+        apart.append(percent(float(distances[np.triu_indices(len(mixed), 1)].mean())))
+    return f"how far two tokens' shares lie apart, layer by layer: {', '.join(apart)}"
+
+
 def sentences_and_lines() -> str:
     """What Behaviour reads."""
     sentences = behaviour.bundled().splitlines()
@@ -181,6 +192,18 @@ def slowest_turn() -> str:
     """How far the last pair of sines and cosines takes to come round."""
     turn = 2 * np.pi * 10000 ** ((D_MODEL - 2) / D_MODEL)
     return f"by 10000, {turn:,.0f} positions; a text has at most {config.MOST_TOKENS:,}"
+
+
+def weights_that_do_not_matter() -> str:
+    """In how many directions weights can go without moving the output of random values; their sum stays."""
+    size = MINILM.d_head
+    left = []
+    for tokens in (size + 1, size + 2):
+        values = np.random.default_rng(0).standard_normal((tokens, size))
+        left.append(tokens - int(np.linalg.matrix_rank(np.column_stack([values, np.ones(tokens)]))))
+    return (
+        f"values of {size} numbers: {size + 1} tokens leave {left[0]} directions, {size + 2} leave {left[1]}"
+    )
 
 
 def it_in_french() -> str:

@@ -50,8 +50,8 @@ def what_a_weight_says() -> None:
   rollout and flow are, the page says so.
 - One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of BERT that follows
   the dog fails.
-- With more tokens than a head has dimensions, different weights can give the same output
-  (Brunner et al. 2020).
+- Where a token may look at more tokens than a value has numbers, plus one, other weights would give the very
+  same output (Brunner et al. 2020).
 """
     )
     st.page_link(
