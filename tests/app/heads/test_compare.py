@@ -48,6 +48,7 @@ def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
     assert "half of the words of the shorter sentence must be the same in both" in told
     assert "**Total variation**: the share of a word’s attention" in told
     assert "**Jensen–Shannon**: how well it can be told from that on the other side" in told
+    assert "the mean over all words that stand in both, or for each other" in told  # so is `moved`, above
     assert matrices(app)[0][12] == "tired → narrow"
     assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(np.abs(second - first).max())
     app.toggle(key="scale").set_value(True).run()

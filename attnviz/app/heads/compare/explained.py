@@ -61,7 +61,7 @@ def draw(compared: Comparison, how: ChangeMeasure) -> None:
     over = (
         "A head's number is that of the chosen word's row alone."
         if how.one_word
-        else "A head's number is the mean over the words that both have."
+        else "A head's number is the mean over all words that stand in both, or for each other."
     )
     missing = "" if how.rescale else " A word that one side lacks counts with weight 0 there."
     with st.expander("How words are aligned, and what is measured"):
