@@ -6,19 +6,17 @@ from benchmarks import claims
 
 # docs/models.md is made by a command and compared; what papers are called says nothing of attnviz.
 ELSEWHERE = {"docs/models.md", "attnviz/app/references.py"}
-TEXTS = sorted(
-    {
-        str(path.relative_to(claims.ROOT))
-        for folder, kind in (
-            (".", "README.md"),
-            ("docs", "*.md"),
-            ("pages", "*.py"),
-            ("attnviz/app", "**/*.py"),
-        )
-        for path in (claims.ROOT / folder).glob(kind)
-    }
-    - ELSEWHERE
+KINDS = (
+    "README.md",
+    "docs/*.md",
+    "docs/*.ipynb",
+    "pages/*.py",
+    "attnviz/app/**/*.py",
+    "attnviz/models/catalogue.py",
+    "attnviz/trained/translator/variants.py",
 )
+FOUND = {path.relative_to(claims.ROOT).as_posix() for kind in KINDS for path in claims.ROOT.glob(kind)}
+TEXTS = sorted(FOUND - ELSEWHERE)
 QUICK = [name for name, claim in claims.LEDGER["claim"].items() if "recomputed" not in claim]
 
 
