@@ -392,6 +392,8 @@ def recompute(name: str) -> str:
 
 def main(names: list[str]) -> int:
     """Print each value beside the one that is written down."""
+    if missing := set(names) - LEDGER["claim"].keys():
+        sys.exit(f"There is no claim {', '.join(missing)}. Choose from: {', '.join(LEDGER['claim'])}.")
     wrong = unsaid()
     for name in names or LEDGER["claim"]:
         claim = LEDGER["claim"][name]
