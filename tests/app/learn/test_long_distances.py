@@ -129,11 +129,9 @@ def test_what_was_measured_is_told_in_words() -> None:
             *_, last = (percent(run.curve[-1].exact / measured.tuned_on) for run in some)
             assert f"and {last} at {some[0].learning_rate:g}" in told
         assert f"so {runs[0].learning_rate:g} was taken; {plural(len(runs), 'training')} of " in told
-    slow = min(
-        (run for run in measured.runs if run.name == "lstm_attention"), key=lambda run: run.learning_rate
-    )
-    right = f"{slow.curve[-1].exact} of {measured.tuned_on} right"
-    assert f"at a rate of {slow.learning_rate:g}, where this one gets {right}" in told
+    *_, slow = measured.by_rate("lstm_attention")
+    none, *more, most = (run.curve[-1].exact for run in slow)
+    assert f"this one gets {', '.join(map(str, (none, *more)))} and {most} of {measured.tuned_on}" in told
     for head in (*measured.looks.back.values(), measured.looks.across):
         assert f"{100 * head.weights[at]:.0f} % at {measured.words[at]:.0f}" in told
 
