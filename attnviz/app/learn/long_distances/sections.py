@@ -583,8 +583,8 @@ def limits(found: Distances) -> None:
   of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. The form of
   the LSTM’s attention was chosen after another one, with scores divided by √d, had got no sentence right at
   a rate of {slow[0].learning_rate:g} with one seed, where this one gets {joined(right)} of {found.tuned_on}
-  right with {len(slow)}; nothing else was chosen in that way. A pronoun is asked for after all that is *right*
-  before it.
+  right with {len(slow)}; nothing else was chosen in that way. A pronoun is asked for after all that is
+  *right* before it.
 - **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019); the reaction to a
   noun’s vector says how an infinitely small change of it would count. Neither was tested by a change, as on
   the page *Cause*.
