@@ -46,6 +46,7 @@ from attnviz.trained.translator import contest, distance
 from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+from attnviz.trained.translator.vocabulary import ENGLISH
 
 ROOT = Path(__file__).parents[1]
 LEDGER: dict[str, Any] = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -209,6 +210,11 @@ def weights_that_do_not_matter() -> str:
 def it_in_french() -> str:
     """What the translator writes."""
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
+
+
+def english_words() -> str:
+    """Those of the translator, without signs such as [END]."""
+    return f"{sum(word.isalpha() for word in ENGLISH.words)} words"
 
 
 def taught_until() -> str:
