@@ -349,7 +349,7 @@ SPELLED = {
     for at, word in enumerate(["five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 }
 NO_CLAIM = re.compile(
-    r"```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<style>.*|.*\\\w.*|%[.\d]*f.*"  # code and formulas
+    r"```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<style>.*|%[.\d]*f"  # code, formulas
     r"|“[^”]*\d[^”]*”|\b(?:head )?\d+-\d+\b|\bhead \d|\b[\w/-]*[A-Za-z]-?\d[\w.-]*"  # edits, heads, names
     r"|\b(?:19|20)\d\d\b|(?:^|\s)\d+\. |\b(?:section|table|page|layer|token|axis|step|word)s? \d[\d.]*|§\d"
     r"|(?<![\d.,])(?:[01]\b(?![.,]\d)|100\s%)",  # where shares and cosines begin and end
@@ -361,6 +361,8 @@ NO_CLAIM = re.compile(
 def numbers(text: str) -> list[str]:
     """The numbers in a text that say how many, or how much; 5 to 12 may be spelled."""
     left = NO_CLAIM.sub(" ", text)
+    if re.search(r"\\[a-z]{2}", left):  # LaTeX by itself
+        return []
     spelled = [SPELLED[word] for word in re.findall(r"[a-z]+", left.lower()) if word in SPELLED]
     return [*re.findall(r"\d[\d,.]*\d|\d", left), *spelled]
 

@@ -39,6 +39,8 @@ def test_every_number_of_the_texts_is_a_claim_or_is_said_to_be_none() -> None:
     [
         ("all 72 heads, of 1,024 and 0.66", ["72", "1,024", "0.66"]),
         ("Six tools, and eleven heads", ["6", "11"]),
+        (r"With $\sqrt{64}$, 37 heads of 10", ["37", "10"]),
+        (r"PE(pos, 2i) = \sin \frac{pos}{10000}", []),
         ("head 4-2 of BERT-2 (page 3, Vaswani et al. 2017) gives 100 % of `12` to $x_{13}$", []),
         ("“encoder 4-2 10 >8”, from 0 to 1", []),
     ],
