@@ -134,8 +134,10 @@ def words_left_out(model: str, text: str, place: int) -> WordOcclusion:
     from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
-    *_, last = occlusion(stack, place, None)
-    return WordOcclusion(last.turned.astype(np.float64), stack.replaced_by)
+    way = stack.ways[0]
+    *_, last = occlusion(stack, place, None, way)
+    replaced_by = stack.mask_token if way == "mask vector" else None
+    return WordOcclusion(last.turned.astype(np.float64), replaced_by)
 
 
 def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
