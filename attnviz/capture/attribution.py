@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.stack import TOLERANCE, ExpectedToken, Stack, StackForward, Way
+from attnviz.capture.model import Way
+from attnviz.capture.stack import TOLERANCE, ExpectedToken, Stack, StackForward
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Floats
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import Model
+from attnviz.capture.model import WAYS, Model, Way
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
@@ -23,10 +23,6 @@ from attnviz.transformer.masks import padding_mask
 
 TOLERANCE = 1e-5
 """How far the outputs may be from those of the model when it reads the tokens themselves."""
-
-Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
-"""How a token is left out: [MASK]'s vector or the mean of all word vectors takes its place, no token may look
-at it, or it is taken out of the sequence, so that all later ones move up."""
 
 
 class StackForward(NamedTuple):
@@ -82,7 +78,7 @@ class Stack:
     @property
     def ways(self) -> tuple[Way, ...]:
         """How a token can be left out."""
-        return tuple(way for way in get_args(Way) if way in (*self.stand_ins, "key masked", "deleted"))
+        return tuple(way for way in WAYS if way in (*self.stand_ins, "key masked", "deleted"))
 
 
 def stack_of(model: Model, text: str) -> Stack:

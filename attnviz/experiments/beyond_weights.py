@@ -14,13 +14,13 @@ from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation, ranks
 from attnviz.capture import loading
-from attnviz.capture.model import ModelInput
+from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Block, Floats, Kind, Mask
 
 if TYPE_CHECKING:
-    from attnviz.capture.stack import ExpectedToken, Stack, Way
+    from attnviz.capture.stack import ExpectedToken, Stack
 
 OCCLUSION = "Leaving it out"
 HEAD_WEIGHTS, LAYER_WEIGHTS = "Weights of the head", "Weights of the layer"
@@ -44,9 +44,6 @@ MEASURES = (
     GRADIENT,
 )
 """All measures, the yardstick first; a link names them so."""
-
-WAYS: tuple[Way, ...] = ("mask vector", "mean vector", "key masked", "deleted")
-"""How a token is left out; `capture.stack.Way` says what each is."""
 
 MOST_NODES = 2000
 """The largest network that the flow is computed in: (layers + 1) × tokens."""

@@ -1,15 +1,14 @@
 """Layers that read word vectors: the same outputs as from the words, and what is expected of a place."""
 
-from typing import get_args
-
 import numpy as np
 import pytest
 import torch
 
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import WAYS
 from attnviz.capture.pictures import SeeingModel
-from attnviz.capture.stack import Way, expected, stack_of
+from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
@@ -37,7 +36,7 @@ def test_both_bundled_berts_put_out_the_same() -> None:
     with torch.inference_mode():
         outputs = [stack.run(stack.words[None]).output for stack in (one, other)]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
-    assert one.ways == other.ways == get_args(Way)
+    assert one.ways == other.ways == WAYS
     for way, vector in one.stand_ins.items():
         torch.testing.assert_close(vector, other.stand_ins[way])
     assert [stack.mask_token for stack in (one, other)] == ["[MASK]"] * 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,13 +12,10 @@ from attnviz.analysis.rank_correlation import Chance
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
-from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import WAYS, MeasuredToken
+from attnviz.capture.model import WAYS, ModelInput, Way
+from attnviz.experiments.beyond_weights import MeasuredToken
 from attnviz.text import decimal, joined
 from attnviz.trace import Kind, Mask
-
-if TYPE_CHECKING:
-    from attnviz.capture.stack import Way
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ def choose() -> TokenSelection:
         itself = ITSELF.toggle(
             "Rank the token itself",
             help="Without itself a token of course changes most. So it is left out of the ranks, "
-            "unless you want it in.",
+            "unless you want it in. Masking its key and deleting it cannot leave it out.",
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")

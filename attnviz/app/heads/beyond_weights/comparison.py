@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -16,6 +15,7 @@ from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, me
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, QUERY
+from attnviz.capture.model import Way
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
@@ -29,9 +29,6 @@ from attnviz.experiments.beyond_weights import (
 from attnviz.experiments.progress import Progress
 from attnviz.text import NO_NUMBER, joined, percent
 from attnviz.trace import Mask
-
-if TYPE_CHECKING:
-    from attnviz.capture.stack import Way
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
 
@@ -111,9 +108,8 @@ def _first(row: Row) -> int:
 def _moves_most(chosen: TokenSelection, found: MeasuredToken, yardstick: Sequence[Row]) -> str:
     """What leaving words out does."""
     followed, ways = found.followed, [row.way for row in yardstick if row.way]
-    if followed is None:
-        where, what, to = "", chosen.token, "1 − cosine of its output before and after is "
-    else:
+    where, what, to, unit = "", chosen.token, "", "1 − cosine of its output before and after"
+    if followed is not None:
         expected = markdown.code(followed.text)
         where = (
             f"For {chosen.token} the model expects {expected}"
@@ -122,18 +118,23 @@ def _moves_most(chosen: TokenSelection, found: MeasuredToken, yardstick: Sequenc
             if followed.actual
             else f"After {chosen.token} the model expects {expected} most"
         )
-        where, what, to = f"{where}, with {_probability(followed.probability)}. ", "that", "to "
+        where = f"{where}, with {_probability(followed.probability)}. "
+        what, to, unit = "that", "to ", ""
     by_token: dict[int, list[Way]] = {}
     for row, way in zip(yardstick, ways, strict=True):
         by_token.setdefault(_first(row), []).append(way)
     told = {most: _effects(found, some, most) for most, some in by_token.items()}
     if len(told) == 1:
         [(most, effects)] = told.items()
-        return f"{where}Leaving out {chosen.called(most)} moves {what} most, {under(ways)}: {to}{effects}."
+        is_ = f"{unit} is " if unit else ""
+        return (
+            f"{where}Leaving out {chosen.called(most)} moves {what} most, {under(ways)}: {is_}{to}{effects}."
+        )
     each = "; ".join(
         f"{chosen.called(most)} ({joined(by_token[most])}: {to}{effects})" for most, effects in told.items()
     )
-    return f"{where}Which token moves {what} most depends on how it is left out: {each}."
+    numbers = f" The numbers are {unit}." if unit else ""
+    return f"{where}Which token moves {what} most depends on how it is left out: {each}.{numbers}"
 
 
 def _effects(found: MeasuredToken, ways: Sequence[Way], token: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app.state.choices import MEASURE
+from attnviz.capture.model import WAYS
 from attnviz.experiments.beyond_weights import (
     FLOW,
     GRADIENT,
@@ -20,7 +21,6 @@ from attnviz.experiments.beyond_weights import (
     NORMS_AROUND,
     OCCLUSION,
     ROLLOUT,
-    WAYS,
 )
 
 # A tall formula would else have a scroll bar of its own, which no key can reach.

@@ -17,8 +17,9 @@ from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.state.choices import MEASURE
+from attnviz.capture.model import WAYS
 from attnviz.experiments import beyond_weights
-from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, WAYS, MeasuredToken
+from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, MeasuredToken
 
 _THREE_DIGITS = "%.3g"
 _POWERS = 1e-6  # a smaller number is written with a power of ten, by JavaScript
