@@ -157,9 +157,9 @@ def occlusion(stack: Stack, place: int, expected: ExpectedToken | None, way: Way
                 alike = torch.cosine_similarity(
                     ran.output[row, at].double(), before.output[0, place].double()[None], dim=1
                 )
-                turned[left_out] = owned((1 - alike).clamp(min=0).float())
+                turned[left_out.numpy()] = owned((1 - alike).clamp(min=0).float())
                 if expected is not None and ran.logits is not None:
-                    told[left_out] = owned(ran.logits[row, at].log_softmax(-1)[:, expected.id])
+                    told[left_out.numpy()] = owned(ran.logits[row, at].log_softmax(-1)[:, expected.id])
         done = int(some[-1]) + 1
         yield Occluded(turned[:done].copy(), None if expected is None else told[:done].copy())
 

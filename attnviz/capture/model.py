@@ -34,7 +34,7 @@ MOST_VARIANTS = 64
 
 Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
 """How a token is left out: the masked token's vector or the mean of all word vectors takes its place; or no
-other token may look at it, in any layer; or it is taken out of the sequence, so that all later ones move up."""
+other token may look at it, in any layer; or it is taken out of the sequence, and all later ones move up."""
 
 WAYS: tuple[Way, ...] = get_args(Way)
 """All of them."""

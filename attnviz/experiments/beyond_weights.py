@@ -193,10 +193,11 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     Raises:
         AttnvizError: the model cannot be used, or cannot read the text.
     """
-    model = loading.load(name)  # imports torch, if need be, in safety
-    from attnviz.capture.attribution import gradients
-    from attnviz.capture.residual_stream import residual_stream
-    from attnviz.capture.stack import expected, stack_of
+    model = loading.load(name)
+    with loading.gate:  # our own models come without transformers
+        from attnviz.capture.attribution import gradients
+        from attnviz.capture.residual_stream import residual_stream
+        from attnviz.capture.stack import expected, stack_of
 
     blocks = loading.trace(name, ModelInput(text)).of_kind(kind)
     weights = np.stack([block.weights for block in blocks])

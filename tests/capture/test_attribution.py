@@ -177,8 +177,8 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(words: Tensor) -> StackForward:
-        ran = stack.run(words)
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        ran = stack.run(words, seen)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
 

@@ -54,13 +54,16 @@ def draw(chosen: TokenSelection) -> None:
 
 
 def _beside(measure: str) -> tuple[str, ...]:
-    """Leaving words out, and the measure that is explained: more of them would be cut off."""
+    """Leaving words out, and the measure that is explained: more columns would be cut off."""
     return (OCCLUSION, HEAD_WEIGHTS if measure == OCCLUSION else measure)
 
 
 def _told(table: Mapping[str, list[str] | list[float]]) -> str:
     """What the columns are, and how numbers of next to nothing are written."""
-    told = "Choose another measure to see its numbers here. All of them are in the file."
+    told = (
+        "Leaving it out has a column for each way. Choose another measure to see its numbers here. All of "
+        "them are in the file."
+    )
     numbers = [value for name, column in table.items() if name != "token" for value in column]
     small = min((float(value) for value in numbers if 0 < float(value) < _POWERS), default=None)
     if small is None:
@@ -74,12 +77,12 @@ def columns(
 ) -> dict[str, list[str] | list[float]]:
     """The tokens, and the values of each measure that is there, by what the column is called.
 
-    NaN where a way cannot leave the token out.
+    Leaving it out has a column for each way; NaN where that cannot leave the token out.
     """
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
     for measure in measures:
         if measure == OCCLUSION:
-            table |= {name_here(way, chosen.name): values.tolist() for way, values in found.left_out.items()}
+            table |= {way: values.tolist() for way, values in found.left_out.items()}
         elif (values := found.of(measure, chosen.layer, chosen.head)) is not None:
             table[name_here(measure, chosen.name)] = values.tolist()
     return table
