@@ -71,7 +71,7 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         on_token=lambda place: _open_token(chosen, place),
     )
     st.markdown(f":small[{_how_to_read(found, int(counted.sum()))}]")
-    for what, reason in (found.missing | _not_of_itself(found, counted)).items():
+    for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
         name = name_here(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
 
@@ -167,8 +167,8 @@ def _agree(
         f"Of {len(others)} measures{so_far}, {first or 'none'} put{'s' if first == 1 else ''} "
         f"{'it' if len(firsts) == 1 else 'one of these'} first.\n\n"
     )
-    beating = [row for row in others if chance.reached(row.lowest) and row.lowest > 0]
-    reverse = [row for row in others if chance.reached(row.highest) and row.highest < 0]
+    beating = [row for row in others if chance.reached(row.agreements).all() and row.lowest > 0]
+    reverse = [row for row in others if chance.reached(row.agreements).all() and row.highest < 0]
     shown = beating or others[:1]
     ways = [row.way for row in yardstick if row.way]
     at_what = f"chance at ordering the {count} tokens as leaving them out does, {under(ways)}"

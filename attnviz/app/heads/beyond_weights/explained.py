@@ -156,14 +156,15 @@ def name_here(measure: str, head: str) -> str:
     With the head's or the layer's name where it is of one: "Weights of head 4-2".
     """
     layer = head.split("-", maxsplit=1)[0]
-    return {
+    names: dict[str, str] = {
         **{way: f"{OCCLUSION}: {way}" for way in WAYS},
         HEAD_WEIGHTS: f"Weights of head {head}",
         LAYER_WEIGHTS: f"Weights of layer {layer}, mean of heads",
         HEAD_NORMS: f"Norms of head {head}",
         LAYER_NORMS: f"Norms of layer {layer}",
         NORMS_AROUND: f"Norms of layer {layer} after Add & Norm",
-    }.get(measure, measure)
+    }
+    return names.get(measure, measure)
 
 
 def draw() -> None:
