@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
+from attnviz.app.pictures.samples import SAMPLES
 from attnviz.app.state.choices import TABLE
 from attnviz.experiments import pairs
 from tests.app.shown import clean, sent, visit
@@ -49,6 +50,7 @@ KEPT = {"in_your_model", "mask", "part", "scoring", "six_steps_of"}  # for what 
 PICKED = {
     "model": "minilm-scratch",
     "text": "The cat sat because it was tired.",
+    "picture": next(reversed(SAMPLES)),
     "other": "The dog sat because it was tired.",
     "english": "The dog did not cross the road as it was too narrow.",
     "reader": "A hound slept.",
@@ -57,7 +59,7 @@ PICKED = {
 }
 
 # A visitor's answers are nobody else's; the rest are buttons and menus that write into other choices.
-IN_NO_LINK = ("guess_", "menu_", "english_example", "heads that are vertical", "ranked")
+IN_NO_LINK = ("guess", "menu_", "example", "english_example", "heads ", "pairs alike", "ranked", "ranking")
 
 
 def controls(app: AppTest) -> dict[str, Any]:
