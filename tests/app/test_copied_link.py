@@ -59,7 +59,17 @@ PICKED = {
 }
 
 # A visitor's answers are nobody else's; the rest are buttons and menus that write into other choices.
-IN_NO_LINK = ("guess", "menu_", "example", "english_example", "heads ", "pairs alike", "ranked", "ranking")
+IN_NO_LINK = (
+    "a pair for patching",
+    "guess",
+    "menu_",
+    "example",
+    "english_example",
+    "heads ",
+    "pairs alike",
+    "ranked",
+    "ranking",
+)
 
 
 def controls(app: AppTest) -> dict[str, Any]:
