@@ -14,7 +14,9 @@ SELDOM = 0.05
 """What chance alone does in this share of all cases, or in fewer, it does seldom."""
 
 _ALL = 12  # of so many values all orders are counted
-_ORDERS = 20_000  # of more values, so many are drawn
+_ORDERS = 2_000  # of more values, so many are drawn for each comparison …
+_FEWEST, _MOST = 20_000, 200_000  # … in all
+_AT_ONCE = 1_000_000  # numbers
 _ROUNDING = 1e-6
 
 Counts = NDArray[np.int64]
@@ -50,7 +52,7 @@ class Chance:
 
     Attributes:
         bound: |ρ|, 0 to 1.
-        frequency: how often two such orders reach it, 0 to `SELDOM`.
+        frequency: how often two such orders reach it, 0 to `SELDOM` over the number of comparisons.
     """
 
     bound: float
@@ -63,24 +65,30 @@ class Chance:
 
 
 @cache
-def by_chance(count: int) -> Chance | None:
+def by_chance(count: int, comparisons: int = 1) -> Chance | None:
     """The smallest |ρ| that chance alone reaches seldom, and how often it does.
 
+    Where several orders are compared with one, each has its chance. So each is allowed its part of the 5 %
+    (Bonferroni): that any of them reaches the bound happens seldom, however they depend on each other.
+
     Of 12 values or fewer, all orders are counted, and the frequency is exact: of so few values, few |ρ| are
-    possible, so that it can be far below 5 %. Of more, 20,000 orders are drawn, always the same ones; a
-    frequency of 5 % then has a standard error of 0.15 %.
+    possible, so that it can be far below 5 %. Of more, 20,000 orders or more are drawn, always the same ones.
+    The frequency then has a standard error of 0.15 % for one comparison, of a tenth of itself for 10 to 100,
+    and of about half for 2,000.
 
     Args:
         count: how many values are ordered, none of them equal.
+        comparisons: how many orders are compared with one.
 
     Returns:
-        None where there is none: of 4 values or fewer, chance makes even the same order too often.
+        None where there is none: of few values, 4 or fewer at the least, chance makes even the same order too
+        often.
     """
-    sums, orders = _counted(count) if count <= _ALL else _drawn(count)
+    sums, orders = _counted(count) if count <= _ALL else _drawn(count, comparisons)
     # ρ is the covariance of the ranks over their variance; times `count`, they are these.
     far, which = np.unique(np.abs(sums - count * (count - 1) ** 2 / 4), return_inverse=True)
     frequencies = np.bincount(which, weights=orders)[::-1].cumsum()[::-1] / orders.sum()
-    seldom = np.flatnonzero(frequencies <= SELDOM)
+    seldom = np.flatnonzero(frequencies <= SELDOM / comparisons)
     if not len(seldom):
         return None
     bound = far[seldom[0]] / (count * (count**2 - 1) / 12)
@@ -107,8 +115,12 @@ def _counted(count: int) -> tuple[Counts, Counts]:
     return sums, orders[sums]
 
 
-def _drawn(count: int) -> tuple[Counts, Counts]:
+def _drawn(count: int, comparisons: int) -> tuple[Counts, Counts]:
     """The same of orders that are drawn."""
     places, random = np.arange(count), np.random.default_rng(0)
-    sums = [int(random.permutation(count) @ places) for _ in range(_ORDERS)]
-    return np.unique(sums, return_counts=True)
+    orders, some = min(max(_ORDERS * comparisons, _FEWEST), _MOST), -(-_AT_ONCE // count)
+    sums = [
+        random.permuted(np.tile(places, (min(some, orders - first), 1)), axis=1) @ places
+        for first in range(0, orders, some)
+    ]
+    return np.unique(np.concatenate(sums), return_counts=True)

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.stack import ExpectedToken, Stack
+from attnviz.capture.model import Way
+from attnviz.capture.stack import TOLERANCE, ExpectedToken, Stack, StackForward
+from attnviz.errors import ModelNotSupported
 from attnviz.trace import Floats
 
 # Rows of the Jacobian. More at once take longer, since the numbers leave the processor's cache.
@@ -113,7 +115,7 @@ def _roots(sums: _Squares) -> Gradients:
 
 
 class Occluded(NamedTuple):
-    """What happens without each token, [token] each.
+    """What happens without each token, [token] each; NaN where a way cannot leave the token out.
 
     Attributes:
         turned: 1 − cosine of the chosen token's output before and after; 0: it stays as it was, up to 2.
@@ -124,31 +126,82 @@ class Occluded(NamedTuple):
     log_probability: Floats | None
 
 
-def occlusion(stack: Stack, place: int, expected: ExpectedToken | None) -> Iterator[Occluded]:
+def occlusion(stack: Stack, place: int, expected: ExpectedToken | None, way: Way) -> Iterator[Occluded]:
     """One token's output without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
 
-    To leave a token out, its word vector is replaced by `stack.stand_in`. Its place and its position stay, so
-    that nothing else moves.
+    The chosen token itself cannot be left out by masking its key, as its own vector goes around the
+    attention, nor by deleting it, as it then has no output.
 
     Args:
         stack: the layers.
-        place: the token whose output is looked at, from 0.
+        place: the token whose output is looked at, from 0; it is followed where a deletion moves it up.
         expected: the token whose probability is looked at there, if any.
+        way: one of `stack.ways`.
 
     Yields:
         The first tokens' results, more and more of them, until all tokens are there.
+
+    Raises:
+        ModelNotSupported: with a key masked, the model changes more than who is looked at.
     """
     tokens = len(stack.tokens)
-    turned, told = np.zeros((2, 0), dtype=np.float32)
+    turned, told = np.full((2, tokens), np.nan, dtype=np.float32)
     with torch.inference_mode():
-        before = stack.run(stack.words[None]).output[0, place].double()
+        before = stack.run(stack.words[None])
     for some in torch.split(torch.arange(tokens), max(1, _TOKENS_OF_OCCLUSION // tokens)):
-        without = stack.words.detach().repeat(len(some), 1, 1)
-        without[range(len(some)), some] = stack.stand_in
-        with torch.inference_mode():
-            ran = stack.run(without)
-            alike = torch.cosine_similarity(ran.output[:, place].double(), before[None], dim=1)
-            turned = np.append(turned, owned((1 - alike).clamp(min=0).float()))
-            if expected is not None and ran.logits is not None:
-                told = np.append(told, owned(ran.logits[:, place].log_softmax(-1)[:, expected.id]))
-        yield Occluded(turned, None if expected is None else told)
+        left_out = some if way in stack.stand_ins else some[some != place]
+        if len(left_out):
+            with torch.inference_mode():
+                ran = _without(stack, left_out, way, before.weights[0])
+                row, at = range(len(left_out)), place - int(way == "deleted") * (left_out < place).long()
+                alike = torch.cosine_similarity(
+                    ran.output[row, at].double(), before.output[0, place].double()[None], dim=1
+                )
+                turned[left_out.numpy()] = owned((1 - alike).clamp(min=0).float())
+                if expected is not None and ran.logits is not None:
+                    told[left_out.numpy()] = owned(ran.logits[row, at].log_softmax(-1)[:, expected.id])
+        done = int(some[-1]) + 1
+        yield Occluded(turned[:done].copy(), None if expected is None else told[:done].copy())
+
+
+def _without(stack: Stack, left_out: Tensor, way: Way, weights: Tensor) -> StackForward:
+    """The text without each of these tokens in turn, a sentence each.
+
+    Args:
+        weights: [sentence, head, query, key], of the first layer when nothing is left out.
+    """
+    words = stack.words.detach().repeat(len(left_out), 1, 1)
+    others = torch.arange(len(stack.tokens)) != left_out[:, None]  # [sentence, token]
+    if way == "deleted":
+        return stack.run(words[others].reshape(len(left_out), -1, words.shape[2]))
+    if way != "key masked":
+        words[~others] = stack.stand_ins[way]
+        return stack.run(words)
+    ran = stack.run(words, others)
+    _refuse_other_changes(ran.weights, weights, left_out, others)
+    return ran
+
+
+def _refuse_other_changes(
+    weights: tuple[Tensor, ...], before: Tensor, masked: Tensor, others: Tensor
+) -> None:
+    """Nobody but the masked token itself looks at it, and what the first layer gave to others has only grown.
+
+    A model that reads places out of the mask (BLOOM, OPT) moves the later tokens up.
+    """
+    rows = others[:, None, :, None]
+    tolerance = TOLERANCE + 4 * torch.finfo(before.dtype).eps
+    looked = [_at(layer, masked) * others[:, None] for layer in weights]
+    left = 1 - _at(before.expand_as(weights[0]), masked)[..., None]
+    off = (weights[0] * left - before * others[:, None, None]) * rows
+    worst = max(float(each.abs().max()) for each in (off, *looked))
+    if not worst <= tolerance:
+        raise ModelNotSupported(
+            "With a key masked, this model changes more than who is looked at: its first weights, rescaled, "
+            f"differ by {worst:.1g}. What cannot be done exactly is not shown."
+        )
+
+
+def _at(weights: Tensor, keys: Tensor) -> Tensor:
+    """[sentence, head, query], what one key gets in each sentence."""
+    return torch.stack([each[:, :, key] for each, key in zip(weights, keys.tolist(), strict=True)])

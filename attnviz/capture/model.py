@@ -7,6 +7,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -30,6 +31,13 @@ MOST_NUMBERS = 2**25
 
 MOST_VARIANTS = 64
 """How many variants one batch has at most; more would not be faster."""
+
+Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
+"""How a token is left out: the masked token's vector or the mean of all word vectors takes its place; or no
+other token may look at it, in any layer; or it is taken out of the sequence, and all later ones move up."""
+
+WAYS: tuple[Way, ...] = get_args(Way)
+"""All of them."""
 
 _MOST_QUOTED = 30  # characters of a wrong number that its error message repeats
 _VECTORS = 12  # of d_model numbers that a layer needs for each token, the feed-forward network's included

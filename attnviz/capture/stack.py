@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import Model
+from attnviz.capture.model import WAYS, Model, Way
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
@@ -18,7 +18,8 @@ from attnviz.errors import ModelNotSupported
 from attnviz.models.catalogue import Expects
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
-from attnviz.transformer.layers import EncoderSteps
+from attnviz.transformer.layers import Encoder
+from attnviz.transformer.masks import padding_mask
 
 TOLERANCE = 1e-5
 """How far the outputs may be from those of the model when it reads the tokens themselves."""
@@ -38,6 +39,18 @@ class StackForward(NamedTuple):
     logits: Tensor | None = None
 
 
+class Run(Protocol):
+    """The layers as a function."""
+
+    def __call__(self, words: Tensor, seen: Tensor | None = None) -> StackForward:
+        """What they make of some sentences.
+
+        Args:
+            words: [sentence, token, d_word], the vectors of as many tokens as the text has, or of fewer.
+            seen: [sentence, token], which tokens may be looked at; None: all.
+        """
+
+
 @dataclass(frozen=True, eq=False)
 class Stack:
     """One text before the layers of one model; of an encoder–decoder, before its encoder's.
@@ -45,22 +58,27 @@ class Stack:
     Attributes:
         tokens: what is read.
         words: [token, d_word], their vectors in the model's table of words. Positions are added later.
-        stand_in: [d_word], what a word is replaced by to leave it out.
-        replaced_by: the token whose vector that is; None: it is the mean of all word vectors.
-        run: from words [sentence, token, d_word] to what the layers make of them.
+        stand_ins: [d_word] each, what takes a word's place in the ways that put something there.
+        run: from words to what the layers make of them.
         expects: what the model's head tells of a place, if anything.
-        mask_id: the masked token's row in the vocabulary, if there is one.
+        mask_token: how the masked token is written, if there is one.
+        mask_id: its row in the vocabulary.
         spell: a token's row as a person reads it.
     """
 
     tokens: tuple[Token, ...]
     words: Tensor
-    stand_in: Tensor
-    replaced_by: str | None
-    run: Callable[[Tensor], StackForward]
+    stand_ins: Mapping[Way, Tensor]
+    run: Run
     expects: Expects | None = None
+    mask_token: str | None = None
     mask_id: int | None = None
     spell: Callable[[int], str] = str
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """How a token can be left out."""
+        return tuple(way for way in WAYS if way in (*self.stand_ins, "key masked", "deleted"))
 
 
 def stack_of(model: Model, text: str) -> Stack:
@@ -87,7 +105,7 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
     table = network.get_input_embeddings()
     ids = torch.tensor([[token.id for token in tokens]])
 
-    def run(**given: Tensor) -> StackForward:
+    def run(**given: Tensor | None) -> StackForward:
         found = layers(**given, output_attentions=True, output_hidden_states=True)
         return StackForward(found.hidden_states[-1], found.attentions, getattr(found, "logits", None))
 
@@ -106,14 +124,15 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
                 f"{type(network).__name__} makes something else of its word vectors than of its words: its "
                 f"outputs differ by {off:.1g}. What cannot be shown exactly is not shown."
             )
-        stand_in, name = _stand_in(tokenizer, table)
     return Stack(
         tokens,
         words[0],
-        stand_in,
-        name,
-        lambda words: run(inputs_embeds=words),
+        _stand_ins(tokenizer, table),
+        lambda words, seen=None: run(
+            inputs_embeds=words, attention_mask=None if seen is None else seen.long()
+        ),
         None if paired else expects(network),
+        tokenizer.mask,
         tokenizer.mask_id,
         tokenizer.readable,
     )
@@ -125,12 +144,12 @@ def _from_scratch(model: ScratchModel, text: str) -> Stack:
         torch.tensor([token.id for token in tokens]), torch.zeros(len(tokens), dtype=torch.long)
     )
     added = (steps.positions + steps.segments).detach()
-    return Stack(
-        tokens,
-        steps.words.detach(),
-        *_stand_in(model.tokenizer, bert.embeddings.words),
-        lambda words: _ran(bert.encoder(bert.embeddings.norm(words + added))),
-    )
+
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
+
+    stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
+    return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
 
 
 def _of_translator(model: TranslatorModel, text: str) -> Stack:
@@ -138,20 +157,25 @@ def _of_translator(model: TranslatorModel, text: str) -> Stack:
     steps = network.source_embedding(torch.tensor([token.id for token in tokens]))
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
-    return Stack(
-        tokens, steps.words, average, None, lambda words: _ran(network.encoder(words + steps.positions))
-    )
+
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        return _ran(network.encoder, words + steps.positions[: words.shape[1]], seen)
+
+    return Stack(tokens, steps.words, {"mean vector": average}, run)
 
 
-def _ran(found: EncoderSteps) -> StackForward:
+def _ran(encoder: Encoder, embedded: Tensor, seen: Tensor | None) -> StackForward:
+    found = encoder(embedded, None if seen is None else padding_mask(seen, embedded.shape[1]))
     return StackForward(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
 
-def _stand_in(tokenizer: TextTokenizer, table: Any) -> tuple[Tensor, str | None]:
-    """[MASK]'s vector and spelling where the model has one, else the mean of all word vectors."""
-    if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
-        return table(torch.tensor(tokenizer.mask_id)).detach(), tokenizer.mask
-    return table(torch.arange(table.num_embeddings)).mean(dim=0).detach(), None
+def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[Way, Tensor]:
+    """[MASK]'s vector where the model has one, and the mean of all word vectors."""
+    with torch.no_grad():
+        stand_ins: dict[Way, Tensor] = {"mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)}
+        if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
+            stand_ins["mask vector"] = table(torch.tensor(tokenizer.mask_id))
+    return stand_ins
 
 
 class ExpectedToken(NamedTuple):

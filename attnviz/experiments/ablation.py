@@ -129,13 +129,16 @@ def words_left_out(model: str, text: str, place: int) -> WordOcclusion:
     Raises:
         AttnvizError: the model or the text cannot be used, or no word can be left out there.
     """
-    loaded = loading.load(model)  # imports torch, if need be, in safety
-    from attnviz.capture.attribution import occlusion
-    from attnviz.capture.stack import stack_of
+    loaded = loading.load(model)
+    with loading.gate:  # our own models come without transformers
+        from attnviz.capture.attribution import occlusion
+        from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
-    *_, last = occlusion(stack, place, None)
-    return WordOcclusion(last.turned.astype(np.float64), stack.replaced_by)
+    way = stack.ways[0]
+    *_, last = occlusion(stack, place, None, way)
+    replaced_by = stack.mask_token if way == "mask vector" else None
+    return WordOcclusion(last.turned.astype(np.float64), replaced_by)
 
 
 def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:

@@ -14,14 +14,13 @@ from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation, ranks
 from attnviz.capture import loading
-from attnviz.capture.model import ModelInput
+from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Block, Floats, Kind, Mask
 
 if TYPE_CHECKING:
-    from attnviz.capture.attribution import Occluded
-    from attnviz.capture.stack import ExpectedToken
+    from attnviz.capture.stack import ExpectedToken, Stack
 
 OCCLUSION = "Leaving it out"
 HEAD_WEIGHTS, LAYER_WEIGHTS = "Weights of the head", "Weights of the layer"
@@ -67,20 +66,25 @@ class MeasuredToken:
     Attributes:
         place: the token, from 0.
         seen: [token], where it can look.
-        values: for each measure [token], [layer, token] or [layer, head, token], as far as it goes.
-        missing: why this model cannot give a measure.
-        stand_in: the token whose vector took each word's place when it was left out; None: the mean of all.
+        values: for each measure but the yardstick [token], [layer, token] or [layer, head, token], as far as
+            it goes.
+        left_out: the yardstick: for each way of leaving a token out [token], how far it moves what is
+            followed; NaN where a way cannot leave the token out.
+        missing: why this model cannot give a measure, or leave tokens out in a way.
+        mask_token: the token whose vector takes a word's place in one of the ways, if there is one.
         followed: the token whose probability is followed; None: the chosen token's output is.
-        probabilities: [token], that of the followed token without each of the tokens; None where none is.
+        probabilities: for each way [token], that of the followed token without each of the tokens; empty
+            where none is.
     """
 
     place: int
     seen: Mask
     values: Mapping[str, Floats] = field(default_factory=dict)
+    left_out: Mapping[Way, Floats] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    stand_in: str | None = None
+    mask_token: str | None = None
     followed: Followed | None = None
-    probabilities: Floats | None = None
+    probabilities: Mapping[Way, Floats] = field(default_factory=dict)
 
     def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
         """The same with more values."""
@@ -100,51 +104,80 @@ class MeasuredToken:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One measure beside the yardstick.
+    """One measure, or one way of the yardstick.
 
     Attributes:
         measure: its name.
         values: [token].
         ranks: [token], 1 for the largest among those that are counted; 0 where a token is not.
-        agreement: Spearman's ρ with the yardstick over those that are counted; NaN where there is none.
+        agreements: [way], Spearman's ρ over those that are counted with each way of leaving tokens out; NaN
+            where there is none.
+        way: of a row of the yardstick, which one.
     """
 
     measure: str
     values: Floats
     ranks: NDArray[np.float64]
-    agreement: float
+    agreements: Floats
+    way: Way | None = None
+
+    @property
+    def lowest(self) -> float:
+        """The smallest of its agreements; NaN where one of them is, or where there are none."""
+        return float(self.agreements.min()) if self.agreements.size else float("nan")
+
+    @property
+    def highest(self) -> float:
+        """The largest of them."""
+        return float(self.agreements.max()) if self.agreements.size else float("nan")
 
 
 def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
-    """The yardstick, and every other measure that is there, the one that agrees best with it first.
+    """The yardstick, a row for each way, and every other measure that is there.
+
+    Those come first that agree best with the yardstick, by the lowest of their agreements.
 
     Args:
         layer, head: from 0.
         counted: [token], those that are ranked.
     """
-    yardstick = found.of(OCCLUSION, layer, head)
+
+    def ranked(values: Floats) -> NDArray[np.float64]:
+        all_ranks = np.zeros(len(values))
+        all_ranks[counted] = ranks(values[counted])
+        return all_ranks
+
+    none = np.zeros(0, dtype=np.float32)
+    yardstick = [
+        Row(OCCLUSION, found.left_out[way], ranked(found.left_out[way]), none, way)
+        for way in ways(found, counted)
+    ]
     made = []
-    for measure in MEASURES:
+    for measure in found.values:
         values = found.of(measure, layer, head)
-        if values is None:
-            continue
-        ranked = np.zeros(len(values))
-        ranked[counted] = ranks(values[counted])
-        agreement = float("nan")
-        if yardstick is not None:
-            agreement = rank_correlation(values[counted], yardstick[counted])
-        made.append(Row(measure, values, ranked, agreement))
-    return tuple(
-        sorted(made, key=lambda row: (row.measure != OCCLUSION, -np.nan_to_num(row.agreement, nan=-2)))
-    )
+        assert values is not None  # noqa: S101 - it is there; for the type checker
+        made.append(Row(measure, values, ranked(values), _agreements(values, found, counted)))
+    return (*yardstick, *sorted(made, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
+
+
+def ways(found: MeasuredToken, counted: Mask) -> tuple[Way, ...]:
+    """The ways in which each of these tokens [token] could be left out."""
+    return tuple(way for way, values in found.left_out.items() if not np.isnan(values[counted]).any())
 
 
 def agreements(found: MeasuredToken, measure: str, counted: Mask) -> Floats:
-    """ρ with the yardstick, of each layer [layer] or head [layer, head]; both must have been measured."""
-    values, yardstick = found.values[measure], found.values[OCCLUSION]
-    lines = values.reshape(-1, values.shape[-1])[:, counted]
-    each = [rank_correlation(line, yardstick[counted]) for line in lines]
-    return np.array(each, dtype=np.float32).reshape(values.shape[:-1])
+    """ρ with each of the `ways` of the yardstick, of each layer [way, layer] or head [way, layer, head].
+
+    The measure must be there, and at least one way.
+    """
+    return _agreements(found.values[measure], found, counted)
+
+
+def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
+    """[..., token] → [way, ...]."""
+    lines, yardstick = values.reshape(-1, values.shape[-1])[:, counted], ways(found, counted)
+    each = [rank_correlation(line, found.left_out[way][counted]) for way in yardstick for line in lines]
+    return np.array(each, dtype=np.float32).reshape(len(yardstick), *values.shape[:-1])
 
 
 def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
@@ -160,15 +193,17 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     Raises:
         AttnvizError: the model cannot be used, or cannot read the text.
     """
-    model = loading.load(name)  # imports torch, if need be, in safety
-    from attnviz.capture.attribution import gradients, occlusion
-    from attnviz.capture.residual_stream import residual_stream
-    from attnviz.capture.stack import expected, stack_of
+    model = loading.load(name)
+    with loading.gate:  # our own models come without transformers
+        from attnviz.capture.attribution import gradients
+        from attnviz.capture.residual_stream import residual_stream
+        from attnviz.capture.stack import expected, stack_of
 
     blocks = loading.trace(name, ModelInput(text)).of_kind(kind)
     weights = np.stack([block.weights for block in blocks])
     tokens = weights.shape[-1]
-    total = 2 + 3 * tokens  # two quick steps, and three long ones that take longer the more tokens there are
+    steps = len(WAYS) + 2  # long ones, which take longer the more tokens there are; and two quick ones
+    total = 2 + steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
         {
@@ -195,11 +230,9 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         found = found.without((OCCLUSION, GRADIENT_ATTENTION, GRADIENT_INPUT, GRADIENT), error)
     else:
         followed = expected(stack, place)
-        for left_out in occlusion(stack, place, followed):
-            so_far = len(left_out.turned)
-            if so_far == tokens:
-                found = replace(_without_words(found, left_out, followed), stand_in=stack.replaced_by)
-            yield Progress(2 + so_far, total, found)
+        for done, with_ways in _left_out(stack, followed, found):
+            found = with_ways
+            yield Progress(2 + done, total, found)
         for so_far, numbers, slopes in gradients(stack, place, followed):
             if so_far == numbers:
                 found = found.plus(
@@ -209,19 +242,39 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
                         GRADIENT: slopes.words,
                     }
                 )
-            yield Progress(2 + tokens + tokens * so_far // numbers, total, found)
-    yield from _flows(found, mixed(weights), 2 + 2 * tokens)
+            yield Progress(2 + len(WAYS) * tokens + tokens * so_far // numbers, total, found)
+    yield from _flows(found, mixed(weights), 2 + (steps - 1) * tokens)
 
 
-def _without_words(found: MeasuredToken, left_out: Occluded, followed: ExpectedToken | None) -> MeasuredToken:
-    if followed is None or left_out.log_probability is None:
-        return found.plus({OCCLUSION: left_out.turned})
-    moved = np.abs(left_out.log_probability - np.log(np.float32(followed.probability)))
-    return replace(
-        found.plus({OCCLUSION: moved}),
-        followed=Followed(followed.text, followed.probability, followed.kind, followed.actual),
-        probabilities=np.exp(left_out.log_probability),
+def _left_out(
+    stack: Stack, followed: ExpectedToken | None, found: MeasuredToken
+) -> Iterator[tuple[int, MeasuredToken]]:
+    """Tokens left out in one way after the other; they are shown when all are there."""
+    from attnviz.capture.attribution import occlusion
+
+    moved: dict[Way, Floats] = {}
+    probabilities: dict[Way, Floats] = {}
+    for number, way in enumerate(WAYS):
+        if way not in stack.ways:
+            found = found.without((way,), ModelNotSupported("This model has no token for a masked word."))
+            continue
+        try:
+            for each in occlusion(stack, found.place, followed, way):
+                yield number * len(stack.tokens) + len(each.turned), found
+        except ModelNotSupported as error:
+            found = found.without((way,), error)
+            continue
+        moved[way] = each.turned
+        if followed is not None and each.log_probability is not None:
+            moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))
+            probabilities[way] = np.exp(each.log_probability)
+    told = None
+    if followed is not None:
+        told = Followed(followed.text, followed.probability, followed.kind, followed.actual)
+    found = replace(
+        found, left_out=moved, probabilities=probabilities, followed=told, mask_token=stack.mask_token
     )
+    yield len(WAYS) * len(stack.tokens), found
 
 
 def _norms(blocks: Sequence[Block], place: int) -> dict[str, Floats]:

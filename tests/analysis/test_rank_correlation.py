@@ -63,17 +63,36 @@ def test_without_an_order_chance_has_no_bound(count: int) -> None:
     assert by_chance(count) is None
 
 
-@pytest.mark.parametrize("count", [5, 6, 7, 8])
-def test_the_bound_is_the_smallest_that_all_orders_reach_seldom(count: int) -> None:
-    found, far = by_chance(count), [abs(each) for each in all_agreements(count)]
+@pytest.mark.parametrize(("count", "comparisons"), [(5, 1), (6, 1), (7, 1), (8, 1), (7, 10), (8, 72)])
+def test_the_bound_is_the_smallest_that_all_orders_reach_seldom(count: int, comparisons: int) -> None:
+    found, far = by_chance(count, comparisons), [abs(each) for each in all_agreements(count)]
     assert found is not None
     times = Counter(far)
     reached = dict(
         zip(sorted(times), np.cumsum([times[each] for each in sorted(times)[::-1]])[::-1], strict=True)
     )
-    bound = min(each for each, orders in reached.items() if orders / len(far) <= SELDOM)
+    bound = min(each for each, orders in reached.items() if orders / len(far) <= SELDOM / comparisons)
     assert found.bound == pytest.approx(float(bound))
     assert found.frequency == pytest.approx(reached[bound] / len(far))
+
+
+def test_the_correction_by_hand() -> None:
+    """Of the 120 orders of five values, 2 reach |ρ| = 1: one of 60; 10 reach .9."""
+    two = by_chance(5, 2)  # each may reach it in 1 of 40 cases
+    assert two is not None
+    assert two.bound == pytest.approx(1)
+    assert two.frequency == pytest.approx(1 / 60)
+    assert by_chance(5, 4) is None  # in 1 of 80
+
+
+@pytest.mark.parametrize(
+    ("count", "comparisons", "bound"), [(11, 10, 0.8), (20, 10, 0.612), (20, 50, 0.693), (30, 50, 0.575)]
+)
+def test_the_corrected_bound_as_in_tables(count: int, comparisons: int, bound: float) -> None:
+    """The two-sided critical values at 0.5 % and 0.1 % (Zar 1972)."""
+    found = by_chance(count, comparisons)
+    assert found is not None
+    assert found.bound == pytest.approx(bound, abs=6e-4 if count <= 12 else 1.2e-2)
 
 
 @pytest.mark.parametrize(

@@ -121,19 +121,20 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     read = forward(text)
     row = read.weights[1, 6, read.tokens.index("it")]
     np.testing.assert_allclose(numbers(cells("Weights of head 2-7")), row[1:-1], atol=1e-5)
-    moved = numbers(cells("Leaving it out"))
+    left_out = "Leaving it out: mask vector"
+    moved = numbers(cells(left_out))
     most = int(np.nanargmax([-1 if read.tokens[at + 1] == "it" else value for at, value in enumerate(moved)]))
-    cell = cells("Leaving it out").nth(most)
+    cell = cells(left_out).nth(most)
     expect(cell).to_have_text("1")
     cell.hover()
-    expect(page.get_by_text(re.compile(rf"Leaving it out: {moved[most]:.3g}, rank 1 of \d+"))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"{left_out}: {moved[most]:.3g}, rank 1 of \d+"))).to_be_visible()
     measure("Rollout").click()
     expect(measure("Rollout")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_text("All layers multiplied")).to_be_visible()
     page.get_by_role("columnheader").get_by_role("button", name="dog").click()
     expect(page.get_by_role("heading", name="What does dog depend on?")).to_be_visible()
     expect(page).to_have_url(re.compile(r"query=3(\+|%20)dog"))
-    expect(cells("Leaving it out").nth(1)).to_have_accessible_name(re.compile("the token itself"))
+    expect(cells(left_out).nth(1)).to_have_accessible_name(re.compile("the token itself"))
 
 
 # What changes?

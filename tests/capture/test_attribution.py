@@ -17,9 +17,10 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedM
 from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import Model
+from attnviz.capture.model import Model, Way
 from attnviz.capture.stack import ExpectedToken, Stack, StackForward, expected, stack_of
-from attnviz.capture.translator import TranslatorModel
+from attnviz.capture.translator import TranslatorModel, words
+from attnviz.errors import ModelNotSupported
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -176,8 +177,8 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(words: Tensor) -> StackForward:
-        ran = stack.run(words)
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        ran = stack.run(words, seen)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
 
@@ -199,8 +200,8 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
 # Words left out.
 
 
-def all_occluded(stack: Stack, place: int, followed: ExpectedToken | None) -> Occluded:
-    *_, found = occlusion(stack, place, followed)
+def all_occluded(stack: Stack, place: int, followed: ExpectedToken | None, way: Way) -> Occluded:
+    *_, found = occlusion(stack, place, followed, way)
     return found
 
 
@@ -211,7 +212,7 @@ def one_minus_cosine(one: torch.Tensor, other: torch.Tensor) -> float:
 def test_bert_reads_mask_in_place_of_each_word(minilm: Model, eager: PreTrainedModel) -> None:
     place, stack = 9, stack_of(minilm, TIRED)
     ids = torch.tensor([[token.id for token in stack.tokens]])
-    found = all_occluded(stack, place, None)
+    found = all_occluded(stack, place, None, "mask vector")
     assert found.log_probability is None
     with torch.inference_mode():
         before = eager(ids).last_hidden_state[0, place].double()
@@ -228,7 +229,7 @@ def test_a_masked_token_follows_its_probability(folder_of: FolderOf) -> None:
     network: Any = AutoModelForMaskedLM.from_pretrained(folder_of("bert"))
     followed = expected(stack, place)
     assert followed is not None
-    found = all_occluded(stack, place, followed)
+    found = all_occluded(stack, place, followed, "mask vector")
     assert found.log_probability is not None
     ids = torch.tensor([[token.id for token in stack.tokens]])
     for token in range(len(stack.tokens)):
@@ -244,7 +245,7 @@ def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -
     place, stack = 6, stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE)
     network: Any = AutoModelForCausalLM.from_pretrained(folder_of("gpt2"))
     followed = expected(stack, place)
-    found = all_occluded(stack, place, followed)
+    found = all_occluded(stack, place, followed, "mean vector")
     assert followed is not None
     assert found.log_probability is not None
     table = network.get_input_embeddings().weight.detach()
@@ -262,10 +263,91 @@ def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -
     np.testing.assert_allclose(found.turned[place + 1 :], 0, atol=1e-6)  # it does not see them
 
 
-def test_long_texts_are_read_in_several_batches(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["key masked", "deleted"])
+@pytest.mark.parametrize(("family", "text", "place"), [("bert", MASKED, 5), ("gpt2", SENTENCE, 6)])
+def test_without_a_key_and_without_a_token_as_plain_transformers(
+    family: str, text: str, place: int, way: Way, folder_of: FolderOf
+) -> None:
+    stack = stack_of(loading.load(str(folder_of(family))), text)
+    auto = AutoModelForMaskedLM if family == "bert" else AutoModelForCausalLM
+    network: Any = auto.from_pretrained(folder_of(family))
+    followed = expected(stack, place)
+    assert followed is not None
+    found = all_occluded(stack, place, followed, way)
+    assert found.log_probability is not None
+    ids = torch.tensor([[token.id for token in stack.tokens]])
+    tokens = torch.arange(len(stack.tokens))
+    with torch.inference_mode():
+        before = network(ids, output_hidden_states=True).hidden_states[-1][0, place].double()
+        for token in tokens[tokens != place]:
+            if way == "deleted":
+                at = place - int(token < place)
+                ran = network(ids[:, tokens != token], output_hidden_states=True)
+            else:
+                at = place
+                seen = (tokens != token).long()[None]
+                ran = network(ids, attention_mask=seen, output_hidden_states=True)
+            after = ran.hidden_states[-1][0, at].double()
+            assert found.turned[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
+            told = float(ran.logits[0, at].log_softmax(-1)[followed.id])
+            assert found.log_probability[token] == pytest.approx(told, abs=1e-4)
+    assert np.flatnonzero(np.isnan(found.turned)).tolist() == [place]
+    assert np.flatnonzero(np.isnan(found.log_probability)).tolist() == [place]
+
+
+def test_our_own_bert_is_without_a_token_what_the_published_one_is(minilm: Model) -> None:
+    published, own = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
+    for way in published.ways:
+        one, other = (all_occluded(stack, 9, None, way).turned for stack in (published, own))
+        np.testing.assert_allclose(one, other, atol=1e-5, err_msg=way)
+
+
+def test_the_translator_without_a_word_reads_the_shorter_sentence() -> None:
+    place, model = 8, loading.load("translator")
+    assert isinstance(model, TranslatorModel)
+    stack = stack_of(model, TIRED)
+    english = words(stack.tokens)
+    whole = model.translator.steps(english, ()).encoder.output[place]
+    found = all_occluded(stack, place, None, "deleted").turned
+    for token in set(range(len(english))) - {place}:
+        shorter = model.translator.steps((*english[:token], *english[token + 1 :]), ())
+        after = shorter.encoder.output[place - (token < place)]
+        assert found[token] == pytest.approx(one_minus_cosine(whole, after), abs=1e-5)
+
+
+def test_where_nobody_looks_the_translator_s_rows_are_rescaled() -> None:
+    stack, masked = stack_of(loading.load("translator"), TIRED), 4
+    others = torch.arange(len(stack.tokens)) != masked
+    with torch.inference_mode():
+        before, ran = stack.run(stack.words[None]), stack.run(stack.words[None], others[None])
+    for weights in ran.weights:
+        assert (weights[..., masked] == 0).all()
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+    rescaled = before.weights[0] * others / (before.weights[0] * others).sum(dim=-1, keepdim=True)
+    torch.testing.assert_close(ran.weights[0], rescaled)
+
+
+@pytest.mark.parametrize("family", ["bloom", "opt"])
+def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, folder_of: FolderOf) -> None:
+    stack = stack_of(loading.load(str(folder_of(family))), SENTENCE)
+    with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
+        all_occluded(stack, 6, None, "key masked")
+
+
+def test_a_model_that_heeds_no_mask_masks_no_key(minilm: Model) -> None:
     stack = stack_of(minilm, TIRED)
-    together = all_occluded(stack, 9, None)
+    deaf = replace(stack, run=lambda words, _=None: stack.run(words))
+    with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
+        all_occluded(deaf, 9, None, "key masked")
+
+
+@pytest.mark.parametrize("way", ["mask vector", "key masked"])
+def test_long_texts_are_read_in_several_batches(
+    way: Way, minilm: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = stack_of(minilm, TIRED)
+    together = all_occluded(stack, 9, None, way)
     monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
-    found = list(occlusion(stack, 9, None))
+    found = list(occlusion(stack, 9, None, way))
     assert [len(so_far.turned) for so_far in found] == [4, 8, 12, 15]
     np.testing.assert_allclose(found[-1].turned, together.turned, atol=1e-6)

@@ -6,6 +6,7 @@ import torch
 
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.model import WAYS
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
@@ -35,8 +36,10 @@ def test_both_bundled_berts_put_out_the_same() -> None:
     with torch.inference_mode():
         outputs = [stack.run(stack.words[None]).output for stack in (one, other)]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
-    torch.testing.assert_close(one.stand_in, other.stand_in)
-    assert one.replaced_by == other.replaced_by == "[MASK]"
+    assert one.ways == other.ways == WAYS
+    for way, vector in one.stand_ins.items():
+        torch.testing.assert_close(vector, other.stand_ins[way])
+    assert [stack.mask_token for stack in (one, other)] == ["[MASK]"] * 2
 
 
 def test_a_decoder_expects_the_token_that_follows(folder_of: FolderOf) -> None:
@@ -48,7 +51,7 @@ def test_a_decoder_expects_the_token_that_follows(folder_of: FolderOf) -> None:
         candidate = prediction.actual or prediction.candidates[0]
         assert (found.id, found.kind, found.actual) == (candidate.id, "next", prediction.actual is not None)
         assert found.probability == pytest.approx(candidate.probability, abs=1e-6)
-    assert stack.replaced_by is None
+    assert stack.ways == ("mean vector", "key masked", "deleted")
 
 
 def test_bert_expects_something_where_a_token_is_masked_alone(folder_of: FolderOf) -> None:

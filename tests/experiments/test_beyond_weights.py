@@ -17,7 +17,7 @@ from attnviz.capture.residual_stream import residual_stream
 from attnviz.capture.stack import stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments import beyond_weights
-from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, agreements, measured, rows
+from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, agreements, measured, rows, ways
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Floats, Kind
 from tests.capture.tiny import SENTENCE, tiny
@@ -44,10 +44,13 @@ def test_one_measure_after_the_other_comes_in(steps: list[Progress[MeasuredToken
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert len({step.total for step in steps}) == 1
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
-    assert set(steps[-1].found.values) == set(MEASURES)
+    found = steps[-1].found
+    assert {beyond_weights.OCCLUSION, *found.values} == set(MEASURES)
     for before, after in pairwise(steps):
         assert set(before.found.values) <= set(after.found.values)
-    assert beyond_weights.OCCLUSION not in steps[1].found.values
+    assert not steps[1].found.left_out
+    assert tuple(found.left_out) == ("mean vector", "key masked", "deleted")
+    assert found.missing == {"mask vector": "This model has no token for a masked word."}
 
 
 def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]) -> None:
@@ -56,7 +59,7 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)
     layers = stack_of(model, ENGLISH)
     _, (_, residual, norm) = around_attention(residual_stream(model, ENGLISH, 8, "encoder"))
-    [*_, left_out], [*_, (_, _, slopes)] = occlusion(layers, 8, None), gradients(layers, 8, None)
+    [*_, (_, _, slopes)] = gradients(layers, 8, None)
     expected = {
         beyond_weights.HEAD_WEIGHTS: stack[1, 2, 8],
         beyond_weights.LAYER_WEIGHTS: stack[1, :, 8].mean(axis=0),
@@ -65,14 +68,16 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
         beyond_weights.FLOW: [flow(mixed(stack), 8, source) for source in range(stack.shape[-1])],
         beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, residual, norm),
-        beyond_weights.OCCLUSION: left_out.turned,
         beyond_weights.GRADIENT: slopes.words,
         beyond_weights.GRADIENT_INPUT: slopes.words_times,
         beyond_weights.GRADIENT_ATTENTION: slopes.weights_times,
     }
-    assert set(expected) == set(MEASURES)
+    assert set(expected) == set(MEASURES) - {beyond_weights.OCCLUSION}
     for measure, values in expected.items():
         np.testing.assert_allclose(of(found, measure, 1, 2), values, atol=1e-6, rtol=1e-4, err_msg=measure)
+    for way, moved in found.left_out.items():
+        *_, left_out = occlusion(layers, 8, None, way)
+        np.testing.assert_allclose(moved, left_out.turned, atol=1e-6, err_msg=way)
     assert found.of("Weather", 1, 2) is None
     assert found.seen.all()
     assert found.followed is None
@@ -84,19 +89,31 @@ def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(
     found = steps[-1].found
     counted = np.ones(len(found.seen), dtype=np.bool_)
     counted[[8, 12]] = False
-    made = rows(found, 1, 2, counted)
-    assert made[0].measure == beyond_weights.OCCLUSION
-    assert [row.agreement for row in made[1:]] == sorted((row.agreement for row in made[1:]), reverse=True)
-    for row in made:
-        assert row.agreement == pytest.approx(rank_correlation(row.values[counted], made[0].values[counted]))
+    yardstick, made = np.split(np.array(rows(found, 1, 2, counted)), [3])
+    assert [row.way for row in yardstick] == list(found.left_out) == list(ways(found, counted))
+    assert {row.measure for row in yardstick} == {beyond_weights.OCCLUSION}
+    assert [row.lowest for row in made] == sorted((row.lowest for row in made), reverse=True)
+    for row in (*yardstick, *made):
+        each = [rank_correlation(row.values[counted], one.values[counted]) for one in yardstick]
+        if row.way is None:
+            np.testing.assert_allclose(row.agreements, each, atol=1e-6)
+            assert (row.lowest, row.highest) == (pytest.approx(min(each)), pytest.approx(max(each)))
         assert sorted(row.ranks[counted]) == pytest.approx(range(1, 12), abs=0.5)
         assert (row.ranks[~counted] == 0).all()
+
+
+def test_the_token_itself_is_not_left_out_in_every_way(steps: list[Progress[MeasuredToken]]) -> None:
+    found = steps[-1].found
+    counted = np.ones(len(found.seen), dtype=np.bool_)
+    assert ways(found, counted) == ("mean vector",)
+    assert rows(found, 1, 2, counted)[0].way == "mean vector"
+    assert agreements(found, beyond_weights.HEAD_WEIGHTS, counted).shape == (1, 2, 4)
 
 
 def test_before_the_yardstick_is_there_nothing_agrees(steps: list[Progress[MeasuredToken]]) -> None:
     made = rows(steps[0].found, 1, 2, np.ones(13, dtype=np.bool_))
     assert len(made) == 5
-    assert all(np.isnan(row.agreement) for row in made)
+    assert all(np.isnan(row.lowest) for row in made)
 
 
 def test_every_head_and_every_layer_agrees_more_or_less(steps: list[Progress[MeasuredToken]]) -> None:
@@ -104,12 +121,12 @@ def test_every_head_and_every_layer_agrees_more_or_less(steps: list[Progress[Mea
     counted = np.arange(len(found.seen)) < 7
     of_heads = agreements(found, beyond_weights.HEAD_WEIGHTS, counted)
     of_layers = agreements(found, beyond_weights.LAYER_NORMS, counted)
-    assert of_heads.shape == (2, 4)
-    assert of_layers.shape == (2,)
+    assert of_heads.shape == (3, 2, 4)
+    assert of_layers.shape == (3, 2)
     for layer in range(2):
-        row = {row.measure: row.agreement for row in rows(found, layer, 3, counted)}
-        assert of_heads[layer, 3] == pytest.approx(row[beyond_weights.HEAD_WEIGHTS])
-        assert of_layers[layer] == pytest.approx(row[beyond_weights.LAYER_NORMS])
+        row = {row.measure: row.agreements for row in rows(found, layer, 3, counted)}
+        assert of_heads[:, layer, 3] == pytest.approx(row[beyond_weights.HEAD_WEIGHTS])
+        assert of_layers[:, layer] == pytest.approx(row[beyond_weights.LAYER_NORMS])
 
 
 def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) -> None:
@@ -119,13 +136,15 @@ def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) 
     prediction = attnviz.predictions(SENTENCE, folder)[4]
     assert prediction.actual is not None
     assert found.followed is not None
-    assert found.probabilities is not None
     assert found.followed.text == prediction.actual.text
     assert found.followed.probability == pytest.approx(prediction.actual.probability, abs=1e-6)
-    moved = np.abs(np.log(found.probabilities) - np.log(found.followed.probability))
-    np.testing.assert_allclose(of(found, beyond_weights.OCCLUSION, 0, 0), moved, atol=1e-5)
+    assert found.probabilities.keys() == found.left_out.keys()
+    for way, probabilities in found.probabilities.items():
+        moved = np.abs(np.log(probabilities) - np.log(found.followed.probability))
+        np.testing.assert_allclose(found.left_out[way], moved, atol=1e-5)
+        np.testing.assert_allclose(found.left_out[way][5:], 0, atol=1e-5, err_msg=way)
     assert found.seen.tolist() == [True] * 5 + [False] * 8
-    for measure in MEASURES:
+    for measure in found.values:
         np.testing.assert_allclose(of(found, measure, 1, 2)[5:], 0, atol=1e-5, err_msg=measure)
 
 
@@ -135,11 +154,20 @@ def test_what_a_model_cannot_give_has_a_reason(tmp_path: Path, monkeypatch: pyte
 
     name = str(tiny("gptj", tmp_path))  # which adds attention and feed-forward network at once
     [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
-    assert (last.found.missing, set(last.found.values)) == ({}, set(MEASURES))
+    assert set(last.found.missing) == {"mask vector"}
+    assert {beyond_weights.OCCLUSION, *last.found.values} == set(MEASURES)
     monkeypatch.setattr("attnviz.capture.residual_stream.residual_stream", refuse)
     [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
-    assert last.found.missing == {beyond_weights.NORMS_AROUND: "It does more."}
-    assert set(last.found.values) == set(MEASURES) - {beyond_weights.NORMS_AROUND}
+    assert last.found.missing[beyond_weights.NORMS_AROUND] == "It does more."
+    missing = {beyond_weights.NORMS_AROUND, beyond_weights.OCCLUSION}
+    assert set(last.found.values) == set(MEASURES) - missing
+
+
+def test_a_way_that_a_model_cannot_go_has_a_reason(tmp_path: Path) -> None:
+    [*_, last] = steps_of(str(tiny("bloom", tmp_path)), SENTENCE, "decoder", 4)
+    assert tuple(last.found.left_out) == ("mean vector", "deleted")
+    assert "changes more than who is looked at" in last.found.missing["key masked"]
+    assert last.finished
 
 
 def test_a_long_text_has_no_flow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,22 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import by_chance, rank_correlation
+from attnviz.app.heads.beyond_weights.by_layer import _best_of_each_way
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
-from attnviz.app.heads.beyond_weights.comparison import _finding, _number, job_of
+from attnviz.app.heads.beyond_weights.comparison import _finding, _moves_most, _number, job_of
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED, name_here
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, MEASURES, OCCLUSION, ROLLOUT, MeasuredToken, rows
+from attnviz.experiments.beyond_weights import (
+    HEAD_WEIGHTS,
+    MEASURES,
+    OCCLUSION,
+    ROLLOUT,
+    MeasuredToken,
+    Row,
+    rows,
+)
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
@@ -27,6 +36,7 @@ from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, tr
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
+THREE = "under the three ways that there are here (mean vector, key masked and deleted)"
 
 
 def opened(**more: str) -> AppTest:
@@ -57,20 +67,31 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     standings = [column["standing"] for column in shown["columns"]]
     assert standings == ["itself" if place == IT else "counted" for place in range(12)]
     counted = np.arange(12) != IT
-    yardstick, best, *_, worst = shown["lines"]
-    assert yardstick["key"] == OCCLUSION
-    values = [np.array(line["values"])[counted] for line in (yardstick, best, worst)]
-    most = shown["columns"][yardstick["ranks"].index(1)]["label"]
+    yardstick, (best, *_, worst) = shown["lines"][:3], shown["lines"][3:]
+    ways = ["mean vector", "key masked", "deleted"]
+    assert [line["label"] for line in yardstick] == [f"Leaving it out: {way}" for way in ways]
+    assert {line["key"] for line in yardstick} == {OCCLUSION}
+    assert [line["yardstick"] for line in shown["lines"]] == [True] * 3 + [False] * 10
+    assert [line["written"][IT] for line in yardstick[1:]] == ["–", "–"]
     told = words(app)
-    assert f"Leaving out `{most}` moves `it` most: 1 − cosine" in told
-    for line, each in ((best, values[1]), (worst, values[2])):
-        rho = f"{rank_correlation(each, values[0]):.2f}".replace("-", "−")
-        assert line["agreement"] == rho
+    for line in (best, worst):
+        rhos = [
+            rank_correlation(np.array(line["values"])[counted], np.array(one["values"])[counted])
+            for one in yardstick
+        ]
+        assert line["band"] == pytest.approx([min(rhos), max(rhos)], abs=1e-6)
+        assert line["agreement"] == f"{decimal(min(rhos))} to {decimal(max(rhos))}"
     assert f"{best['label']} (ρ = {best['agreement']})" in told
-    assert "Two orders of 11 tokens that know nothing of each other reach ρ = 0.62, or its negative" in told
-    assert "in about 1 of 21 cases" in told
-    first = sum(line["ranks"][yardstick["ranks"].index(1)] == 1 for line in shown["lines"][1:])
+    assert "Two orders of 11 tokens that know nothing of each other reach ρ = 0.80, or its negative" in told
+    assert "in about 1 of 215 cases. As 10 measures have 10 chances" in told
+    firsts = [line["ranks"].index(1) for line in yardstick]
+    for at, line in zip(firsts, yardstick, strict=True):
+        assert f"`{shown['columns'][at]['label']}`" in told
+        assert f"{float(line['written'][at]):.2g}" in told
+    first = sum(any(line["ranks"][at] == 1 for at in firsts) for line in shown["lines"][3:])
     assert f"Of 10 measures, {first or 'none'} put" in told
+    assert "(mean vector); or no other token may look at it, in any layer (key masked); or it is" in told
+    assert any("**Leaving it out: mask vector** is not here" in info.value for info in app.info)
     assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
 
 
@@ -120,42 +141,70 @@ def test_while_it_is_measured_the_words_are_of_what_is_there_so_far(latest: Prog
     assert "so far" not in _finding(chosen(), latest, ranked, counted)
 
 
-def test_which_measures_beat_chance_and_which_go_the_other_way_is_said(
-    latest: Progress[MeasuredToken],
-) -> None:
-    chance = by_chance(11)
-    assert chance is not None
-    assert 0.6 < chance.bound - 1e-6 < 0.64
-    counted = chosen().counted(latest.found)
-    yardstick, best, second, *others, last = rows(latest.found, 0, 1, counted)
+def rhos(row: Row, *agreements: float) -> Row:
+    return replace(row, agreements=np.array(agreements, dtype=np.float32))
 
-    def said(*agreements: float) -> str:
-        three = zip((best, second, last), agreements, strict=True)
-        first, next_, final = (replace(row, agreement=rho) for row, rho in three)
-        middle = [replace(row, agreement=0.1) for row in others]
-        return _finding(chosen(), latest, [yardstick, first, next_, *middle, final], counted)
+
+def test_a_measure_beats_chance_where_it_does_so_under_every_way(latest: Progress[MeasuredToken]) -> None:
+    chance = by_chance(11, 10)
+    assert chance is not None
+    assert 0.79 < chance.bound <= 0.8
+    counted = chosen().counted(latest.found)
+    made = rows(latest.found, 0, 1, counted)
+    yardstick, (best, second, *others, last) = made[:3], made[3:]
+
+    def said(*agreements: tuple[float, float, float]) -> str:
+        three = map(rhos, (best, second, last), *zip(*agreements, strict=True))
+        first, next_, final = three
+        middle = [rhos(row, 0.1, 0.1, 0.1) for row in others]
+        return _finding(chosen(), latest, [*yardstick, first, next_, *middle, final], counted)
 
     names = [name_here(row.measure, "1-2") for row in (best, second, last)]
-    at_what = "chance at ordering the 11 tokens as leaving them out does"
-    reverse = f"Beyond chance too, but towards the reverse order: {names[2]} (ρ = −0.64)."
-    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.60)." in said(0.6, 0.5, 0.0)
-    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.64)." in said(0.64, 0.6, -0.6)
-    both = f"{names[0]} (ρ = 0.70), {names[1]} (ρ = 0.64)."
-    assert f"**2 of 10 measures beat {at_what}:** {both}" in said(0.7, 0.64, -0.6)
-    assert "reverse order" not in said(0.64, 0.6, -0.6)
-    assert f"**No measure beats {at_what}.**" in said(0.6, 0.5, -0.64)
-    assert reverse in said(0.6, 0.5, -0.64)
+    at_what = f"chance at ordering the 11 tokens as leaving them out does, {THREE}"
+    reverse = f"Beyond chance too, but towards the reverse order: {names[2]} (ρ = −0.90 to −0.81)."
+    none, low, high = (0.1, 0.1, 0.1), (0.9, 0.78, 0.9), (0.81, 0.9, 0.85)
+    told = said(low, none, none)  # one way is not enough
+    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.78 to 0.90)." in told
+    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.81 to 0.90)." in said(high, low, none)
+    both = f"{names[0]} (ρ = 0.81 to 0.90), {names[1]} (ρ = 0.81 to 0.90)."
+    assert f"**2 of 10 measures beat {at_what}:** {both}" in said(high, high, none)
+    assert "reverse order" not in said(high, low, (-0.9, -0.78, -0.9))
+    assert f"**No measure beats {at_what}.**" in said(low, none, (-0.81, -0.9, -0.85))
+    assert reverse in said(low, none, (-0.81, -0.9, -0.85))
     ranked = [
-        replace(row, agreement=0.5 if row.measure == HEAD_WEIGHTS else 0.6)
-        for row in rows(latest.found, 0, 1, counted)
+        rhos(row, 0.5, 0.4, 0.5) if row.measure == HEAD_WEIGHTS else rhos(row, 0.6, 0.6, 0.6)
+        for row in made[3:]
     ]
-    assert "The weights of head 1-2 have ρ = 0.50." in _finding(
-        chosen(), latest, [yardstick, *ranked[1:]], counted
+    ranked.sort(key=lambda row: row.measure == HEAD_WEIGHTS)
+    assert "The weights of head 1-2 have ρ = 0.40 to 0.50." in _finding(
+        chosen(), latest, [*yardstick, *ranked], counted
+    )
+
+
+def test_whether_every_way_has_the_same_token_first_is_said(latest: Progress[MeasuredToken]) -> None:
+    counted = chosen().counted(latest.found)
+    dog, road = np.full((2, len(counted)), 0.01, dtype=np.float32)
+    dog[1], road[6] = 0.2, 0.3
+
+    def said(*left_out: np.ndarray) -> str:
+        ways = dict(zip(latest.found.left_out, left_out, strict=True))
+        found = replace(latest.found, left_out=ways)
+        return _moves_most(chosen(), found, rows(found, 0, 1, counted)[:3])
+
+    unit = "1 − cosine of its output before and after"
+    assert said(dog, 2 * dog, dog) == (f"Leaving out `dog` moves `it` most, {THREE}: {unit} is 0.2 to 0.4.")
+    assert said(dog, road, 2 * dog) == (
+        "Which token moves `it` most depends on how it is left out: `dog` (mean vector and deleted: "
+        f"0.2 to 0.4); `road` (key masked: 0.3). The numbers are {unit}."
     )
 
 
 def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None:
-    shown = sent(opened(special="true", itself="true"), "measures")
+    app = opened(special="true", itself="true")
+    shown = sent(app, "measures")
+    assert "under the one way that there is here (mean vector)" in words(app)
+    refused = [info.value for info in app.info if "The token itself cannot be left out so" in info.value]
+    assert [way in told for way, told in zip(("key masked", "deleted"), refused, strict=True)] == [True] * 2
     assert [column["label"] for column in shown["columns"]][-1] == "[END]"
     assert {column["standing"] for column in shown["columns"]} == {"counted"}
     assert all(max(line["ranks"]) > 12 for line in shown["lines"])
@@ -175,31 +224,53 @@ def test_all_heads_and_layers(latest: Progress[MeasuredToken]) -> None:
     app = opened(layer="1", head="2")
     counted = np.arange(13) < 12
     counted[IT] = False
-    weights, yardstick = latest.found.values["Weights of the head"], latest.found.values[OCCLUSION]
-    expected = [rank_correlation(row[counted], yardstick[counted]) for row in weights.reshape(-1, 13)]
-    np.testing.assert_allclose(sent(app, "head_map")["values"], expected, atol=1e-5)
-    layer, head = divmod(int(np.argmax(expected)), 4)
-    assert f"Of 8 heads, the weights of **{layer + 1}-{head + 1}** order the 11 tokens most" in words(app)
-    chance = by_chance(11)
+    weights = latest.found.values["Weights of the head"].reshape(-1, 13)[:, counted]
+    expected = np.array(
+        [[rank_correlation(row, one[counted]) for row in weights] for one in latest.found.left_out.values()]
+    )
+    shown = sent(app, "head_map")
+    np.testing.assert_allclose(shown["values"], expected.min(axis=0), atol=1e-5)
+    spans = zip(expected.min(axis=0), expected.max(axis=0), strict=True)
+    assert shown["texts"] == [f"{decimal(low)} to {decimal(high)}" for low, high in spans]
+    names = [f"{at // 4 + 1}-{at % 4 + 1}" for at in range(8)]
+    assert (
+        f"Of 8 heads, the weights of **{names[int(expected.min(axis=0).argmax())]}** order the 11"
+        in words(app)
+    )
+    best = [names[int(rhos.argmax())] for rhos in expected]
+    assert len(set(best)) == 1
+    assert f"It is the best head {THREE}." in words(app)
+    chance = by_chance(11, 8)
     assert chance is not None
-    assert chance.frequency < 0.048
-    far = int((np.abs(expected) > chance.bound - 1e-5).sum())
-    assert far == 0
-    assert "No head beats chance, for which it would take ±0.62." in words(app)
-    assert "is reached by" not in words(app)
+    assert (expected.min(axis=0) < chance.bound - 1e-5).all()
+    assert f"8 heads have 8 chances, so a head beats chance with ρ = {chance.bound:.2f} or more" in words(app)
+    assert f"{THREE} (Bonferroni): none of them do." in words(app)
     chart = charts(app)["Agreement with leaving words out, layer by layer"]
     assert [line["label"] for line in chart["lines"]] == ["mean weights", "norms", "norms after Add & Norm"]
     assert [line["x"] for line in chart["lines"]] == [[1, 2]] * 3
+
+
+def test_whether_every_way_has_the_same_best_head_is_said(latest: Progress[MeasuredToken]) -> None:
+    counted = chosen().counted(latest.found)
+    each = np.zeros((3, 2, 4), dtype=np.float32)
+    each[0, 1, 2] = each[1, 0, 3] = each[2, 1, 2] = 0.5
+    assert _best_of_each_way(latest.found, counted, each, (1, 2)) == (
+        "Which head is the best depends on how words are left out: 2-3 (mean vector and deleted); 1-4 (key "
+        "masked). "
+    )
 
 
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     text = csv_of(chosen(), latest.found)
     facts = dict(csv.reader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] == "#"))
     assert facts["# text"] == f"“{TIRED}”"
-    assert facts["# what replaces a word"] == "the mean of all word vectors"
+    assert facts["# mean vector"] == "the mean of all word vectors replaces the word’s"
+    assert "# mask vector" not in facts
     table = list(csv.DictReader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] != "#"))
     assert [row["token"] for row in table][IT - 1 : IT + 1] == ["8:as", "9:it"]
-    assert list(table[0])[1:3] == [OCCLUSION, "Weights of head 1-2"]
+    ways = ["mean vector", "key masked", "deleted"]
+    assert list(table[0])[1:5] == [*ways, "Weights of head 1-2"]
+    assert [table[IT][way] for way in ways[1:]] == ["", ""]
     np.testing.assert_array_equal(
         np.array([row[ROLLOUT] for row in table], dtype=np.float32), latest.found.values[ROLLOUT]
     )
@@ -208,16 +279,17 @@ def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
 def test_the_table_has_few_columns_and_says_what_next_to_nothing_is() -> None:
     app = opened(layer="2", head="1")
     table: Any = app.dataframe[0]
-    assert list(table.value.columns) == ["token", OCCLUSION, "Weights of head 2-1"]
+    ways = ["mean vector", "key masked", "deleted"]
+    assert list(table.value.columns) == ["token", *ways, "Weights of head 2-1"]
     least = table.value["Weights of head 2-1"].min()
     assert 0 < least < 1e-6
     digits, power = f"{least:.2e}".split("e-")
     raised = str(int(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     assert f"{least:.3g} is {digits} × 10⁻{raised}: next to nothing." in app.caption[-1].value
     written = [each.get("type_config", {}).get("format") for each in json.loads(table.proto.columns).values()]
-    assert written.count("%.3g") == 2
+    assert written.count("%.3g") == 4
     app = opened(measure=ROLLOUT)
-    assert list(app.dataframe[0].value.columns) == ["token", OCCLUSION, ROLLOUT]
+    assert list(app.dataframe[0].value.columns) == ["token", *ways, ROLLOUT]
     assert not any("next to nothing" in caption.value for caption in app.caption)
 
 
@@ -232,18 +304,18 @@ def test_a_share_that_is_not_0_never_reads_as_0() -> None:
 
 
 def test_what_chance_reaches_is_told_of_few_tokens_too() -> None:
-    told = words(opened(text="the dog was too tired", itself="true", query="2 dog"))
-    assert "Two orders of 5 tokens that know nothing of each other reach ρ = 1.00, or its negative" in told
-    assert "in about 1 of 60 cases" in told
-    assert "But 8 heads have 8 chances: ±1.00 is reached by " in told
-    assert f" of them, and by {8 / 60:.1f} on average" in told
+    told = words(opened(text="the dog was too tired", special="true", query="2 dog"))
+    assert "With 5 tokens to rank and 10 measures to compare, agreement would say nothing." in told
+    assert "With 5 tokens and 8 heads to choose from, no head can beat chance" in told
+    told = words(opened(text="the dog was very tired", special="true", itself="true", query="2 dog"))
+    assert "Two orders of 6 tokens that know nothing of each other reach ρ = 1.00, or its negative" in told
+    assert "in about 1 of 360 cases" in told
 
 
 def test_of_four_tokens_chance_alone_makes_even_the_same_order_too_often() -> None:
     told = words(opened(text="the dog was too tired", query="2 dog"))
-    assert "With 4 tokens to rank, agreement would say nothing." in told
+    assert "With 4 tokens to rank and 10 measures to compare, agreement would say nothing." in told
     assert "Too few tokens are ranked: chance alone gives even their very order too often." in told
-    assert "is reached by" not in told
 
 
 def test_odd_texts() -> None:

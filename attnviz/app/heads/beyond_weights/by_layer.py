@@ -7,22 +7,22 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import Chance, by_chance
+from attnviz.analysis.rank_correlation import by_chance
 from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.beyond_weights.choices import TokenSelection
+from attnviz.app.heads.beyond_weights.choices import TokenSelection, span, under
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
     LAYER_NORMS,
     LAYER_WEIGHTS,
     NORMS_AROUND,
-    OCCLUSION,
     MeasuredToken,
     agreements,
+    ways,
 )
-from attnviz.text import decimal, head_name
+from attnviz.text import decimal, head_name, joined
 from attnviz.trace import Floats, Mask
 
 _LINES = {
@@ -45,45 +45,40 @@ def layers(chosen: TokenSelection) -> None:
     with st.container(border=True, height="stretch"):
         st.subheader("Would another layer?", anchor=False)
         if known := _known(chosen):
-            found, counted, _ = known
-            _layers(found, counted)
+            _layers(*known)
 
 
-def _known(chosen: TokenSelection) -> tuple[MeasuredToken, Mask, Chance] | None:
-    """What was found, which tokens are ranked, and how far chance goes; or a word why nothing is drawn."""
+def _known(chosen: TokenSelection) -> tuple[MeasuredToken, Mask] | None:
+    """What was found, and which tokens are ranked; or a word why nothing is drawn."""
     latest = job_of(chosen).latest
-    if latest is None or not (OCCLUSION in latest.found.values or latest.finished):
+    if latest is None or not (latest.found.left_out or latest.finished):
         st.markdown("This is drawn when words have been left out.")
-    elif OCCLUSION not in latest.found.values:
+    elif not latest.found.left_out:
         st.markdown("In this model no word can be left out, so there is nothing to agree with.")
-    elif (chance := by_chance(int(chosen.counted(latest.found).sum()))) is None:
+    elif by_chance(int(chosen.counted(latest.found).sum())) is None:
         st.markdown("Too few tokens are ranked: chance alone gives even their very order too often.")
-    elif np.isnan(agreements(latest.found, HEAD_WEIGHTS, chosen.counted(latest.found))).all():
+    elif np.isnan(agreements(latest.found, HEAD_WEIGHTS, chosen.counted(latest.found)).min(axis=0)).all():
         st.markdown("Here the ranked tokens have no order: one is like the other.")
     else:
-        return latest.found, chosen.counted(latest.found), chance
+        return latest.found, chosen.counted(latest.found)
     return None
 
 
-def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask, chance: Chance) -> None:
-    heads, count = agreements(found, HEAD_WEIGHTS, counted), int(counted.sum())
-    layer, head = np.unravel_index(int(np.nanargmax(heads)), heads.shape)
-    far = int(chance.reached(heads).sum())
-    by_luck = f"But {heads.size} heads have {heads.size} chances: ±{chance.bound:.2f} is reached by {far} of "
-    by_luck += (
-        f"them, and by {chance.frequency * heads.size:.1f} on average where there is nothing but chance."
-    )
+def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask) -> None:
+    each, count = agreements(found, HEAD_WEIGHTS, counted), int(counted.sum())
+    lowest, highest = each.min(axis=0), each.max(axis=0)
+    most, size = _most(lowest), lowest.size
     st.markdown(
-        f"Of {heads.size} heads, the weights of **{head_name(int(layer), int(head))}** order the {count} "
-        f"tokens most like leaving them out does (ρ = {decimal(heads[layer, head])}). "
-        + (by_luck if far else f"No head beats chance, for which it would take ±{chance.bound:.2f}.")
+        f"Of {size} heads, the weights of **{head_name(*most)}** order the {count} tokens most like leaving "
+        f"them out does, by the lowest of their ρ ({span(lowest[most], highest[most])}). "
+        f"{_best_of_each_way(found, counted, each, most)}{_beyond_chance(found, counted, lowest)}"
     )
     head_map(
         "agreement of heads",
-        title="ρ of each head’s weights with leaving words out",
-        values=heads,
-        texts=[decimal(value) for value in heads.ravel().tolist()],
-        printed=[decimal(value, 1) for value in heads.ravel().tolist()],
+        title="lowest ρ of each head’s weights with leaving words out",
+        values=lowest,
+        texts=list(map(span, lowest.ravel().tolist(), highest.ravel().tolist())),
+        printed=[decimal(value, 1) for value in lowest.ravel().tolist()],
         low=(-1.0, "−1"),
         high=(1.0, "1"),
         kind="diverging",
@@ -92,13 +87,50 @@ def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask, chance: 
     )
 
 
+def _most(agreements: Floats) -> tuple[int, ...]:
+    """Where the largest is that is a number."""
+    return tuple(map(int, np.unravel_index(int(np.nanargmax(agreements)), agreements.shape)))
+
+
+def _best_of_each_way(found: MeasuredToken, counted: Mask, each: Floats, most: tuple[int, ...]) -> str:
+    """Whether each way of leaving words out has the same best head."""
+    if len(each) == 1:
+        return ""
+    best: dict[tuple[int, ...], list[str]] = {}
+    for way, rhos in zip(ways(found, counted), each, strict=True):
+        best.setdefault(_most(rhos), []).append(way)
+    if list(best) == [most]:
+        return f"It is the best head {under(ways(found, counted))}. "
+    listed = "; ".join(f"{head_name(*head)} ({joined(names)})" for head, names in best.items())
+    return f"Which head is the best depends on how words are left out: {listed}. "
+
+
+def _beyond_chance(found: MeasuredToken, counted: Mask, lowest: Floats) -> str:
+    """How many heads beat chance, corrected for how many there are."""
+    count, size = int(counted.sum()), lowest.size
+    chance = by_chance(count, size)
+    if chance is None:
+        return (
+            f"With {count} tokens and {size} heads to choose from, no head can beat chance: it alone makes "
+            "even the same order too often."
+        )
+    far = int((chance.reached(lowest) & (lowest > 0)).sum())
+    return (
+        f"{size} heads have {size} chances, so a head beats chance with ρ = {chance.bound:.2f} or more "
+        f"{under(ways(found, counted))} (Bonferroni): {far or 'none'} of them do{'es' if far == 1 else ''}."
+    )
+
+
 def _layers(found: MeasuredToken, counted: Mask) -> None:
-    lines = []
+    lines, best = [], []
     for measure, line in _LINES.items():
         if measure in found.values:
             each = agreements(found, measure, counted)
-            lines.append(replace(line, x=np.arange(1, len(each) + 1), y=each))
-    told = "; ".join(f"{line.label}: {_best(np.asarray(line.y))}" for line in lines)
+            lowest, highest = each.min(axis=0), each.max(axis=0)
+            x = np.arange(1, len(lowest) + 1)
+            lines.append(replace(line, x=x, y=each.mean(axis=0), low=lowest, high=highest, band=True))
+            best.append(f"{line.label}: {_best(lowest, highest)}")
+    told = "; ".join(best)
     curves(
         "agreement of layers",
         lines,
@@ -108,14 +140,18 @@ def _layers(found: MeasuredToken, counted: Mask) -> None:
         at="layer {x}",
         height=160,
         alt=f"Rank correlation with leaving words out, by layer. Best layers: {told}.",
-        caption="Spearman’s ρ over the ranked tokens, for all heads of a layer together.",
+        caption="Spearman’s ρ over the ranked tokens, for all heads of a layer together: mean, lowest and "
+        "highest over the ways of leaving a word out.",
         filename="agreement-by-layer",
     )
-    st.markdown(f"With all heads of a layer together, the best layers are: {told}.")
+    st.markdown(
+        "Lines are means over the ways of leaving a word out, and bands go from the lowest ρ to the highest. "
+        f"With all heads of a layer together, the best layers by the lowest ρ are: {told}."
+    )
 
 
-def _best(each: Floats) -> str:
-    if np.isnan(each).all():
+def _best(lowest: Floats, highest: Floats) -> str:
+    if np.isnan(lowest).all():
         return "none"
-    layer = int(np.nanargmax(each))
-    return f"layer {layer + 1} (ρ = {decimal(each[layer])})"
+    [layer] = _most(lowest)
+    return f"layer {layer + 1} (ρ = {span(lowest[layer], highest[layer])})"

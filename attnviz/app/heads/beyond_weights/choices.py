@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,9 @@ from attnviz.analysis.rank_correlation import Chance
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
-from attnviz.capture.model import ModelInput
+from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.experiments.beyond_weights import MeasuredToken
+from attnviz.text import decimal, joined
 from attnviz.trace import Kind, Mask
 
 
@@ -74,16 +76,38 @@ def choose() -> TokenSelection:
         itself = ITSELF.toggle(
             "Rank the token itself",
             help="Without itself a token of course changes most. So it is left out of the ranks, "
-            "unless you want it in.",
+            "unless you want it in. Masking its key and deleting it cannot leave it out.",
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
     return TokenSelection(entry, given, kind, layer, head, groups, groups, place, special, itself)
 
 
-def in_words(chance: Chance, count: int) -> str:
-    """How far two orders of so many tokens agree by chance, as Markdown."""
+def under(ways: Sequence[Way]) -> str:
+    """In which ways tokens could be left out: "under all four ways"; fewer are named."""
+    if len(ways) == len(WAYS):
+        return "under all four ways"
+    if len(ways) == 1:
+        return f"under the one way that there is here ({ways[0]})"
+    return f"under the {('two', 'three')[len(ways) - 2]} ways that there are here ({joined(ways)})"
+
+
+def span(lowest: float, highest: float) -> str:
+    """From the lowest to the highest ρ: "−0.12 to 0.45"; of one alone, "0.45"."""
+    ends = dict.fromkeys((decimal(lowest), decimal(highest)))
+    return " to ".join(ends)
+
+
+def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
+    """How far two orders of so many tokens agree by chance, as Markdown.
+
+    Args:
+        compared: how many orders are compared with that of the yardstick.
+        things: what they are of: "measures".
+    """
     return (
         f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.bound:.2f}, or its "
-        f"negative, in about 1 of {1 / chance.frequency:.0f} cases."
+        f"negative, in about 1 of {1 / chance.frequency:.0f} cases. As {compared} {things} have {compared} "
+        f"chances, so much is asked of each: then chance alone brings any of them there in at most 5 % of "
+        "cases (Bonferroni)."
     )

@@ -9,12 +9,13 @@ import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.app import caches, markdown, warm_up
-from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words
+from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words, span, under
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, QUERY
+from attnviz.capture.model import Way
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
@@ -26,7 +27,7 @@ from attnviz.experiments.beyond_weights import (
     measured,
 )
 from attnviz.experiments.progress import Progress
-from attnviz.text import decimal, percent
+from attnviz.text import NO_NUMBER, joined, percent
 from attnviz.trace import Mask
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
@@ -64,14 +65,25 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
         title=f"What each measure says of {chosen.queries[chosen.query].label}",
-        agreement="ρ with leaving it out",
+        agreement="ρ with leaving it out, lowest to highest",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
         on_token=lambda place: _open_token(chosen, place),
     )
     st.markdown(f":small[{_how_to_read(found, int(counted.sum()))}]")
-    for measure, reason in found.missing.items():
-        st.info(f"**{measure}** is not here. {markdown.plain(reason)}", icon=":material/block:")
+    for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
+        name = name_here(what, chosen.name)
+        st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
+
+
+def _not_of_itself(found: MeasuredToken, counted: Mask) -> dict[str, str]:
+    """Why some ways are not here when the token itself is ranked."""
+    reasons = {
+        "key masked": "The token itself cannot be left out so: its own vector goes around the attention.",
+        "deleted": "The token itself cannot be left out so: deleted, it has no output.",
+    }
+    gone = set(found.left_out) - set(beyond_weights.ways(found, counted))
+    return {way: reason for way, reason in reasons.items() if way in gone}
 
 
 def _finding(
@@ -79,56 +91,87 @@ def _finding(
 ) -> str:
     """The picture in words."""
     found = progress.found
-    yardstick = next((row for row in rows if row.measure == OCCLUSION), None)
-    if yardstick is None:
-        return "" if found.missing else "Now each word is left out in turn …"
+    yardstick = [row for row in rows if row.measure == OCCLUSION]
+    if not yardstick:
+        return "" if OCCLUSION in found.missing else "Now each word is left out in turn …"
     if not counted.any():
         return f"{chosen.token} sees no other token that could be ranked."
     agree = _agree(chosen, rows, yardstick, int(counted.sum()), "" if progress.finished else " so far")
     return f"{_moves_most(chosen, found, yardstick)} {agree}"
 
 
-def _moves_most(chosen: TokenSelection, found: MeasuredToken, yardstick: Row) -> str:
+def _first(row: Row) -> int:
+    """The token that a row ranks first."""
+    return int(np.flatnonzero(row.ranks == row.ranks[row.ranks > 0].min())[0])
+
+
+def _moves_most(chosen: TokenSelection, found: MeasuredToken, yardstick: Sequence[Row]) -> str:
     """What leaving words out does."""
-    most = int(np.flatnonzero(yardstick.ranks == yardstick.ranks[yardstick.ranks > 0].min())[0])
-    called = chosen.called(most)
-    if found.followed is None or found.probabilities is None:
-        return (
-            f"Leaving out {called} moves {chosen.token} most: 1 − cosine of its output before and after is "
-            f"{yardstick.values[most]:.2g}."
+    followed, ways = found.followed, [row.way for row in yardstick if row.way]
+    where, what, to, unit = "", chosen.token, "", "1 − cosine of its output before and after"
+    if followed is not None:
+        expected = markdown.code(followed.text)
+        where = (
+            f"For {chosen.token} the model expects {expected}"
+            if followed.kind == "masked"
+            else f"After {chosen.token} comes {expected}"
+            if followed.actual
+            else f"After {chosen.token} the model expects {expected} most"
         )
-    followed = found.followed
-    expected = markdown.code(followed.text)
-    where = (
-        f"For {chosen.token} the model expects {expected}"
-        if followed.kind == "masked"
-        else f"After {chosen.token} comes {expected}"
-        if followed.actual
-        else f"After {chosen.token} the model expects {expected} most"
+        where = f"{where}, with {_probability(followed.probability)}. "
+        what, to, unit = "that", "to ", ""
+    by_token: dict[int, list[Way]] = {}
+    for row, way in zip(yardstick, ways, strict=True):
+        by_token.setdefault(_first(row), []).append(way)
+    told = {most: _effects(found, some, most) for most, some in by_token.items()}
+    if len(told) == 1:
+        [(most, effects)] = told.items()
+        is_ = f"{unit} is " if unit else ""
+        return (
+            f"{where}Leaving out {chosen.called(most)} moves {what} most, {under(ways)}: {is_}{to}{effects}."
+        )
+    each = "; ".join(
+        f"{chosen.called(most)} ({joined(by_token[most])}: {to}{effects})" for most, effects in told.items()
     )
-    return (
-        f"{where}, with {_probability(followed.probability)}. Leaving out {called} moves that most: to "
-        f"{_probability(float(found.probabilities[most]))}."
-    )
+    numbers = f" The numbers are {unit}." if unit else ""
+    return f"{where}Which token moves {what} most depends on how it is left out: {each}.{numbers}"
 
 
-def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: int, so_far: str) -> str:
-    """Which measures order the words as leaving them out does, and whether chance could have done that."""
-    others = [row for row in rows if row is not yardstick and not np.isnan(row.agreement)]
-    chance = by_chance(count)
+def _effects(found: MeasuredToken, ways: Sequence[Way], token: int) -> str:
+    """How far leaving a token out moves what is followed, in these ways: "0.031 to 0.2"."""
+    if found.followed is None:
+        numbers = sorted(float(found.left_out[way][token]) for way in ways)
+        written = [f"{number:.2g}" for number in numbers]
+    else:
+        numbers = sorted(float(found.probabilities[way][token]) for way in ways)
+        written = [_probability(number) for number in numbers]
+    return " to ".join(dict.fromkeys((written[0], written[-1])))
+
+
+def _agree(
+    chosen: TokenSelection, rows: Sequence[Row], yardstick: Sequence[Row], count: int, so_far: str
+) -> str:
+    """Which measures order the words as leaving them out does, and whether chance could have done that.
+
+    A measure beats chance where it does so under each way of leaving words out, corrected for how many
+    measures are compared.
+    """
+    others = [row for row in rows if row.measure != OCCLUSION and not np.isnan(row.lowest)]
+    chance = by_chance(count, max(1, len(others)))
     if chance is None or not others:
-        return f"With {count} {'token' if count == 1 else 'tokens'} to rank, agreement would say nothing."
-    most = int(np.argmax(np.where(yardstick.ranks > 0, yardstick.values, -1)))
-    first = sum(row.ranks[most] == 1 for row in others)
+        tokens = f"{count} {'token' if count == 1 else 'tokens'}"
+        return f"With {tokens} to rank and {len(others)} measures to compare, agreement would say nothing."
+    firsts = {_first(row) for row in yardstick}
+    first = sum(_first(row) in firsts and row.ranks[_first(row)] == 1 for row in others)
     told = (
-        f"Of {len(others)} measures{so_far}, {first or 'none'} put{'s' if first == 1 else ''} it first.\n\n"
+        f"Of {len(others)} measures{so_far}, {first or 'none'} put{'s' if first == 1 else ''} "
+        f"{'it' if len(firsts) == 1 else 'one of these'} first.\n\n"
     )
-
-    far = chance.reached(np.array([row.agreement for row in others]))
-    beating = [row for row, reached in zip(others, far, strict=True) if reached and row.agreement > 0]
-    reverse = [row for row, reached in zip(others, far, strict=True) if reached and row.agreement < 0]
+    beating = [row for row in others if chance.reached(row.agreements).all() and row.lowest > 0]
+    reverse = [row for row in others if chance.reached(row.agreements).all() and row.highest < 0]
     shown = beating or others[:1]
-    at_what = f"chance at ordering the {count} tokens as leaving them out does"
+    ways = [row.way for row in yardstick if row.way]
+    at_what = f"chance at ordering the {count} tokens as leaving them out does, {under(ways)}"
     if beating:
         verb = "beats" if len(beating) == 1 else "beat"
         told += f"**{len(beating)} of {len(others)} measures{so_far} {verb} {at_what}:** "
@@ -137,41 +180,52 @@ def _agree(chosen: TokenSelection, rows: Sequence[Row], yardstick: Row, count: i
     told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
     if head in others and head not in [*shown, *reverse]:
-        told += f" The weights of head {chosen.name} have ρ = {decimal(head.agreement)}."
+        told += f" The weights of head {chosen.name} have ρ = {span(head.lowest, head.highest)}."
     if reverse:
         told += f" Beyond chance too, but towards the reverse order: {_listed(chosen, reverse)}."
-    return f"{told} {in_words(chance, count)} One sentence is an anecdote."
+    return f"{told} {in_words(chance, count, len(others), 'measures')} One sentence is an anecdote."
 
 
 def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     """Measures by name, with their ρ, as Markdown."""
-    return ", ".join(f"{name_here(row.measure, chosen.name)} (ρ = {decimal(row.agreement)})" for row in rows)
+    return ", ".join(
+        f"{name_here(row.measure, chosen.name)} (ρ = {span(row.lowest, row.highest)})" for row in rows
+    )
 
 
 def _how_to_read(found: MeasuredToken, count: int) -> str:
-    stand_in = "the mean of all word vectors"
-    if found.stand_in is not None:
-        stand_in = f"that of {markdown.code(found.stand_in)}"
+    vectors = "the mean of all word vectors (mean vector)"
+    if "mask vector" in found.left_out and found.mask_token is not None:
+        vectors = f"that of {markdown.code(found.mask_token)} (mask vector) or by {vectors}"
+    others = ""
+    if "key masked" in found.left_out:
+        others += "; or no other token may look at it, in any layer (key masked)"
+    if "deleted" in found.left_out:
+        others += "; or it is taken out, and all later tokens move up by one (deleted)"
     followed = "all numbers of its output, with their squares summed and the root taken"
     if found.followed is not None:
         followed = "the logarithm of that probability"
     return (
         "Each row has its own scale of colours. Where a row is dark all over, all its values are nearly as "
         "large as the largest, and its ranks rest on small differences. ρ is Spearman’s rank correlation "
-        f"over the {count} tokens that are ranked: 1 is the same order, −1 the reverse, 0 none. To leave a "
-        f"word out, its vector is replaced by {stand_in}. The gradients are those of {followed}. Rollout and "
-        "flow use the mean over heads, as in their paper."
+        f"over the {count} tokens that are ranked: 1 is the same order, −1 the reverse, 0 none. It is "
+        "computed with each way of leaving words out; the bar goes from the lowest to the highest of them, "
+        f"on a scale from −1 to 1. To leave a word out, its vector is replaced by {vectors}{others}. "
+        f"The gradients are those of {followed}. Rollout and flow use the mean over heads, as in their paper."
     )
 
 
 def _line(chosen: TokenSelection, row: Row) -> Line:
     places = list(chosen.shown())
     values = row.values[places]
+    known = not np.isnan(row.lowest)
     return Line(
         row.measure,
-        name_here(row.measure, chosen.name),
-        "" if row.measure == OCCLUSION or np.isnan(row.agreement) else decimal(row.agreement),
-        values,
+        name_here(row.way or row.measure, chosen.name),
+        span(row.lowest, row.highest) if known else "",
+        (row.lowest, row.highest) if known else None,
+        row.way is not None,
+        np.nan_to_num(values),
         [_number(row.measure, value) for value in values.tolist()],
         row.ranks[places],
     )
@@ -191,6 +245,8 @@ def _column(chosen: TokenSelection, found: MeasuredToken, counted: Mask, place: 
 
 def _number(measure: str, value: float) -> str:
     """With three digits; a share as a percentage, which never reads as 0 where it is not."""
+    if np.isnan(value):
+        return NO_NUMBER
     if measure not in _SHARES:
         return f"{value:.3g}"
     return percent(value, 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app.state.choices import MEASURE
+from attnviz.capture.model import WAYS
 from attnviz.experiments.beyond_weights import (
     FLOW,
     GRADIENT,
@@ -48,15 +49,18 @@ class MeasureText:
 
 EXPLAINED = {
     OCCLUSION: MeasureText(
-        "Each word in turn is replaced by a blank one, and the model is run again. How far does the chosen "
-        "token’s output turn, or, where the model predicts, the expected token’s log-probability move? This "
-        "asks the model itself, so the other measures are compared with it.",
+        "Each word in turn is left out, and the model is run again. How far does the chosen token’s output "
+        "turn, or, where the model predicts, the expected token’s log-probability move? This asks the model "
+        "itself, so the other measures are compared with it. There are four ways to leave a word out, and no "
+        "best one: its vector is replaced, by that of the masked token or by the mean of all words; or "
+        "its key is masked; or it is deleted.",
         (
             r"1-\cos\left(y_i,\;y_i^{\text{without }j}\right)",
             r"\text{or}\quad\left|\log p-\log p^{\text{without }j}\right|",
         ),
-        "It shows the model a sentence that it would rarely meet. And two words that say the same stand in "
-        "for each other, so that neither seems to matter.",
+        "Each way shows the model something that it would rarely meet: a vector that is no word, a token at "
+        "which nobody looks, or a sentence whose later tokens stand one place too early. So the ways can "
+        "disagree. And two words that say the same stand in for each other, so that neither seems to matter.",
         "Zeiler & Fergus 2014; Li et al. 2016",
     ),
     HEAD_WEIGHTS: MeasureText(
@@ -148,15 +152,20 @@ EXPLAINED = {
 
 
 def name_here(measure: str, head: str) -> str:
-    """What a measure is called on the page, with the head's or the layer's name: "Weights of head 4-2"."""
+    """What a measure, or a way of leaving words out, is called on the page.
+
+    With the head's or the layer's name where it is of one: "Weights of head 4-2".
+    """
     layer = head.split("-", maxsplit=1)[0]
-    return {
+    names: dict[str, str] = {
+        **{way: f"{OCCLUSION}: {way}" for way in WAYS},
         HEAD_WEIGHTS: f"Weights of head {head}",
         LAYER_WEIGHTS: f"Weights of layer {layer}, mean of heads",
         HEAD_NORMS: f"Norms of head {head}",
         LAYER_NORMS: f"Norms of layer {layer}",
         NORMS_AROUND: f"Norms of layer {layer} after Add & Norm",
-    }.get(measure, measure)
+    }
+    return names.get(measure, measure)
 
 
 def draw() -> None:

@@ -16,12 +16,21 @@ const STANDINGS = {
   unseen: "comes later: the token cannot look there",
 };
 
+/** A bar on a scale from −1 to 1, with a mark at 0. */
+const bandOf = ([low, high]) => {
+  const bar = element("span");
+  bar.style.left = `${50 * (1 + low)}%`;
+  bar.style.right = `${50 * (1 - high)}%`;
+  return element("span", { class: "band", "aria-hidden": "true" }, bar);
+};
+
 const MANY = 16; // columns, above which a token has no room to be written across
 
 /**
  * @typedef {{ title: string, agreement: string, columns: { label: string, title: string, standing: "counted" |
- *   "itself" | "aside" | "unseen", place: number }[], lines: { key: string, label: string, agreement: string, values:
- *   number[], written: string[], ranks: number[] }[], chosen: string }} Message what measures.py sends, and describes
+ *   "itself" | "aside" | "unseen", place: number }[], lines: { key: string, label: string, agreement: string, band:
+ *   [number, number] | null, yardstick: boolean, values: number[], written: string[], ranks: number[] }[], chosen:
+ *   string }} Message what measures.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -109,11 +118,12 @@ class Measures extends View {
         { type: "button", class: "measure", "data-row": row, "data-measure": line.key },
         element("span", { class: "label", text: line.label }),
         " ",
+        ...(line.band ? [bandOf(line.band)] : []),
         element("span", { class: "agreement", text: line.agreement }),
       );
       return element(
         "div",
-        { role: "row", class: row ? "row" : "row yardstick" },
+        { role: "row", class: line.yardstick ? "row yardstick" : "row" },
         element("div", { role: "rowheader", class: "name" }, name),
         ...cells,
       );

@@ -31,7 +31,9 @@ class Line:
     Attributes:
         key: what `on_measure` is called with.
         label: what it is called here ("Weights of head 4-2").
-        agreement: what stands beside it ("0.48").
+        agreement: what stands beside it ("0.48 to 0.61").
+        band: from where to where that goes, −1 to 1; None for nothing.
+        yardstick: whether it is one of those that the others are compared with.
         values, written: [column], 0 or more, and as a person reads them.
         ranks: [column], 1 for the largest; 0: not ranked.
     """
@@ -39,6 +41,8 @@ class Line:
     key: str
     label: str
     agreement: str
+    band: tuple[float, float] | None
+    yardstick: bool
     values: ArrayLike
     written: Sequence[str]
     ranks: ArrayLike

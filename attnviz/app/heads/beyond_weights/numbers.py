@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 import streamlit as st
 
@@ -16,6 +17,7 @@ from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.state.choices import MEASURE
+from attnviz.capture.model import WAYS
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, MeasuredToken
 
@@ -58,7 +60,10 @@ def _beside(measure: str) -> tuple[str, ...]:
 
 def _told(table: Mapping[str, list[str] | list[float]]) -> str:
     """What the columns are, and how numbers of next to nothing are written."""
-    told = "Choose another measure to see its numbers here. All of them are in the file."
+    told = (
+        "Leaving it out has a column for each way. Choose another measure to see its numbers here. All of "
+        "them are in the file."
+    )
     numbers = [value for name, column in table.items() if name != "token" for value in column]
     small = min((float(value) for value in numbers if 0 < float(value) < _POWERS), default=None)
     if small is None:
@@ -70,11 +75,15 @@ def _told(table: Mapping[str, list[str] | list[float]]) -> str:
 def columns(
     chosen: TokenSelection, found: MeasuredToken, measures: Sequence[str] = beyond_weights.MEASURES
 ) -> dict[str, list[str] | list[float]]:
-    """The tokens, and the values of each measure that is there, by what the column is called."""
+    """The tokens, and the values of each measure that is there, by what the column is called.
+
+    Leaving it out has a column for each way; NaN where that cannot leave the token out.
+    """
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
     for measure in measures:
-        values = found.of(measure, chosen.layer, chosen.head)
-        if values is not None:
+        if measure == OCCLUSION:
+            table |= {way: values.tolist() for way, values in found.left_out.items()}
+        elif (values := found.of(measure, chosen.layer, chosen.head)) is not None:
             table[name_here(measure, chosen.name)] = values.tolist()
     return table
 
@@ -82,23 +91,29 @@ def columns(
 def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
     """The table, below lines that say what it is; spreadsheets know by the first character that it is UTF-8.
 
-    Numbers have 9 significant digits, enough to give every float32 back exactly. A text stands in quotation
+    Numbers have 9 significant digits, enough to give every float32 back exactly; one that is not there is
+    empty. A text stands in quotation
     marks and a token behind its number, so that no spreadsheet takes either for a formula.
     """
     followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
-    stand_in = "the mean of all word vectors" if found.stand_in is None else f"“{found.stand_in}”"
     facts = [
         ("model", caches.called(chosen.entry.name)),
         ("text", f"“{visible_text(chosen.given.text)}”"),
         ("token", numbered(chosen.queries[chosen.query])),
         ("what is followed", visible_text(followed)),
-        ("what replaces a word", stand_in),
+        ("mask vector", f"the vector of “{found.mask_token}” replaces the word’s"),
+        ("mean vector", "the mean of all word vectors replaces the word’s"),
+        ("key masked", "no other token looks at the word, in any layer"),
+        ("deleted", "the word is taken out, and later ones move up"),
     ]
     file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows((f"# {name}", fact) for name, fact in facts)
+    csv.writer(file, lineterminator="\n").writerows(
+        (f"# {name}", fact) for name, fact in facts if name not in WAYS or name in found.left_out
+    )
     table = columns(chosen, found)
     writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(table)
     for token, *values in zip(*table.values(), strict=True):
-        writer.writerow([token, *(float(f"{value:.9g}") for value in values)])
+        numbers = (float(f"{value:.9g}") for value in values)
+        writer.writerow([token, *(None if isnan(number) else number for number in numbers)])
     return "\ufeff" + file.getvalue()

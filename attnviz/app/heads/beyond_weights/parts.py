@@ -44,7 +44,8 @@ class Shares:
 @caches.cached(caches.named, spinner="Taking the output apart …")
 def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
     """The shares of one output, of the encoder or of a decoder without one; errors as in `decomposition`."""
-    from attnviz.capture.residual_stream import decomposition
+    with loading.gate:  # our own models come without transformers
+        from attnviz.capture.residual_stream import decomposition
 
     found = decomposition(loading.load(model), given, place, kind)
     direction = found.output / (found.output @ found.output)
