@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import Chance
+from attnviz.analysis.rank_correlation import SELDOM, Chance
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
 from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.experiments.beyond_weights import MeasuredToken
-from attnviz.text import decimal, joined
+from attnviz.text import decimal, joined, percent
 from attnviz.trace import Kind, Mask
 
 
@@ -108,6 +108,6 @@ def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
     return (
         f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.bound:.2f}, or its "
         f"negative, in about 1 of {1 / chance.frequency:.0f} cases. As {compared} {things} have {compared} "
-        f"chances, so much is asked of each: then chance alone brings any of them there in at most 5 % of "
+        f"chances, so much is asked of each: then chance alone brings any of them there in at most {percent(SELDOM)} of "
         "cases (Bonferroni)."
     )
