@@ -108,6 +108,6 @@ def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
     return (
         f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.bound:.2f}, or its "
         f"negative, in about 1 of {1 / chance.frequency:.0f} cases. As {compared} {things} have {compared} "
-        f"chances, so much is asked of each: then chance alone brings any of them there in at most {percent(SELDOM)} of "
-        "cases (Bonferroni)."
+        f"chances, so much is asked of each: then chance alone brings any of them there in at most "
+        f"{percent(SELDOM)} of cases (Bonferroni)."
     )
