@@ -80,8 +80,8 @@ class HuggingFaceModel(Model):
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
-        self._layers = inspected(self.network, self._sample(), entry)
-        forward.prepare(self.network, self._layers)
+        self.layers = inspected(self.network, self._sample(), entry)
+        forward.prepare(self.network, self.layers)
         self._inputs: cachetools.LRUCache[tuple[ModelInput, Edits], TokenizedInput] = cachetools.LRUCache(
             _CACHED
         )
@@ -97,7 +97,7 @@ class HuggingFaceModel(Model):
         given = self._supported(text)
         read = self._tokenized(given, edits)
         blocks = forward.blocks(
-            self.network, self._layers, self._arguments(read), read.source, read.target, edits
+            self.network, self.layers, self._arguments(read), read.source, read.target, edits
         )
         return Trace(
             model=self.name,
@@ -114,7 +114,7 @@ class HuggingFaceModel(Model):
     ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
         """The weights of many sentences of equal length; see `forward.batch_weights`."""
         ids = [[token.id for token in sentence] for sentence in sentences]
-        return forward.batch_weights(self.network, self._layers, ids, kind)
+        return forward.batch_weights(self.network, self.layers, ids, kind)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What the model expects, place by place; see `Model.predictions`."""
@@ -123,7 +123,7 @@ class HuggingFaceModel(Model):
         if not positions:
             return ()
         arguments = self._arguments(read)
-        with forward.intervening(self.network, self._layers, [edits]):
+        with forward.intervening(self.network, self.layers, [edits]):
             if self._expects == "next":
                 return next_tokens(
                     self.network, self.tokenizer, arguments, read.writing, read.written, read.end
@@ -149,7 +149,7 @@ class HuggingFaceModel(Model):
         return Outcomes.of_batches(
             variants,
             each,
-            lambda some: forward.outcomes(self.network, self._layers, arguments, some, position),
+            lambda some: forward.outcomes(self.network, self.layers, arguments, some, position),
         )
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
@@ -186,7 +186,7 @@ class HuggingFaceModel(Model):
         return ()
 
     def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:
-        by_place([edits], {(layer.kind, layer.layer): layer.heads for layer in self._layers})
+        by_place([edits], {(layer.kind, layer.layer): layer.heads for layer in self.layers})
         refuse_misfits(edits, len(read.source), len(read.target or read.source))
 
     def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
@@ -232,7 +232,7 @@ class HuggingFaceModel(Model):
             writing,
             limit,
             [token.id for token in read.source] if self._paired else None,
-            partial(forward.intervening, self.network, self._layers, [edits]) if edits else None,
+            partial(forward.intervening, self.network, self.layers, [edits]) if edits else None,
         )
         ends = habits_of(self.network).ends
         ids = [step.id for step in steps]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
+from attnviz.capture import forward
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import WAYS, Model, Way
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
+from attnviz.interventions.edit import Edits
+from attnviz.interventions.editing import edited
 from attnviz.models.catalogue import Expects
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
@@ -42,12 +45,18 @@ class StackForward(NamedTuple):
 class Run(Protocol):
     """The layers as a function."""
 
-    def __call__(self, words: Tensor, seen: Tensor | None = None) -> StackForward:
+    def __call__(
+        self, words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
+    ) -> StackForward:
         """What they make of some sentences.
 
         Args:
             words: [sentence, token, d_word], the vectors of as many tokens as the text has, or of fewer.
             seen: [sentence, token], which tokens may be looked at; None: all.
+            edits: of each sentence; none at all: nothing is changed.
+
+        Raises:
+            InvalidEdit, ModelNotSupported: the model has no such place, or cannot be changed so.
         """
 
 
@@ -102,11 +111,13 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
     tokens, network, tokenizer = model.tokens(text), model.network, model.tokenizer
     paired = bool(network.config.is_encoder_decoder)
     layers: Any = network.get_encoder() if paired else network
+    attentions = [layer for layer in model.layers if not paired or layer.kind == "encoder"]
     table = network.get_input_embeddings()
     ids = torch.tensor([[token.id for token in tokens]])
 
-    def run(**given: Tensor | None) -> StackForward:
-        found = layers(**given, output_attentions=True, output_hidden_states=True)
+    def run(edits: Sequence[Edits] = (), **given: Tensor | None) -> StackForward:
+        with forward.intervening(network, attentions, edits):
+            found = layers(**given, output_attentions=True, output_hidden_states=True)
         return StackForward(found.hidden_states[-1], found.attentions, getattr(found, "logits", None))
 
     with torch.no_grad():
@@ -128,8 +139,8 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
         tokens,
         words[0],
         _stand_ins(tokenizer, table),
-        lambda words, seen=None: run(
-            inputs_embeds=words, attention_mask=None if seen is None else seen.long()
+        lambda words, seen=None, edits=(): run(
+            edits, inputs_embeds=words, attention_mask=None if seen is None else seen.long()
         ),
         None if paired else expects(network),
         tokenizer.mask,
@@ -145,8 +156,10 @@ def _from_scratch(model: ScratchModel, text: str) -> Stack:
     )
     added = (steps.positions + steps.segments).detach()
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
+    def run(
+        words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
+    ) -> StackForward:
+        return _ran(edited(bert, edits).encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
 
     stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
     return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
@@ -158,8 +171,10 @@ def _of_translator(model: TranslatorModel, text: str) -> Stack:
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        return _ran(network.encoder, words + steps.positions[: words.shape[1]], seen)
+    def run(
+        words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
+    ) -> StackForward:
+        return _ran(edited(network, edits).encoder, words + steps.positions[: words.shape[1]], seen)
 
     return Stack(tokens, steps.words, {"mean vector": average}, run)
 
