@@ -27,6 +27,9 @@ RULES = tuple(rule for rule in rules.RULES if rule.single)
 
 NAMES = tuple(rule.name for rule in RULES)
 
+OF_PLACES = tuple(rule for rule in RULES if rule.of and rule.name != "focused")
+"""Those that tell at what a head looks: by them heads are named."""
+
 
 @dataclass(frozen=True, eq=False)
 class Figures:
@@ -146,6 +149,27 @@ class Tally:
         return cls(**{name: arrays[name] for name in expected})
 
 
+def labels(tally: Tally) -> list[list[Rule | None]]:
+    """By which rule each head is named, [layer][head]; None where it stands out by none.
+
+    A head stands out by a rule if it scores `rule.even` times what even attention does, or more. Of such
+    rules it is the one with the most above even attention; about words, if there is one: special tokens are
+    where most heads rest, whatever else they do (Clark et al. 2019).
+    """
+    figures = [tally.of(rule.name) for rule in OF_PLACES]
+    named: list[list[Rule | None]] = []
+    for layer in range(tally.shape[0]):
+        named.append([])
+        for head in range(tally.shape[1]):
+            known = [
+                (each.rule.words, each.mean[layer, head] - each.baseline[layer], each.rule)
+                for each in figures
+                if each.mean[layer, head] >= each.rule.even * each.baseline[layer]
+            ]
+            named[-1].append(max(known, key=lambda each: each[:2])[2] if known else None)
+    return named
+
+
 COLUMNS = (
     *("layer", "head", "rule", "unit", "sentences", "mean", "deviation", "even attention"),
     *(f"share {OF_ALL}", f"even share {OF_ALL}"),
@@ -189,11 +213,8 @@ def tally(
     Raises:
         ValueError: the sentences' lengths or special tokens differ.
     """
-    places = {tuple(token.special for token in sentence) for sentence in tokens}
-    if len(places) != 1:
-        raise ValueError("Only sentences of equal length, with special tokens in the same places, together.")
+    layout = layout_of(texts, tokens)
     found = Tally.nothing(len(weights), weights[0].shape[1])
-    layout = _layout(texts, tokens, np.array(places.pop(), dtype=np.bool_))
     for layer, here in enumerate(measured(RULES, layout, weights, masks)):
         counts = here.counts[..., None]
         scores = np.where(counts, here.score, 0)
@@ -209,7 +230,12 @@ def tally(
     return found
 
 
-def _layout(texts: Sequence[str], tokens: Sequence[Sequence[Token]], special: Mask) -> Layout:
+def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout:
+    """Where what stands in such sentences; arguments and errors as for `tally`."""
+    places = {tuple(token.special for token in sentence) for sentence in tokens}
+    if len(places) != 1:
+        raise ValueError("Only sentences of equal length, with special tokens in the same places, together.")
+    special = np.array(places.pop(), dtype=np.bool_)
     ordinary = np.flatnonzero(~special)
     both = list(zip(tokens, texts, strict=True))
     return Layout(

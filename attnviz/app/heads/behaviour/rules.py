@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rules import OF_ALL, OF_WORDS, Rule
-from attnviz.analysis.tally import RULES, Figures
+from attnviz.analysis.tally import OF_PLACES, RULES, Figures
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
@@ -19,15 +19,13 @@ from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
 from attnviz.capture.model import ModelInput
 from attnviz.text import head_name, joined, percent, plural, unbroken
 
-_NOT_SAID = "focused"  # it does not say at what
-
 
 def tell(findings: Findings) -> None:
     """Write out the main finding: the rule by which a head stands out most, with its numbers."""
     best = []
-    for rule in RULES:
+    for rule in OF_PLACES:
         figures = findings.tally.of(rule.name)
-        if rule.of and rule.name != _NOT_SAID and (at := _strongest(figures)):
+        if at := _strongest(figures):
             best.append((float(figures.mean[at] - figures.baseline[at[0]]), at, figures))
     if not best:
         return
