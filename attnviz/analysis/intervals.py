@@ -1,4 +1,4 @@
-"""Wilson's interval for a share of right answers, and how good the best of many guessers is by chance."""
+"""Intervals for a share of right answers and for a ratio of sums, and how good the best of many guessers is."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+Numbers = NDArray[np.float64]
+
 CONFIDENCE = 0.95
 """Of the intervals that are shown."""
+
+RESAMPLES = 20_000
+"""How often the sentences are drawn anew for a bootstrap interval."""
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
@@ -43,6 +48,38 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     low, high = ((middle + sign * reach) / (1 + z * z / total) for sign in (-1, 1))
     return (0.0 if right == 0 else low), (1.0 if right == total else high)
+
+
+def ratios(parts: Numbers, wholes: Numbers) -> Numbers:
+    """Σ part / Σ whole over the last axis; 0 where the wholes sum to 0."""
+    above, below = parts.sum(axis=-1), wholes.sum(axis=-1)
+    above, below = np.broadcast_arrays(above, below)
+    return np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+
+
+def ratio_intervals(
+    parts: Numbers, wholes: Numbers, confidence: float = CONFIDENCE, seed: int = 0
+) -> tuple[Numbers, Numbers]:
+    """The percentile bootstrap's interval for each of some `ratios` (Efron 1979).
+
+    Sentences are drawn with replacement, as many as there are, `RESAMPLES` times; each time the sums are
+    divided anew. All ratios see the same draws. The same seed gives the same interval.
+
+    Args:
+        parts, wholes: [..., sentence].
+        confidence: how often it holds the true ratio.
+
+    Returns:
+        Its lower and its upper ends, [...].
+    """
+    sentences = parts.shape[-1]
+    drawn = np.random.default_rng(seed).multinomial(
+        sentences, np.full(sentences, 1 / sentences), size=RESAMPLES
+    )
+    above, below = np.broadcast_arrays(parts @ drawn.T.astype(np.float64), wholes @ drawn.T)
+    found = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=-1)
+    return low, high
 
 
 def expected_best(totals: Sequence[int], chance: float) -> float:

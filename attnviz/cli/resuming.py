@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
@@ -29,7 +28,7 @@ def run_key(corpus: Corpus, entry: Entry) -> RunKey:
     """What is computed, as its file says it."""
     return RunKey(
         model=entry.name,
-        files=hashlib.sha256(f"{entry.origin} {entry.dtype}".encode("utf-8", "replace")).hexdigest()[:16],
+        files=entry.files_digest,
         text=corpus.key,
         lines=corpus.lines,
         layers=entry.layers_of(entry.kinds[0]),

@@ -184,6 +184,14 @@ class Entry:
         """Of its files, as `folder.fingerprint` tells it; empty where they cannot change."""
         return self.origin.fingerprint if isinstance(self.origin, Folder) else ""
 
+    @property
+    def files_digest(self) -> str:
+        """Short, and another one as soon as the model's files, or the numbers it runs in, are others.
+
+        Of a published package it is the same on every machine.
+        """
+        return hashlib.sha256(f"{self.origin} {self.dtype}".encode("utf-8", "replace")).hexdigest()[:16]
+
     def layers_of(self, kind: Kind) -> int:
         """How many layers have this kind of attention; 0: the model has none of it."""
         return self.layers if kind == "encoder" else self.decoder_layers

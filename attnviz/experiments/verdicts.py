@@ -1,0 +1,336 @@
+"""Whether it matters that a head looks where it looks: what that does to the output, with and without the head.
+
+Each head is named by what it looks at on one half of the sentences. All else is measured on the other half:
+who chooses the best of many rules, and measures it on the same sentences, measures too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.analysis.intervals import CONFIDENCE, ratio_intervals, ratios
+from attnviz.analysis.rules import Rule, pointed_at
+from attnviz.analysis.tally import OF_PLACES, Tally, labels, layout_of
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError
+from attnviz.experiments.ablation import turned
+from attnviz.experiments.behaviour import measure_corpus
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.sentences import CANNOT_READ, reader, self_attention
+from attnviz.interventions.edit import Edit, Edits, HeadOutput
+from attnviz.models import resolve
+from attnviz.trace import Block, Floats, Kind
+
+Numbers = NDArray[np.float64]
+Named = Sequence[Sequence[Rule | None]]
+"""By which rule each head is named, [layer][head]."""
+
+MOST = 100
+"""On how many sentences the effect of a label is measured, at most."""
+
+LEAST = 20
+"""On how many at least: an interval of fewer sentences is not worth its name."""
+
+HALF = 0.5
+"""A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds: more than
+all the other heads of the layer together."""
+
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an effect, 0 to 1 if the model does nothing odd, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What one way to remove heads does to the effect of a label.
+
+    Attributes:
+        lost: what is lost of it without the head.
+        others: the median of that over the other heads of the layer, each removed alone.
+        layer: what is lost without any head of the layer.
+        kept: of that, what is not lost where the head is the only one that is left.
+    """
+
+    lost: Part
+    others: float
+    layer: Part
+    kept: Part
+
+    @property
+    def needed(self) -> bool:
+        """Whether surely more than nothing is lost, and more than without most other heads of its layer."""
+        return self.lost.low > max(0.0, self.others)
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether surely the layer adds something to the effect, and the head alone at least half of that."""
+        return self.layer.low > 0 and self.kept.low >= HALF
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of one head.
+
+    Attributes:
+        layer, head: from 0.
+        label: the rule that it is named by; None: no rule was clearly above even attention.
+        score, raw: what it scores by that rule, and the share of all attention; see `Rule.amount`.
+        read: in how many sentences.
+        sentences: on how many of those the effect was measured.
+        silenced: if the heads' weights are 0.
+        averaged: if the heads put out their mean over the sentences by which they were named.
+    """
+
+    layer: int
+    head: int
+    label: Rule | None = None
+    score: float = float("nan")
+    raw: float = float("nan")
+    read: int = 0
+    sentences: int = 0
+    silenced: Removed | None = None
+    averaged: Removed | None = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether it is so however the head is removed."""
+        return all(way is not None and way.needed for way in (self.silenced, self.averaged))
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether it is so however the others are removed."""
+        return all(way is not None and way.sufficient for way in (self.silenced, self.averaged))
+
+
+class Removal(NamedTuple):
+    """Heads of one layer that are removed together; from 0."""
+
+    layer: int
+    heads: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Effects:
+    """What the tokens do that one label points at, sentence by sentence.
+
+    Attributes:
+        rule: the label.
+        named: by which rule each head is named, [layer][head].
+        distances: for each sentence [1 + 2 removals], how far one token's output turns if the tokens that the
+            label points it at are left out: in the model as it is; without heads, silenced; without them,
+            their mean in their place. See `ablation.turned`.
+    """
+
+    rule: Rule
+    named: Named
+    distances: list[Numbers] = field(default_factory=list)
+
+    @cached_property
+    def removals(self) -> list[Removal]:
+        """What is removed in each layer that has such heads: each head; all but each of them; all."""
+        found = []
+        for layer, row in enumerate(self.named):
+            if self.rule in row:
+                every = tuple(range(len(row)))
+                heads = [head for head in every if row[head] is self.rule]
+                found += [Removal(layer, (head,)) for head in every]
+                found += [Removal(layer, _without(every, head)) for head in heads]
+                found.append(Removal(layer, every))
+        return list(dict.fromkeys(found))
+
+    def removed(self, confidence: float) -> dict[tuple[int, int], tuple[Removed, Removed]]:
+        """What each head with this label does, silenced and with its mean in its place, by (layer, head).
+
+        Empty where there were fewer than `LEAST` sentences.
+
+        Args:
+            confidence: of each interval.
+        """
+        if len(self.distances) < LEAST:
+            return {}
+        normal, *without = np.array(self.distances).T
+        ways = np.reshape(without, (2, len(self.removals), -1))
+        lost = _parts(normal - ways, normal, confidence)
+        found = {}
+        for layer, row in enumerate(self.named):
+            every = tuple(range(len(row)))
+            for head in every:
+                if row[head] is not self.rule:
+                    continue
+                alone = self.removals.index(Removal(layer, (head,)))
+                rest = self.removals.index(Removal(layer, _without(every, head)))
+                whole = self.removals.index(Removal(layer, every))
+                kept = _parts(ways[:, [rest]] - ways[:, [whole]], normal - ways[:, [whole]], confidence)
+                others = [self.removals.index(Removal(layer, (other,))) for other in _without(every, head)]
+                silenced, averaged = (
+                    Removed(
+                        lost[way][alone],
+                        float(np.median([lost[way][other].value for other in others] or [0.0])),
+                        lost[way][whole],
+                        kept[way][0],
+                    )
+                    for way in range(2)
+                )
+                found[layer, head] = silenced, averaged
+        return found
+
+
+def _without(every: tuple[int, ...], head: int) -> tuple[int, ...]:
+    return tuple(other for other in every if other != head)
+
+
+def _parts(parts: Numbers, wholes: Numbers, confidence: float) -> list[list[Part]]:
+    """[way][removal], of [way, removal, sentence]."""
+    numbers = np.stack([ratios(parts, wholes), *ratio_intervals(parts, wholes, confidence)], axis=-1)
+    return [[Part(*part) for part in way] for way in numbers.tolist()]
+
+
+def halves(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The sentences by which heads are named, and those on which all else is measured; each is in one.
+
+    They take turns. A sentence that occurs several times counts once, and a line without one not at all.
+    """
+    once = [line for line in dict.fromkeys(lines) if line.strip()]
+    return once[::2], once[1::2]
+
+
+def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Progress[tuple[Verdict, ...]]]:
+    """A verdict on every head of a model's self-attention, layer by layer.
+
+    Args:
+        lines: sentences. Those that the model cannot read count for nothing.
+        most: on how many of them the effect of each label is measured.
+
+    Yields:
+        Nothing is found before the last step, as intervals are of all sentences.
+
+    Raises:
+        AttnvizError: the model cannot be used, or can read too little.
+        ModelNotSupported: its heads cannot be removed, or its words cannot be left out.
+    """
+    entry = resolve.entry(model)
+    kind = self_attention(entry)
+    naming, measuring = halves(lines)
+    total, done = 2 * len(naming) + 2 * len(measuring) + 1, 0
+    tallies = []
+    for half in (naming, measuring):
+        for step in measure_corpus(Corpus.from_text("\n".join(half)), model):
+            yield Progress(done + step.done, total, ())
+        done += len(half)
+        tallies.append(step.found.tally)
+        if not step.found.tally.sentences:
+            raise AttnvizError(f"The model can read too few of the sentences. {step.found.named[0].why}")
+    named = labels(tallies[0])
+    read = reader(entry, loading.load(model))
+    sums, rows = 0.0, 0
+    for text in naming:
+        with suppress(*CANNOT_READ):
+            outputs = [block.output for block in read(text).of_kind(kind)]
+            sums, rows = sums + np.stack([each.sum(axis=1) for each in outputs]), rows + outputs[0].shape[1]
+        done += 1
+        yield Progress(done, total, ())
+    means = np.asarray(sums / rows, dtype=np.float32)
+    effects = {rule: Effects(rule, named) for rule in OF_PLACES if any(rule in row for row in named)}
+    for number, text in enumerate(measuring):
+        wanted = [each for each in effects.values() if len(each.distances) < most]
+        with suppress(*CANNOT_READ):
+            _measure(model, read(text).of_kind(kind), text, number, wanted, means)
+        done += 1
+        yield Progress(done, total, ())
+    yield Progress(total, total, verdicts(named, tallies[1], effects))
+
+
+def _measure(
+    model: str, blocks: Sequence[Block], text: str, number: int, effects: Sequence[Effects], means: Floats
+) -> None:
+    """Add what the tokens do that each label points one token at; the token is drawn among all that have any.
+
+    Args:
+        blocks: the model's attention over the text.
+        number: the sentence's, by which the token is drawn.
+        means: [layer, head, d_head], what heads put out on average.
+    """
+    from attnviz.capture.attribution import outputs_without
+    from attnviz.capture.stack import stack_of
+
+    stack = stack_of(loading.load(model), text)
+    layout = layout_of([text], [stack.tokens])
+    mask = np.logical_and.reduce([block.mask for block in blocks])
+    removals = list(dict.fromkeys(removal for each in effects for removal in each.removals))
+    kind = blocks[0].kind
+    as_it_is = outputs_without(stack, (), _variants(removals, kind, means)) if removals else None
+    for effect in effects:
+        cells = pointed_at(effect.rule, layout, mask)[0]
+        beside = cells.copy()  # what a token does to itself is another question, unless it is the label's
+        beside[np.arange(len(cells)), layout.queries] = False
+        cells = beside if beside.any() else cells
+        can = np.flatnonzero(cells.any(axis=1))
+        if as_it_is is None or not can.size:
+            continue
+        query = int(np.random.default_rng([_SEED, number, OF_PLACES.index(effect.rule)]).choice(can))
+        variants = _variants(effect.removals, kind, means)
+        without = outputs_without(stack, np.flatnonzero(cells[query]).tolist(), variants)
+        place = int(layout.queries[query])
+        at = [removals.index(removal) for removal in effect.removals]
+        before = as_it_is[[0, *(1 + number for number in at), *(1 + len(removals) + number for number in at)]]
+        effect.distances.append(turned(before[:, place], without[:, place]))
+
+
+def _variants(removals: Sequence[Removal], kind: Kind, means: Floats) -> list[Edits]:
+    """The model as it is, then without these heads in one way, then in the other."""
+    silenced = [tuple(Edit(kind, layer, head) for head in heads) for layer, heads in removals]
+    averaged = [
+        tuple(HeadOutput(kind, layer, head, means[layer, head][None]) for head in heads)
+        for layer, heads in removals
+    ]
+    return [(), *silenced, *averaged]
+
+
+def verdicts(named: Named, tally: Tally, effects: Mapping[Rule, Effects]) -> tuple[Verdict, ...]:
+    """What follows from the effects of all labels.
+
+    Args:
+        named: by which rule each head is named, [layer][head].
+        tally: of the sentences on which the effects were measured.
+        effects: of each rule by which a head is named.
+    """
+    # Bonferroni: with 95 % no interval of any head is wrong, whichever of the two words it decides.
+    confidence = 1 - (1 - CONFIDENCE) / (2 * sum(map(len, named)))
+    removed = {rule: effect.removed(confidence) for rule, effect in effects.items()}
+    found = []
+    for layer, row in enumerate(named):
+        for head, rule in enumerate(row):
+            if rule is None:
+                found.append(Verdict(layer, head))
+                continue
+            figures = tally.of(rule.name)
+            silenced, averaged = removed[rule].get((layer, head), (None, None))
+            found.append(
+                Verdict(
+                    layer,
+                    head,
+                    rule,
+                    float(figures.mean[layer, head]),
+                    float(figures.raw[layer, head]),
+                    int(figures.count[layer]),
+                    len(effects[rule].distances),
+                    silenced,
+                    averaged,
+                )
+            )
+    return tuple(found)
