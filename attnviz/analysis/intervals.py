@@ -1,4 +1,4 @@
-"""Intervals for a share of right answers and for a ratio of sums, and how good the best of many guessers is."""
+"""Intervals for shares of right answers and for ratios of sums, and how good the best of many guessers is."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def ratios(parts: Numbers, wholes: Numbers) -> Numbers:
     """Σ part / Σ whole over the last axis; 0 where the wholes sum to 0."""
     above, below = parts.sum(axis=-1), wholes.sum(axis=-1)
     above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    found: Numbers = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    return found
 
 
 def ratio_intervals(

@@ -1,4 +1,4 @@
-"""Whether it matters that a head looks where it looks: what that does to the output, with and without the head.
+"""Whether it matters that a head looks where it looks: what that does to the output, with and without it.
 
 Each head is named by what it looks at on one half of the sentences. All else is measured on the other half:
 who chooses the best of many rules, and measures it on the same sentences, measures too much.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import CONFIDENCE, ratio_intervals, ratios
-from attnviz.analysis.rules import Rule, pointed_at
+from attnviz.analysis.rules import Rule, Special, pointed_at
 from attnviz.analysis.tally import OF_PLACES, Tally, labels, layout_of
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
@@ -27,6 +27,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, reader, self_attention
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
+from attnviz.text import decimal, head_name, plural
 from attnviz.trace import Block, Floats, Kind
 
 Numbers = NDArray[np.float64]
@@ -42,6 +43,18 @@ LEAST = 20
 HALF = 0.5
 """A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds: more than
 all the other heads of the layer together."""
+
+METHOD = (
+    "A head is named by what it looks at on one half of the sentences; all numbers are of the other half. "
+    "There a token is drawn, the tokens that the label points it at are left out, with [MASK]’s vector (or "
+    "the mean of all word vectors) in place of theirs, and it is measured how far the drawn token’s output "
+    "turns. Needed: without the head surely some of that is lost, and more than without most other heads "
+    "of its layer. Sufficient: of what the layer adds to it, the head alone surely keeps half. Both must "
+    "hold for silent heads and for heads that put out their mean. Picture only: neither was found. "
+    f"Intervals: bootstrap over sentences, {100 * CONFIDENCE:g} % for all heads and both words together "
+    "(Bonferroni)."
+)
+"""How a verdict comes about."""
 
 _SEED = 0
 
@@ -92,6 +105,7 @@ class Verdict:
         score, raw: what it scores by that rule, and the share of all attention; see `Rule.amount`.
         read: in how many sentences.
         sentences: on how many of those the effect was measured.
+        effect: how far a token's output turns on average if what the label points it at is left out.
         silenced: if the heads' weights are 0.
         averaged: if the heads put out their mean over the sentences by which they were named.
     """
@@ -103,6 +117,7 @@ class Verdict:
     raw: float = float("nan")
     read: int = 0
     sentences: int = 0
+    effect: float = float("nan")
     silenced: Removed | None = None
     averaged: Removed | None = None
 
@@ -115,6 +130,73 @@ class Verdict:
     def sufficient(self) -> bool:
         """Whether it is so however the others are removed."""
         return all(way is not None and way.sufficient for way in (self.silenced, self.averaged))
+
+    @property
+    def stamp(self) -> str:
+        """The verdict in a word or a few; "" where there is none: no label, or too few sentences."""
+        if self.silenced is None:
+            return ""
+        words = [word for word in ("needed", "sufficient") if getattr(self, word)]
+        return " and ".join(words) or "picture only"
+
+
+@dataclass(frozen=True)
+class HeadVerdicts:
+    """The verdicts on a model's heads.
+
+    Attributes:
+        special: the tokens that the model adds to each sentence.
+        heads: layer by layer; empty until all is measured.
+        per_layer: how many there are in each layer.
+    """
+
+    special: Special
+    heads: tuple[Verdict, ...] = ()
+    per_layer: int = 0
+
+    def of(self, layer: int, head: int) -> Verdict:
+        """That on one head, from 0."""
+        return self.heads[layer * self.per_layer + head]
+
+    def told(self, layer: int, head: int) -> str:
+        """The verdict on one head (from 0) in a sentence or two, as Markdown."""
+        verdict = self.of(layer, head)
+        name, rule = f"Head **{head_name(layer, head)}**", verdict.label
+        if rule is None:
+            looked_for = "; ".join(self.special.fill(each.short) for each in OF_PLACES)
+            return (
+                f"{name} has no label: to none of these it gives clearly more than even attention would "
+                f"({looked_for})."
+            )
+        amount = f"**{rule.amount(verdict.score, verdict.raw)}**"
+        label = f"{name} {self.special.fill(rule.does, amount)} ({plural(verdict.read, 'sentence')})."
+        if verdict.silenced is None or verdict.averaged is None:
+            return (
+                f"{label} What that does to the output was not measured: only "
+                f"{plural(verdict.sentences, 'sentence')} had such a token, and it takes {LEAST}."
+            )
+        owed = self.special.fill(f"of what a token’s output owes to {rule.short}")
+        silenced, averaged = verdict.silenced, verdict.averaged
+        evidence = (
+            f"silencing it takes {_written(silenced.lost)} {owed}; replacing its output by its mean takes "
+            f"{_written(averaged.lost)}; the median of the other heads of its layer is "
+            f"{_percent(silenced.others)} and {_percent(averaged.others)}"
+        )
+        if verdict.sufficient:
+            evidence += (
+                f". Of what its layer adds to that, it alone keeps {_written(silenced.kept)}, and "
+                f"{_written(averaged.kept)} beside the others’ means"
+            )
+        return f"{label} **{verdict.stamp.capitalize()}**: {evidence}."
+
+
+def _written(part: Part) -> str:
+    return f"{_percent(part.value)} ({_percent(part.low, '')} to {_percent(part.high)})"
+
+
+def _percent(part: float, sign: str = " %") -> str:
+    """A part that can be negative, or more than all."""
+    return f"{decimal(100 * part, 0)}{sign}"
 
 
 class Removal(NamedTuple):
@@ -209,7 +291,7 @@ def halves(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     return once[::2], once[1::2]
 
 
-def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Progress[tuple[Verdict, ...]]]:
+def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Progress[HeadVerdicts]]:
     """A verdict on every head of a model's self-attention, layer by layer.
 
     Args:
@@ -227,23 +309,26 @@ def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Prog
     kind = self_attention(entry)
     naming, measuring = halves(lines)
     total, done = 2 * len(naming) + 2 * len(measuring) + 1, 0
+    nothing = HeadVerdicts(Special.of(loading.tokens(model, next(iter(naming), ""))))
     tallies = []
     for half in (naming, measuring):
         for step in measure_corpus(Corpus.from_text("\n".join(half)), model):
-            yield Progress(done + step.done, total, ())
+            yield Progress(done + step.done, total, nothing)
         done += len(half)
         tallies.append(step.found.tally)
         if not step.found.tally.sentences:
             raise AttnvizError(f"The model can read too few of the sentences. {step.found.named[0].why}")
     named = labels(tallies[0])
     read = reader(entry, loading.load(model))
-    sums, rows = 0.0, 0
+    sums: Numbers = np.zeros(())
+    rows = 0
     for text in naming:
         with suppress(*CANNOT_READ):
             outputs = [block.output for block in read(text).of_kind(kind)]
-            sums, rows = sums + np.stack([each.sum(axis=1) for each in outputs]), rows + outputs[0].shape[1]
+            sums = sums + np.stack([each.sum(axis=1, dtype=np.float64) for each in outputs])
+            rows += outputs[0].shape[1]
         done += 1
-        yield Progress(done, total, ())
+        yield Progress(done, total, nothing)
     means = np.asarray(sums / rows, dtype=np.float32)
     effects = {rule: Effects(rule, named) for rule in OF_PLACES if any(rule in row for row in named)}
     for number, text in enumerate(measuring):
@@ -251,8 +336,9 @@ def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Prog
         with suppress(*CANNOT_READ):
             _measure(model, read(text).of_kind(kind), text, number, wanted, means)
         done += 1
-        yield Progress(done, total, ())
-    yield Progress(total, total, verdicts(named, tallies[1], effects))
+        yield Progress(done, total, nothing)
+    heads = verdicts(named, tallies[1], effects)
+    yield Progress(total, total, replace(nothing, heads=heads, per_layer=entry.heads))
 
 
 def _measure(
@@ -329,6 +415,7 @@ def verdicts(named: Named, tally: Tally, effects: Mapping[Rule, Effects]) -> tup
                     float(figures.raw[layer, head]),
                     int(figures.count[layer]),
                     len(effects[rule].distances),
+                    float(np.mean([each[0] for each in effects[rule].distances] or [np.nan])),
                     silenced,
                     averaged,
                 )

@@ -9,6 +9,7 @@ from attnviz.analysis.rules import OF_ALL, OF_WORDS, Rule
 from attnviz.analysis.tally import OF_PLACES, RULES, Figures
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
+from attnviz.app.heads.behaviour import verdict
 from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, evenly, spread, written
@@ -181,6 +182,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
                     chosen=rule is chosen.rule,
                 )
             )
+    verdict.draw(findings.model, first_kind(caches.entry(findings.model)), layer, head)
     parts = of_attention(findings, layer, head)
     if len(parts) > 1:
         listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts]

@@ -11,11 +11,13 @@ from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
 from attnviz.analysis.table import Cells, csv_text
 from attnviz.analysis.tally import COLUMNS, RULES, rows
-from attnviz.app import caches
+from attnviz.app import caches, markdown
+from attnviz.app.heads.behaviour import verdict
 from attnviz.app.heads.behaviour.alike import LETTERS
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of, save_file
+from attnviz.experiments.verdicts import METHOD
 
 
 def draw(findings: Findings) -> None:
@@ -41,6 +43,9 @@ def draw(findings: Findings) -> None:
                 min_value=0.0,
                 max_value=100.0 if share else float(np.nanmax(means)) or 1.0,
             )
+    if known := verdict.stored(findings.model):
+        columns["verdict"] = [each.stamp for each in known.heads]
+        looks["verdict"] = st.column_config.TextColumn("verdict", help=markdown.plain(METHOD))
     columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
     with st.expander("All heads and rules as a table, to sort and to save", icon=":material/table:"):

@@ -1,0 +1,90 @@
+"""`verdicts`: whether it matters that a head looks where it looks, for every head of a model."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attnviz.analysis.display_tokens import visible_text
+from attnviz.capture import loading
+from attnviz.cli import app
+from attnviz.cli.output import Force, aligned, check_out, progress, readable, written
+from attnviz.cli.reading import Model
+from attnviz.experiments import behaviour, verdicts, verdicts_file
+from attnviz.experiments.verdicts import HeadVerdicts, Removed, Verdict
+from attnviz.text import NO_NUMBER, decimal, head_name, percent
+
+_WIDTH = 100  # characters of a line
+_COLUMNS = (
+    *("HEAD", "LABEL", "SHARE", "EFFECT", "LOST", "INTERVAL", "OTHERS", "KEPT", "INTERVAL"),
+    *("LOST", "INTERVAL", "OTHERS", "KEPT", "INTERVAL", "VERDICT"),
+)
+
+
+@app.command("verdicts", epilog="Example: python -m attnviz verdicts --model minilm --out verdicts.json")
+def run(
+    model: Model = "minilm",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file to write, with all numbers (.json).")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Which heads are needed for what they look at, and which are a picture only.
+
+    Each head is named by what it looks at on half of our 400 sentences. On the other half, what it looks at
+    is left out: how much less does that change the output without the head?
+    """
+    check_out(out, force, readable(verdicts_file.read), "file of verdicts", ".json")
+    with progress() as tell:
+        entry = loading.open_model(model, tell)
+        for step in verdicts.measure(model, behaviour.bundled().splitlines()):
+            tell(f"{step.done} of {step.total} readings", step.done / step.total)
+    said = summary(model, step.found)
+    if out is not None:
+        verdicts_file.write(out, entry, step.found)
+        said += written(out)
+    typer.echo(said, nl=False)
+
+
+def summary(model: str, found: HeadVerdicts) -> str:
+    """A line for each head, and what the columns mean."""
+    table = [_COLUMNS, *map(_cells, found.heads)]
+    counted = [f"{sum(each.needed for each in found.heads)} needed"]
+    counted.append(f"{sum(each.sufficient for each in found.heads)} sufficient")
+    counted.append(f"{sum(each.stamp == 'picture only' for each in found.heads)} picture only")
+    lines = [
+        f"{model}: {len(found.heads)} heads, {', '.join(counted)}.",
+        "",
+        *aligned(table).splitlines(),
+        "",
+    ]
+    lines += textwrap.wrap(
+        "SHARE: what the head scores by its label. EFFECT: how far a token’s output turns (1 − cosine) if "
+        "what the label points it at is left out. LOST: how much less of that without the head; OTHERS: "
+        "the median of the other heads of its layer; KEPT: of what the layer adds to it, what the head "
+        f"alone keeps. First with silent heads, then with their mean. {verdicts.METHOD}",
+        _WIDTH,
+    )
+    return "".join(f"{visible_text(line)}\n" for line in lines)
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    name = head_name(verdict.layer, verdict.head)
+    if verdict.label is None:
+        return (name, "none", *[NO_NUMBER] * (len(_COLUMNS) - 3), NO_NUMBER)
+    ways = [cell for way in (verdict.silenced, verdict.averaged) for cell in _removed(way)]
+    score, effect = percent(verdict.score), f"{verdict.effect:.4f}"
+    return (name, verdict.label.name, score, effect, *ways, verdict.stamp or NO_NUMBER)
+
+
+def _removed(way: Removed | None) -> tuple[str, ...]:
+    if way is None:
+        return (NO_NUMBER,) * 5
+    lost, others, kept = (decimal(100 * part, 1) for part in (way.lost.value, way.others, way.kept.value))
+    between = [
+        f"{decimal(100 * part.low, 1)} to {decimal(100 * part.high, 1)}" for part in (way.lost, way.kept)
+    ]
+    return lost, between[0], others, kept, between[1]

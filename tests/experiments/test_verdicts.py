@@ -1,0 +1,291 @@
+"""Verdicts on heads: a model built so that they are known, numbers worked by hand, and the file."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoConfig, AutoModelForMaskedLM
+
+from attnviz.analysis.intervals import ratio_intervals, ratios
+from attnviz.analysis.rules import Rule, Special
+from attnviz.analysis.tally import NAMES, RULES
+from attnviz.errors import AttnvizError
+from attnviz.experiments import behaviour, verdicts, verdicts_file
+from attnviz.experiments.verdicts import (
+    LEAST,
+    Effects,
+    HeadVerdicts,
+    Part,
+    Removal,
+    Removed,
+    Verdict,
+    halves,
+    measure,
+)
+from attnviz.models import resolve
+from tests.capture.tiny import WORDS, tiny
+
+PREVIOUS, SAME_WORD = (RULES[NAMES.index(name)] for name in ("previous", "same word"))
+SPECIAL = Special("[CLS]", ("[SEP]",))
+
+POSITIONS = 16
+"""The most tokens that the built model reads."""
+
+
+@pytest.fixture(scope="module")
+def copies_the_previous(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One layer of three heads: 1 copies the token before, 2 looks there and W_O drops it, 3 looks evenly."""
+    folder = tiny("bert", tmp_path_factory.mktemp("built") / "bert")
+    config = AutoConfig.from_pretrained(folder)
+    config.num_hidden_layers = 1
+    network = AutoModelForMaskedLM.from_config(config, dtype=torch.float32).eval()
+    angles = torch.arange(config.max_position_embeddings) * 2 * math.pi / POSITIONS
+    draws = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.fill_(1.0 if name.endswith("LayerNorm.weight") else 0.0)
+        # Places on a circle in four numbers, words in the others; all of one mean and length, so that layer
+        # norm treats all alike.
+        embeddings = network.bert.embeddings
+        circle = torch.stack([angles.cos(), -angles.cos(), angles.sin(), -angles.sin()], dim=1)
+        embeddings.position_embeddings.weight[:, :4] = circle
+        words = torch.randn(config.vocab_size, 11, generator=draws)
+        words -= words.mean(dim=1, keepdim=True)
+        embeddings.word_embeddings.weight[:, 4:] = words / words.norm(dim=1, keepdim=True)
+        [layer] = network.bert.encoder.layer
+        turn = torch.tensor(2 * math.pi / POSITIONS)
+        back = torch.tensor([[turn.cos(), turn.sin()], [-turn.sin(), turn.cos()]])
+        for head in (0, 1):
+            rows = slice(5 * head, 5 * head + 2)
+            layer.attention.self.query.weight[rows, [[0], [2]]] = 30 * back.T
+            layer.attention.self.key.weight[rows, [[0], [2]]] = 30 * torch.eye(2)
+        layer.attention.self.value.weight[:, 4:] = torch.randn(15, 11, generator=draws)
+        layer.attention.output.dense.weight[4:, :5] = torch.randn(11, 5, generator=draws)
+    network.save_pretrained(folder)
+    return str(folder)
+
+
+def sentences(count: int) -> list[str]:
+    """Of 3 to 9 words, each once."""
+    draws = np.random.default_rng(5)
+    words = sorted({word.lower() for word in WORDS if word.isalpha()})
+    return [" ".join(draws.choice(words, draws.integers(3, 10), replace=False)) for _ in range(count)]
+
+
+def test_a_head_that_copies_is_needed_and_sufficient_and_one_that_only_looks_is_a_picture(
+    copies_the_previous: str,
+) -> None:
+    *steps, last = measure(copies_the_previous, sentences(2 * LEAST + 8))
+    assert not any(step.found.heads for step in steps)
+    assert last.finished
+    found = last.found
+    assert found.special == SPECIAL
+    copying, looking, even = found.heads
+    for head in (copying, looking):
+        assert head.label is PREVIOUS
+        assert head.score == pytest.approx(1, abs=1e-3)
+        assert (head.read, head.sentences) == (LEAST + 4, LEAST + 4)
+        assert head.effect == copying.effect > 0.01
+    assert (copying.stamp, looking.stamp, even.stamp) == ("needed and sufficient", "picture only", "")
+    for way in (copying.silenced, copying.averaged):
+        assert way is not None
+        assert [way.lost.value, way.lost.low, way.layer.value, way.kept.low] == pytest.approx(
+            [1] * 4, abs=1e-4
+        )
+        assert way.others == pytest.approx(0, abs=1e-4)
+    for way in (looking.silenced, looking.averaged):
+        assert way is not None
+        assert [way.lost.value, way.lost.high, way.kept.value] == pytest.approx([0] * 3, abs=1e-4)
+        assert way.others == pytest.approx(0.5, abs=1e-4)  # one of the two others is the one that copies
+    assert even.label is None
+    assert "has no label: to none of these" in found.told(0, 2)
+
+
+def test_too_few_sentences_are_no_evidence(copies_the_previous: str) -> None:
+    *_, last = measure(copies_the_previous, sentences(2 * LEAST - 2))
+    copying = last.found.of(0, 0)
+    assert (copying.label, copying.sentences, copying.stamp) == (PREVIOUS, LEAST - 1, "")
+    assert f"only {LEAST - 1} sentences had such a token, and it takes {LEAST}." in last.found.told(0, 0)
+
+
+def test_what_no_model_can_read_is_refused() -> None:
+    with pytest.raises(AttnvizError, match="The model can read too few of the sentences"):
+        list(measure("translator", ["Quixotic zephyrs vex.", "Jumbled sphinxes quiz."]))
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", " ", "", "d e", "f"])))
+def test_no_sentence_is_in_both_halves(lines: list[str]) -> None:
+    naming, measuring = halves(lines)
+    assert not set(naming) & set(measuring)
+    assert sorted(naming + measuring) == sorted({line for line in lines if line.strip()})
+    assert len(naming) - len(measuring) in (0, 1)
+
+
+def of_two_heads(normal: list[float], without: list[list[list[float]]]) -> Effects:
+    """One layer of two heads, both named by a rule; without: [way][first, second, both] shares of normal."""
+    effects = Effects(PREVIOUS, [[PREVIOUS, PREVIOUS]])
+    assert effects.removals == [Removal(0, (0,)), Removal(0, (1,)), Removal(0, (0, 1))]
+    for at, whole in enumerate(normal):
+        ways = [whole * share[at % len(share)] for way in without for share in way]
+        effects.distances.append(np.array([whole, *ways]))
+    return effects
+
+
+def test_lost_and_kept_worked_by_hand() -> None:
+    normal = [1.0, 3.0] * 15
+    # Without the first head 1.0 · 0.4 + 3.0 · 0.8 = 2.8 of 4 are left.
+    effects = of_two_heads(normal, [[[0.4, 0.8], [0.9], [0.2]], [[0.7], [1.1], [0.5]]])
+    silenced, averaged = effects.removed(0.95)[0, 0]
+    assert silenced.lost.value == pytest.approx(0.3)
+    assert 0.2 < silenced.lost.low < 0.3 < silenced.lost.high < 0.45
+    assert silenced.others == pytest.approx(0.1)
+    assert silenced.layer.value == pytest.approx(0.8)
+    assert silenced.kept.value == pytest.approx((0.9 - 0.2) / 0.8)
+    assert (averaged.lost.low, averaged.lost.value) == pytest.approx((0.3, 0.3))  # the same in every sentence
+    assert averaged.others == pytest.approx(-0.1)
+    assert averaged.kept.value == pytest.approx((1.1 - 0.5) / 0.5)
+    second = effects.removed(0.95)[0, 1][0]
+    assert (second.lost.value, second.others) == pytest.approx((0.1, 0.3))
+    assert second.kept.value == pytest.approx((0.7 - 0.2) / 0.8)
+    effects.distances = effects.distances[: LEAST - 1]
+    assert effects.removed(0.95) == {}
+
+
+def removed(lost: float, others: float = 0.0, layer: float = 0.5, kept: float = 0.0) -> Removed:
+    """What is surely at least so much."""
+    parts = (Part(low + 0.1, low, low + 0.2) for low in (lost, layer, kept))
+    first, second, third = parts
+    return Removed(first, others, second, third)
+
+
+@pytest.mark.parametrize(
+    ("silenced", "averaged", "stamp"),
+    [
+        (removed(0.1), removed(0.01), "needed"),
+        (removed(0.1), removed(-0.01), "picture only"),
+        (removed(0.1, others=0.2), removed(0.3), "picture only"),
+        (removed(-0.1, kept=0.5), removed(-0.1, kept=0.6), "sufficient"),
+        (removed(-0.1, kept=0.5, layer=-0.01), removed(-0.1, kept=0.6), "picture only"),
+        (removed(0.1, kept=0.5), removed(0.1, kept=0.49), "needed"),
+        (removed(0.1, kept=0.5), removed(0.1, kept=0.5), "needed and sufficient"),
+    ],
+)
+def test_a_stamp_needs_both_ways(silenced: Removed, averaged: Removed, stamp: str) -> None:
+    assert Verdict(0, 0, PREVIOUS, silenced=silenced, averaged=averaged).stamp == stamp
+
+
+def told(label: Rule, **more: float | Removed) -> str:
+    verdict = Verdict(1, 9, label, 0.64, 0.17, 200, 100, **more)  # type: ignore[arg-type]
+    return HeadVerdicts(SPECIAL, (Verdict(0, 0), verdict), 1).told(1, 0).replace("Head **2-10**", "It")
+
+
+def test_a_verdict_in_a_sentence() -> None:
+    silenced = Removed(Part(0.31, 0.24, 0.38), 0.012, Part(0.4, 0.3, 0.5), Part(0.83, 0.6, 1.04))
+    averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.4, 0.3, 0.5), Part(0.7, 0.55, 0.9))
+    label = (
+        "It gives the token before it **17 % of its attention, 64 % of what goes to words** (200 sentences)."
+    )
+    evidence = (
+        "silencing it takes 31 % (24 to 38 %) of what a token’s output owes to the token before; replacing "
+        "its output by its mean takes 28 % (21 to 35 %); the median of the other heads of its layer is 1 % "
+        "and −3 %"
+    )
+    kept = (
+        ". Of what its layer adds to that, it alone keeps 83 % (60 to 104 %), and 70 % (55 to 90 %) beside "
+        "the others’ means"
+    )
+    assert told(PREVIOUS, silenced=silenced, averaged=averaged) == (
+        f"{label} **Needed and sufficient**: {evidence}{kept}."
+    )
+    picture = replace(silenced, lost=Part(0.31, -0.02, 0.5), kept=Part(0.6, 0.4, 0.8))
+    assert told(PREVIOUS, silenced=picture, averaged=averaged) == (
+        f"{label} **Picture only**: {evidence.replace('(24 to 38 %)', '(−2 to 50 %)')}."
+    )
+    assert "only 7 sentences had such" in replace_sentences(7)
+
+
+def replace_sentences(count: int) -> str:
+    verdict = Verdict(0, 0, SAME_WORD, 0.3, 0.2, 50, count)
+    return HeadVerdicts(SPECIAL, (verdict,), 1).told(0, 0)
+
+
+parts = st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 1)), min_size=2, max_size=30)
+
+
+@given(parts)
+def test_intervals_hold_their_ratio_of_sums_and_all_ratios_are_between_the_extremes(
+    drawn: list[tuple[float, float]],
+) -> None:
+    part, whole = np.array(drawn).T
+    each = part / whole
+    ratio = float(ratios(part, whole))
+    assert ratio == pytest.approx(sum(part) / sum(whole))
+    low, high = ratio_intervals(part, whole)
+    assert each.min() - 1e-9 <= low <= high <= each.max() + 1e-9
+    wider = ratio_intervals(part, whole, 0.999)
+    assert wider[0] <= low <= high <= wider[1]
+
+
+def test_an_interval_of_a_mean_is_the_normal_one_where_sentences_are_many() -> None:
+    values = np.random.default_rng(1).normal(5, 2, 400)
+    low, high = ratio_intervals(values, np.ones(400))
+    reach = 1.96 * values.std() / 20
+    assert (low, high) == pytest.approx((values.mean() - reach, values.mean() + reach), abs=0.02)
+    assert ratios(np.ones(3), np.zeros(3)) == 0
+
+
+def test_the_file_gives_back_what_was_written(tmp_path: Path) -> None:
+    way = removed(0.123456, 0.1)
+    heads = (Verdict(0, 0), Verdict(0, 1, PREVIOUS, 0.6, 0.2, 9, 30, 0.25, way, removed(0.2)))
+    file, entry = tmp_path / "heads.json", resolve.entry("minilm")
+    verdicts_file.write(file, entry, HeadVerdicts(SPECIAL, heads, 2))
+    files, found = verdicts_file.read(file)
+    assert files == entry.files_digest == resolve.entry("minilm-scratch").files_digest
+    assert found.special == SPECIAL
+    assert found.heads[0].label is None
+    assert found.heads[0].stamp == ""
+    assert found.of(0, 1).label is PREVIOUS
+    assert found.of(0, 1).silenced == replace(way, lost=Part(0.2235, 0.1235, 0.3235))
+    assert found.told(0, 1) == HeadVerdicts(SPECIAL, heads, 2).told(0, 1)
+    for damaged in ("", "{}", '{"format": "attnviz verdicts 1"}', "[" * 10**5, json.dumps([1])):
+        file.write_text(damaged, "utf-8")
+        with pytest.raises(AttnvizError, match="does not hold verdicts on heads"):
+            verdicts_file.read(file)
+
+
+def test_the_stored_verdicts_are_on_the_bundled_bert_alone() -> None:
+    found = verdicts_file.stored(resolve.entry("minilm"))
+    assert found is not None
+    assert found is verdicts_file.stored(resolve.entry("minilm-scratch"))
+    assert [(each.layer, each.head) for each in found.heads] == list(np.ndindex(6, 12))
+    assert found.of(1, 9).label is PREVIOUS
+    assert verdicts_file.stored(resolve.entry("translator")) is None
+
+
+@pytest.mark.everything
+def test_the_stored_verdicts_are_what_the_command_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = verdicts.labels
+
+    def only(tally: verdicts.Tally) -> list[list[Rule | None]]:
+        return [[rule if rule is SAME_WORD else None for rule in row] for row in named(tally)]
+
+    monkeypatch.setattr(verdicts, "labels", only)
+    *_, last = measure("minilm", behaviour.bundled().splitlines())
+    stored = verdicts_file.stored(resolve.entry("minilm"))
+    assert stored is not None
+    again = [each for each in last.found.heads if each.label]
+    before = [each for each in stored.heads if each.label is SAME_WORD]
+    assert [(each.layer, each.head, each.stamp) for each in again] == [
+        (each.layer, each.head, each.stamp) for each in before
+    ]
+    for one, other in zip(again, before, strict=True):
+        for way in ("silenced", "averaged"):
+            here, there = getattr(one, way), getattr(other, way)
+            assert here.lost.value == pytest.approx(there.lost.value, abs=1e-3)
+            assert here.lost.low == pytest.approx(there.lost.low, abs=3e-3)
