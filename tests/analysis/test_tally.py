@@ -9,7 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.tally import COLUMNS, NAMES, POINTS, RULES, Tally, rows, tally
+from attnviz.analysis.rules import pointed_at
+from attnviz.analysis.tally import (
+    COLUMNS,
+    NAMES,
+    OF_PLACES,
+    POINTS,
+    RULES,
+    Tally,
+    labels,
+    layout_of,
+    rows,
+    tally,
+)
 from attnviz.trace import Floats, Mask, Token
 from tests.analysis.texts import words
 
@@ -273,3 +285,45 @@ def test_every_number_stands_in_its_row() -> None:
     assert list(found[0].values())[3:] == ["share of what goes to words", 4, 0, 0, 0, 0.5, 0.75]
     others = [list(row.values()) for row in found if row["rule"] not in ("distance", "previous")]
     assert all(row[4:] == [0, "", "", "", "", ""] for row in others)
+
+
+def test_by_which_rule_heads_are_named() -> None:
+    # a b c, five heads: to [CLS] and, of what is left, to the token before; evenly; to [CLS]; to themselves
+    # and to [CLS]; to the token after, a little more than even attention would.
+    text, tokens = sentence(["dog", "cat", "ran"])
+    heads = np.full((5, 5, 5), 0.2, dtype=np.float32)
+    heads[0] = [0.7, 0.3, 0, 0, 0]
+    heads[0, 2], heads[0, 3] = [0.7, 0.3, 0, 0, 0], [0.7, 0, 0.3, 0, 0]
+    heads[2] = [0.85, 0.05, 0.05, 0.05, 0]
+    heads[3] = 0.5 * np.eye(5)
+    heads[3, :, 0] += 0.5
+    heads[4, 1], heads[4, 2] = [0, 0.3, 0.5, 0.2, 0], [0, 0.2, 0.3, 0.5, 0]
+    found = labels(tally([text], [tokens], [heads[None]], [everywhere(5)]))
+    assert [[rule.name if rule else "" for rule in row] for row in found] == [
+        ["previous", "", "first", "itself", ""]
+    ]
+
+
+def test_where_rules_point() -> None:
+    typed = ["Dog", ",", "dog", "ran", "!"]
+    text, tokens = sentence(typed)
+    layout = layout_of([text], [tokens])
+    expected = {
+        "previous": {1: [], 2: [1], 3: [2], 4: [3], 5: [4]},
+        "next": {1: [2], 2: [3], 3: [4], 4: [5], 5: []},
+        "itself": {place: [place] for place in range(1, 6)},
+        "first": {place: [0] for place in range(1, 6)},
+        "separator": {place: [6] for place in range(1, 6)},
+        "punctuation": {place: [2, 5] for place in range(1, 6)},
+        "same word": {1: [3], 2: [], 3: [1], 4: [], 5: []},
+    }
+    assert [rule.name for rule in OF_PLACES] == list(expected)
+    for rule in OF_PLACES:
+        for mask in (everywhere(7), backwards(7)):
+            [cells] = pointed_at(rule, layout, mask)
+            found = {query + 1: np.flatnonzero(row).tolist() for query, row in enumerate(cells)}
+            reached = {
+                query: [key for key in keys if mask[query, key]]
+                for query, keys in expected[rule.name].items()
+            }
+            assert found == reached

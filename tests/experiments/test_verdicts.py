@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoConfig, AutoModelForMaskedLM
 
+from attnviz.__main__ import main
 from attnviz.analysis.intervals import ratio_intervals, ratios
 from attnviz.analysis.rules import Rule, Special
 from attnviz.analysis.tally import NAMES, RULES
@@ -105,6 +106,30 @@ def test_a_head_that_copies_is_needed_and_sufficient_and_one_that_only_looks_is_
         assert way.others == pytest.approx(0.5, abs=1e-4)  # one of the two others is the one that copies
     assert even.label is None
     assert "has no label: to none of these" in found.told(0, 2)
+
+
+def test_the_command_prints_every_head_and_writes_what_was_found(
+    copies_the_previous: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(sentences(2 * LEAST)))
+    out = tmp_path / "verdicts.json"
+    assert main(["verdicts", "--model", copies_the_previous, "--out", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(": 3 heads, 1 needed, 1 sufficient, 1 picture only.")
+    rows = [line.split() for line in lines[3:6]]
+    assert [row[:2] for row in rows] == [["1-1", "previous"], ["1-2", "previous"], ["1-3", "none"]]
+    assert rows[0][-3:] == ["needed", "and", "sufficient"]
+    assert rows[0][5:10] == ["100.0", "100.0", "to", "100.0", "0.0"]
+    files, found = verdicts_file.read(out)
+    assert files == resolve.entry(copies_the_previous).files_digest
+    assert [each.stamp for each in found.heads] == ["needed and sufficient", "picture only", ""]
+    other = tmp_path / "other.json"
+    other.write_text("{}", "utf-8")
+    assert main(["verdicts", "--out", str(other)]) == 2
+    assert "is there already and is no file of verdicts" in capsys.readouterr().err
 
 
 def test_too_few_sentences_are_no_evidence(copies_the_previous: str) -> None:

@@ -23,9 +23,10 @@ from attnviz.app.heads.behaviour.words import in_full, in_markdown
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
-from attnviz.experiments import behaviour
+from attnviz.experiments import behaviour, verdicts_file
 from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
+from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import percent
 from attnviz.trace import Floats
@@ -155,6 +156,26 @@ def test_a_pasted_text() -> None:
     clean(press(app, f"Open {group[1]}"))
     opened = [app.number_input(key=key).value for key in ("layer", "head")]
     assert opened == [int(part) for part in group[1].split("-")]
+
+
+@pytest.mark.parametrize("page", ["behaviour", "explore"])
+def test_opening_a_head_shows_its_verdict(page: str) -> None:
+    app = visit(page, text=TIRED, layer="2", head="9")
+    known = verdicts_file.stored(resolve.entry("minilm"))
+    assert known is not None
+    assert known.told(1, 8) in words(app)
+    app = visit(page, text=TIRED, layer="1", head="7")
+    assert "to the first token, \\[CLS\\]; replacing its output by its mean" in words(app)
+    told = words(visit(page, text=TIRED, model="translator", layer="1", head="1"))
+    assert "not measured for this model. `python -m attnviz verdicts --model translator` measures it." in told
+
+
+def test_the_table_has_the_verdicts_of_the_model_that_has_some() -> None:
+    app = visit("behaviour", text=TIRED)
+    known = verdicts_file.stored(resolve.entry("minilm"))
+    assert known is not None
+    assert list(app.dataframe[0].value["verdict"]) == [each.stamp for each in known.heads]
+    assert "verdict" not in visit("behaviour", text=TIRED, model="translator").dataframe[0].value
 
 
 def test_a_pair_shows_blocks() -> None:
