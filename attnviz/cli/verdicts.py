@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from attnviz.cli import app
 from attnviz.cli.output import Force, aligned, check_out, progress, readable, written
 from attnviz.cli.reading import Model
 from attnviz.experiments import behaviour, verdicts, verdicts_file
-from attnviz.experiments.verdicts import HeadVerdicts, Removed, Verdict
+from attnviz.experiments.verdicts import HeadVerdicts, Part, Removed, Verdict
 from attnviz.text import NO_NUMBER, decimal, head_name, percent
 
 _WIDTH = 100  # characters of a line
@@ -46,7 +47,7 @@ def run(
     if out is not None:
         verdicts_file.write(out, entry, step.found)
         said += written(out)
-    typer.echo(said, nl=False)
+    sys.stdout.write(said)
 
 
 def summary(model: str, found: HeadVerdicts) -> str:
@@ -83,8 +84,12 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 def _removed(way: Removed | None) -> tuple[str, ...]:
     if way is None:
         return (NO_NUMBER,) * 5
-    lost, others, kept = (decimal(100 * part, 1) for part in (way.lost.value, way.others, way.kept.value))
-    between = [
-        f"{decimal(100 * part.low, 1)} to {decimal(100 * part.high, 1)}" for part in (way.lost, way.kept)
-    ]
-    return lost, between[0], others, kept, between[1]
+    others = decimal(100 * way.others, 1)
+    return *_part(way.lost), others, *_part(way.kept)
+
+
+def _part(part: Part | None) -> tuple[str, str]:
+    if part is None:
+        return NO_NUMBER, NO_NUMBER
+    value, low, high = (decimal(100 * each, 1) for each in (part.value, part.low, part.high))
+    return value, f"{low} to {high}"

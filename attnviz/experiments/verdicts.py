@@ -40,6 +40,9 @@ MOST = 100
 LEAST = 20
 """On how many at least: an interval of fewer sentences is not worth its name."""
 
+LEAST_LOST = 0.01
+"""A head without which less is lost is not called needed, however sure that little is."""
+
 HALF = 0.5
 """A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds: more than
 all the other heads of the layer together."""
@@ -51,6 +54,7 @@ METHOD = (
     "turns. Needed: without the head surely some of that is lost, and more than without most other heads "
     "of its layer. Sufficient: of what the layer adds to it, the head alone surely keeps half. Both must "
     "hold for silent heads and for heads that put out their mean. Picture only: neither was found. "
+    "A part below 0: without the head, it is more. "
     f"Intervals: bootstrap over sentences, {100 * CONFIDENCE:g} % for all heads and both words together "
     "(Bonferroni)."
 )
@@ -75,24 +79,23 @@ class Removed:
     Attributes:
         lost: what is lost of it without the head.
         others: the median of that over the other heads of the layer, each removed alone.
-        layer: what is lost without any head of the layer.
-        kept: of that, what is not lost where the head is the only one that is left.
+        kept: of what is lost without any head of the layer, how much is not where this head is the only one
+            that is left; None: it is not sure that anything is lost without them.
     """
 
     lost: Part
     others: float
-    layer: Part
-    kept: Part
+    kept: Part | None
 
     @property
     def needed(self) -> bool:
-        """Whether surely more than nothing is lost, and more than without most other heads of its layer."""
-        return self.lost.low > max(0.0, self.others)
+        """Whether surely something is lost, no trifle, and more than without most other heads of its layer."""
+        return self.lost.low > max(0.0, self.others) and self.lost.value >= LEAST_LOST
 
     @property
     def sufficient(self) -> bool:
         """Whether surely the layer adds something to the effect, and the head alone at least half of that."""
-        return self.layer.low > 0 and self.kept.low >= HALF
+        return self.kept is not None and self.kept.low >= HALF
 
 
 @dataclass(frozen=True)
@@ -176,13 +179,14 @@ class HeadVerdicts:
                 f"{plural(verdict.sentences, 'sentence')} had such a token, and it takes {LEAST}."
             )
         owed = self.special.fill(f"of what a token’s output owes to {rule.short}")
+        owed += f" (1 − cosine: {verdict.effect:.3f})"
         silenced, averaged = verdict.silenced, verdict.averaged
         evidence = (
             f"silencing it takes {_written(silenced.lost)} {owed}; replacing its output by its mean takes "
             f"{_written(averaged.lost)}; the median of the other heads of its layer is "
             f"{_percent(silenced.others)} and {_percent(averaged.others)}"
         )
-        if verdict.sufficient:
+        if verdict.sufficient and silenced.kept and averaged.kept:
             evidence += (
                 f". Of what its layer adds to that, it alone keeps {_written(silenced.kept)}, and "
                 f"{_written(averaged.kept)} beside the others’ means"
@@ -196,7 +200,7 @@ def _written(part: Part) -> str:
 
 def _percent(part: float, sign: str = " %") -> str:
     """A part that can be negative, or more than all."""
-    return f"{decimal(100 * part, 0)}{sign}"
+    return f"{decimal(100 * part, 1)}{sign}"
 
 
 class Removal(NamedTuple):
@@ -263,8 +267,7 @@ class Effects:
                     Removed(
                         lost[way][alone],
                         float(np.median([lost[way][other].value for other in others] or [0.0])),
-                        lost[way][whole],
-                        kept[way][0],
+                        kept[way][0] if lost[way][whole].low > 0 else None,
                     )
                     for way in range(2)
                 )

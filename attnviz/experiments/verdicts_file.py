@@ -85,8 +85,8 @@ def _verdict(held: dict[str, Any]) -> Verdict:
 def _removed(held: dict[str, Any] | None) -> Removed | None:
     if held is None:
         return None
-    parts = {name: Part(**held[name]) for name in ("lost", "layer", "kept")}
-    return Removed(**{**held, **parts})
+    lost, kept = held["lost"], held["kept"]
+    return Removed(Part(**lost), float(held["others"]), None if kept is None else Part(**kept))
 
 
 def _rounded(held: Any) -> Any:
