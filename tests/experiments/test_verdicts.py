@@ -218,7 +218,8 @@ def test_a_verdict_in_a_sentence() -> None:
     silenced = Removed(Part(0.31, 0.24, 0.38), 0.012, Part(0.83, 0.6, 1.04))
     averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.7, 0.55, 0.9))
     label = (
-        "It gives the token before it **17 % of its attention, 64 % of what goes to words** (200 sentences)."
+        "Head **2-1** gives the token before it **17 % of its attention, 64 % of what goes to words** (200 "
+        "sentences)."
     )
     evidence = (
         "silencing it takes 31.0 % (24.0 to 38.0 %) of what a token’s output owes to the token before (1 − "
