@@ -89,7 +89,7 @@ class Removed:
 
     @property
     def needed(self) -> bool:
-        """Whether something is surely lost, no trifle, and more than without most other heads of the layer."""
+        """Whether surely something is lost, no trifle, and more than without most heads beside it."""
         return self.lost.low > max(0.0, self.others) and self.lost.value >= LEAST_LOST
 
     @property
