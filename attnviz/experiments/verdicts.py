@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -312,7 +312,7 @@ def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Prog
     kind = self_attention(entry)
     naming, measuring = halves(lines)
     total, done = 2 * len(naming) + 2 * len(measuring) + 1, 0
-    nothing = HeadVerdicts(Special.of(loading.tokens(model, next(iter(naming), ""))))
+    nothing = HeadVerdicts(Special("", ()))
     tallies = []
     for half in (naming, measuring):
         for step in measure_corpus(Corpus.from_text("\n".join(half)), model):
@@ -327,7 +327,8 @@ def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Prog
     rows = 0
     for text in naming:
         with suppress(*CANNOT_READ):
-            outputs = [block.output for block in read(text).of_kind(kind)]
+            blocks = read(text).of_kind(kind)
+            outputs = [block.output for block in blocks]
             sums = sums + np.stack([each.sum(axis=1, dtype=np.float64) for each in outputs])
             rows += outputs[0].shape[1]
         done += 1
@@ -335,13 +336,14 @@ def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Prog
     means = np.asarray(sums / rows, dtype=np.float32)
     effects = {rule: Effects(rule, named) for rule in OF_PLACES if any(rule in row for row in named)}
     for number, text in enumerate(measuring):
-        wanted = [each for each in effects.values() if len(each.distances) < most]
-        with suppress(*CANNOT_READ):
-            _measure(model, read(text).of_kind(kind), text, number, wanted, means)
+        if wanted := [each for each in effects.values() if len(each.distances) < most]:
+            with suppress(*CANNOT_READ):
+                _measure(model, read(text).of_kind(kind), text, number, wanted, means)
         done += 1
         yield Progress(done, total, nothing)
     heads = verdicts(named, tallies[1], effects)
-    yield Progress(total, total, replace(nothing, heads=heads, per_layer=entry.heads))
+    found = HeadVerdicts(Special.of(blocks[0].query_tokens), heads, entry.heads)
+    yield Progress(total, total, found)
 
 
 def _measure(
@@ -362,21 +364,21 @@ def _measure(
     mask = np.logical_and.reduce([block.mask for block in blocks])
     removals = list(dict.fromkeys(removal for each in effects for removal in each.removals))
     kind = blocks[0].kind
-    as_it_is = outputs_without(stack, (), _variants(removals, kind, means)) if removals else None
+    as_it_is = outputs_without(stack, (), _variants(removals, kind, means))
     for effect in effects:
         cells = pointed_at(effect.rule, layout, mask)[0]
         beside = cells.copy()  # what a token does to itself is another question, unless it is the label's
         beside[np.arange(len(cells)), layout.queries] = False
         cells = beside if beside.any() else cells
         can = np.flatnonzero(cells.any(axis=1))
-        if as_it_is is None or not can.size:
+        if not can.size:
             continue
         query = int(np.random.default_rng([_SEED, number, OF_PLACES.index(effect.rule)]).choice(can))
         variants = _variants(effect.removals, kind, means)
         without = outputs_without(stack, np.flatnonzero(cells[query]).tolist(), variants)
         place = int(layout.queries[query])
         at = [removals.index(removal) for removal in effect.removals]
-        before = as_it_is[[0, *(1 + number for number in at), *(1 + len(removals) + number for number in at)]]
+        before = as_it_is[[0, *(1 + each for each in at), *(1 + len(removals) + each for each in at)]]
         effect.distances.append(turned(before[:, place], without[:, place]))
 
 
