@@ -10,14 +10,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers import AutoConfig, BertForMaskedLM
 
 from attnviz.__main__ import main
 from attnviz.analysis.intervals import ratio_intervals, ratios
 from attnviz.analysis.rules import Rule, Special
-from attnviz.analysis.tally import NAMES, RULES
+from attnviz.analysis.tally import NAMES, RULES, Tally, labels
 from attnviz.errors import AttnvizError
-from attnviz.experiments import behaviour, verdicts, verdicts_file
+from attnviz.experiments import behaviour, verdicts_file
 from attnviz.experiments.verdicts import (
     LEAST,
     Effects,
@@ -45,7 +45,7 @@ def copies_the_previous(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tiny("bert", tmp_path_factory.mktemp("built") / "bert")
     config = AutoConfig.from_pretrained(folder)
     config.num_hidden_layers = 1
-    network = AutoModelForMaskedLM.from_config(config, dtype=torch.float32).eval()
+    network = BertForMaskedLM(config).float().eval()
     angles = torch.arange(config.max_position_embeddings) * 2 * math.pi / POSITIONS
     draws = torch.Generator().manual_seed(3)
     with torch.no_grad():
@@ -293,12 +293,10 @@ def test_the_stored_verdicts_are_on_the_bundled_bert_alone() -> None:
 
 @pytest.mark.everything
 def test_the_stored_verdicts_are_what_the_command_makes(monkeypatch: pytest.MonkeyPatch) -> None:
-    named = verdicts.labels
+    def only(tally: Tally) -> list[list[Rule | None]]:
+        return [[rule if rule is SAME_WORD else None for rule in row] for row in labels(tally)]
 
-    def only(tally: verdicts.Tally) -> list[list[Rule | None]]:
-        return [[rule if rule is SAME_WORD else None for rule in row] for row in named(tally)]
-
-    monkeypatch.setattr(verdicts, "labels", only)
+    monkeypatch.setattr("attnviz.experiments.verdicts.labels", only)
     *_, last = measure("minilm", behaviour.bundled().splitlines())
     stored = verdicts_file.stored(resolve.entry("minilm"))
     assert stored is not None

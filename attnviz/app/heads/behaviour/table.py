@@ -44,7 +44,7 @@ def draw(findings: Findings) -> None:
                 max_value=100.0 if share else float(np.nanmax(means)) or 1.0,
             )
     if known := verdict.stored(findings.model):
-        columns["verdict"] = [each.stamp for each in known.heads]
+        columns["verdict"] = [known.of(*at).stamp for at in np.ndindex(findings.tally.shape)]
         looks["verdict"] = st.column_config.TextColumn("verdict", help=markdown.plain(METHOD))
     columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
