@@ -156,9 +156,7 @@ def _from_scratch(model: ScratchModel, text: str) -> Stack:
     )
     added = (steps.positions + steps.segments).detach()
 
-    def run(
-        words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
-    ) -> StackForward:
+    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
         return _ran(edited(bert, edits).encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
 
     stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
@@ -171,9 +169,7 @@ def _of_translator(model: TranslatorModel, text: str) -> Stack:
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
 
-    def run(
-        words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
-    ) -> StackForward:
+    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
         return _ran(edited(network, edits).encoder, words + steps.positions[: words.shape[1]], seen)
 
     return Stack(tokens, steps.words, {"mean vector": average}, run)

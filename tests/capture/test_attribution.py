@@ -3,6 +3,7 @@
 import copy
 import gc
 import weakref
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ from attnviz.capture.model import Model, Way
 from attnviz.capture.stack import ExpectedToken, Stack, StackForward, expected, stack_of
 from attnviz.capture.translator import TranslatorModel, words
 from attnviz.errors import ModelNotSupported
+from attnviz.interventions.edit import Edits
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -177,8 +179,10 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        ran = stack.run(words, seen)
+    def run(
+        words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
+    ) -> StackForward:
+        ran = stack.run(words, seen, edits)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
 
