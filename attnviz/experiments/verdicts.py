@@ -27,7 +27,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, reader, self_attention
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
-from attnviz.text import decimal, head_name, plural
+from attnviz.text import decimal, head_name, percent, plural
 from attnviz.trace import Block, Floats, Kind
 
 Numbers = NDArray[np.float64]
@@ -48,15 +48,16 @@ HALF = 0.5
 all the other heads of the layer together."""
 
 METHOD = (
-    "A head is named by what it looks at on one half of the sentences; all numbers are of the other half. "
-    "There a token is drawn, the tokens that the label points it at are left out, with [MASK]’s vector (or "
-    "the mean of all word vectors) in place of theirs, and it is measured how far the drawn token’s output "
-    "turns. Needed: without the head surely some of that is lost, and more than without most other heads "
-    "of its layer. Sufficient: of what the layer adds to it, the head alone surely keeps half. Both must "
-    "hold for silent heads and for heads that put out their mean. Picture only: neither was found. "
-    "A part below 0: without the head, it is more. "
-    f"Intervals: bootstrap over sentences, {100 * CONFIDENCE:g} % for all heads and both words together "
-    "(Bonferroni)."
+    "On one half of the sentences a head is named by what it looks at clearly more than even attention "
+    "would, words before special tokens; all numbers are of the other half. In up to "
+    f"{MOST} of these a token is drawn, the tokens that the label points it at are left out, with [MASK]’s "
+    "vector (or the mean of all word vectors) in place of theirs, and it is measured how far the drawn "
+    "token’s output turns. Needed: without the head surely some of that is lost, "
+    f"{percent(LEAST_LOST)} or more, and more than without most other heads of its layer. Sufficient: of "
+    "what the layer adds to it, the head alone surely keeps half. Both must hold for silent heads and for "
+    "heads that put out their mean. Picture only: neither was found. A part below 0: without the head, it "
+    f"is more. Intervals: bootstrap over sentences, {percent(CONFIDENCE)} for all heads and both words "
+    "together (Bonferroni)."
 )
 """How a verdict comes about."""
 
