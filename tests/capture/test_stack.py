@@ -11,7 +11,7 @@ from attnviz.capture.model import WAYS, ModelInput
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
 
@@ -38,7 +38,11 @@ def test_edits_do_what_they_do_in_the_model(name: str, folder_of: FolderOf) -> N
     text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (TIRED, name)
     model, entry = loading.load(name), resolve.entry(name)
     mean = np.linspace(-1, 1, entry.d_head, dtype=np.float32)[None]
-    edits = [(), (Edit("encoder", 1, 0), Edit("encoder", 0, 1)), (HeadOutput("encoder", 0, 0, mean),)]
+    edits: list[Edits] = [
+        (),
+        (Edit("encoder", 1, 0), Edit("encoder", 0, 1)),
+        (HeadOutput("encoder", 0, 0, mean),),
+    ]
     given = ModelInput(text, target=text if "t5" in name else None)
     expected = model.outcomes(given, edits)
     found = outputs_without(stack_of(model, text), (), edits)
