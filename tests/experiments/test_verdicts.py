@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def copies_the_previous(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tiny("bert", tmp_path_factory.mktemp("built") / "bert")
     config = AutoConfig.from_pretrained(folder)
     config.num_hidden_layers = 1
-    network = BertForMaskedLM(config)
+    network: Any = BertForMaskedLM(config)
     angles = torch.arange(config.max_position_embeddings) * 2 * math.pi / POSITIONS
     draws = torch.Generator().manual_seed(3)
     with torch.no_grad():
