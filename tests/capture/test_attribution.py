@@ -179,9 +179,7 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(
-        words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
-    ) -> StackForward:
+    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
         ran = stack.run(words, seen, edits)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
