@@ -338,7 +338,7 @@ def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, fo
 
 def test_a_model_that_heeds_no_mask_masks_no_key(minilm: Model) -> None:
     stack = stack_of(minilm, TIRED)
-    deaf = replace(stack, run=lambda words, _=None: stack.run(words))
+    deaf = replace(stack, run=lambda words, _=None, edits=(): stack.run(words, edits=edits))
     with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
         all_occluded(deaf, 9, None, "key masked")
 
