@@ -16,6 +16,9 @@ PYTHON := $(VENV)/bin/python
 # opens a model of the Hugging Face hub; HF_HUB_OFFLINE=1 make app forbids even that, and the tests always do.
 export HF_HUB_DISABLE_TELEMETRY := 1
 test test-all: export HF_HUB_OFFLINE := 1
+# Where this is set (as some containers do), each test process compiles all modules and all tests anew, which takes
+# as long as everything else before the first test.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: app test test-all claims check format bundles
 .DEFAULT_GOAL := app
