@@ -77,9 +77,11 @@ def _table(chosen: HeadSelection, found: Grammar, looks: Looks) -> str:
             continue
         hits = found.hits[LOOKS.index(looks), sort]
         offset, by_offset = found.best_offset(sort)
+        # On a phone the interval may take a line of its own.
+        best = rate(int(hits.max()), total).replace("\N{NO-BREAK SPACE}(", " (")
         lines.append(
             f"| {CALLED[name]} ({total}) "
-            f"| **{numbers(_best(hits))}**: {rate(int(hits.max()), total)} "
+            f"| **{numbers(_best(hits))}**: {best} "
             f"| {_offset(offset)}: {short(by_offset, total)} "
             f"| {short(int(hits[chosen.layer, chosen.head]), total)} |"
         )
