@@ -33,10 +33,11 @@ def run(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Which heads are needed for what they look at, and which are a picture only.
+    """Which heads are needed for what they look at, which are a picture only, and which are undecided.
 
     Each head is named by what it looks at on half of our 400 sentences. On the other half, what it looks at
-    is left out: how much less does that change the output without the head?
+    is left out, once with the head and once without it: does it change the output less without? It takes
+    minutes. What the words mean stands below the table.
     """
     check_out(out, force, readable(verdicts_file.read), "file of verdicts", ".json")
     with progress() as tell:
@@ -55,7 +56,9 @@ def summary(model: str, found: HeadVerdicts) -> str:
     table = [_COLUMNS, *map(_cells, found.heads)]
     counted = [f"{sum(each.needed for each in found.heads)} needed"]
     counted.append(f"{sum(each.sufficient for each in found.heads)} sufficient")
-    counted.append(f"{sum(each.stamp == 'picture only' for each in found.heads)} picture only")
+    counted += [
+        f"{sum(each.stamp == it for each in found.heads)} {it}" for it in ("undecided", "picture only")
+    ]
     lines = [
         f"{model}: {len(found.heads)} heads, {', '.join(counted)}.",
         "",

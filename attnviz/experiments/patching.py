@@ -45,6 +45,7 @@ class Patching:
         shares: [patch], how much of the whole difference the patch takes away: 0 where the outcome stays as
             it was, 1 where it becomes the clean one. It can be negative, or above 1; since heads build on
             each other, the shares of all need not sum to 1.
+        together: the share of all heads at once; None until all were tried, and where one row alone is.
         whole: that difference: in nats of log odds between the two expected tokens; without these, 1 − cosine
             between the token's outputs.
         expected: the token whose probability is higher by most after the clean sentence, and the one after
@@ -55,6 +56,7 @@ class Patching:
     shares: Numbers
     whole: float
     expected: tuple[ExpectedToken, ExpectedToken] | None
+    together: float | None = None
 
 
 def patch(
@@ -67,8 +69,9 @@ def patch(
     outcome back. With the sentences swapped, it is noising, and finds what is needed for it (Heimersheim &
     Nanda 2024).
 
-    The outcome is what the model expects at the place, as the log odds between the two tokens that change
-    most; of a model that expects nothing there, the direction of the token's output.
+    The outcome is what the model expects at the place, as the log odds between the token whose probability
+    rises most and the one whose falls most; of a model that expects nothing there, the direction of the
+    token's output.
 
     The outputs of all heads together, of every kind and layer, give the clean outcome at each token whose
     word is the same in both sentences: all else in its residual stream comes from itself. (The other tokens
@@ -115,7 +118,13 @@ def patch(
         some = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches[first : first + at_once]]
         found = measure(loading.load(model).outcomes(other, [[each] for each in some], asked))
         shares = np.append(shares, (found - measure(before)) / whole)
-        yield Progress(len(shares), len(patches), Patching(patches[: len(shares)], shares, whole, expected))
+        together = None
+        if rows_of is None and len(shares) == len(patches):
+            every = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches]
+            all_at_once = measure(loading.load(model).outcomes(other, [every], asked))
+            together = float((all_at_once - measure(before))[0] / whole)
+        patched = patches[: len(shares)]
+        yield Progress(len(shares), len(patches), Patching(patched, shares, whole, expected, together))
 
 
 def _output(edit: Edit, outputs: Floats) -> HeadOutput:
@@ -200,7 +209,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
         )
     first, second = (_texts(trace)[-1] for trace in (clean, corrupted))
     if not 0 <= place < len(first):
-        raise AttnvizError(f"There is no token {place + 1}: there are {len(first)}.")
+        raise AttnvizError(f"There is no token {place}, counted from 0: there are {len(first)}.")
     if first[place].id != second[place].id:
         there = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
         raise AttnvizError(

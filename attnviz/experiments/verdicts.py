@@ -44,20 +44,21 @@ LEAST_LOST = 0.01
 """A head without which less is lost is not called needed, however sure that little is."""
 
 HALF = 0.5
-"""A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds: more than
-all the other heads of the layer together."""
+"""A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds."""
 
 METHOD = (
-    "On one half of the sentences a head is named by what it looks at clearly more than even attention "
+    "On one half of our sentences a head is named by what it looks at clearly more than even attention "
     "would, words before special tokens; all numbers are of the other half. In up to "
     f"{MOST} of these a token is drawn, the tokens that the label points it at are left out, with [MASK]’s "
     "vector (or the mean of all word vectors) in place of theirs, and it is measured how far the drawn "
-    "token’s output turns. Needed: without the head surely some of that is lost, "
-    f"{percent(LEAST_LOST)} or more, and more than without most other heads of its layer. Sufficient: of "
-    "what the layer adds to it, the head alone surely keeps half. Both must hold for silent heads and for "
-    "heads that put out their mean. Picture only: neither was found. A part below 0: without the head, it "
-    f"is more. Intervals: bootstrap over sentences, {percent(CONFIDENCE)} for all heads and both words "
-    "together (Bonferroni)."
+    f"token’s output turns. Needed: without the head, {percent(LEAST_LOST)} of that or more is lost, and the "
+    "whole interval lies above 0 and above the median of the other heads of its layer. Sufficient: of "
+    "what the layer adds to it, the head alone keeps half, with its whole interval. Each must hold in both "
+    "ways, for silent heads and for heads that put out their mean. Picture only: in neither way is it sure "
+    f"that {percent(LEAST_LOST)} or more is lost or won. Undecided: all else. Not tested: whether the head "
+    "matters less for other tokens; some lose as much of those. Intervals: bootstrap over sentences, so "
+    f"wide that with {percent(CONFIDENCE)} neither word is wrong for any head (Bonferroni); near a limit, "
+    "other random numbers can change a word."
 )
 """How a verdict comes about."""
 
@@ -92,6 +93,11 @@ class Removed:
     def needed(self) -> bool:
         """Whether surely something is lost, no trifle, and more than without most heads beside it."""
         return self.lost.low > max(0.0, self.others) and self.lost.value >= LEAST_LOST
+
+    @property
+    def sure(self) -> bool:
+        """Whether surely something changes without the head, and no trifle."""
+        return not self.lost.low <= 0 <= self.lost.high and abs(self.lost.value) >= LEAST_LOST
 
     @property
     def sufficient(self) -> bool:
@@ -138,10 +144,11 @@ class Verdict:
     @property
     def stamp(self) -> str:
         """The verdict in a word or a few; "" where there is none: no label, or too few sentences."""
-        if self.silenced is None:
+        if self.silenced is None or self.averaged is None:
             return ""
         words = [word for word in ("needed", "sufficient") if getattr(self, word)]
-        return " and ".join(words) or "picture only"
+        otherwise = "undecided" if self.silenced.sure or self.averaged.sure else "picture only"
+        return " and ".join(words) or otherwise
 
 
 @dataclass(frozen=True)
@@ -165,34 +172,39 @@ class HeadVerdicts:
     def told(self, layer: int, head: int) -> str:
         """The verdict on one head (from 0) in a sentence or two, as Markdown."""
         verdict = self.of(layer, head)
-        name, rule = f"Head **{head_name(layer, head)}**", verdict.label
+        name, rule = f"head **{head_name(layer, head)}**", verdict.label
         if rule is None:
             looked_for = "; ".join(self.special.fill(each.short) for each in OF_PLACES)
             return (
-                f"{name} has no label: to none of these it gives clearly more than even attention would "
-                f"({looked_for})."
+                f"No label: over our sentences, {name} gives to none of these clearly more than even "
+                f"attention would ({looked_for})."
             )
         amount = f"**{rule.amount(verdict.score, verdict.raw)}**"
-        label = f"{name} {self.special.fill(rule.does, amount)} ({plural(verdict.read, 'sentence')})."
+        label = (
+            f"Over {plural(verdict.read, 'sentence')} of ours, whatever stands here, {name} "
+            f"{self.special.fill(rule.does, amount)}."
+        )
         if verdict.silenced is None or verdict.averaged is None:
             return (
                 f"{label} What that does to the output was not measured: only "
                 f"{plural(verdict.sentences, 'sentence')} had such a token, and it takes {LEAST}."
             )
-        owed = self.special.fill(f"of what a token’s output owes to {rule.short}")
-        owed += f" (1 − cosine: {verdict.effect:.3f})"
         silenced, averaged = verdict.silenced, verdict.averaged
         evidence = (
-            f"silencing it takes {_written(silenced.lost)} {owed}; replacing its output by its mean takes "
-            f"{_written(averaged.lost)}; the median of the other heads of its layer is "
-            f"{_percent(silenced.others)} and {_percent(averaged.others)}"
+            f"If {self.special.fill(rule.short)} is left out, a token’s output turns (1 − cosine: "
+            f"{verdict.effect:.3f}, {plural(verdict.sentences, 'sentence')}). Of that, "
+            f"{_written(silenced.lost)} is lost if the head is silent, and {_written(averaged.lost)} if it "
+            f"puts out its mean; for the median of the other heads of its layer, {_percent(silenced.others)} "
+            f"and {_percent(averaged.others)}."
         )
+        if min(silenced.lost.value, averaged.lost.value) < 0:
+            evidence += " A loss below 0: without the head, it turns further."
         if verdict.sufficient and silenced.kept and averaged.kept:
             evidence += (
-                f". Of what its layer adds to that, it alone keeps {_written(silenced.kept)}, and "
-                f"{_written(averaged.kept)} beside the others’ means"
+                f" Of what its layer adds to that, it alone keeps {_written(silenced.kept)}, and "
+                f"{_written(averaged.kept)} beside the others’ means."
             )
-        return f"{label} **{verdict.stamp.capitalize()}**: {evidence}."
+        return f"**{verdict.stamp.capitalize()}.** {label} {evidence}"
 
 
 def _written(part: Part) -> str:

@@ -106,7 +106,7 @@ def test_a_head_that_copies_is_needed_and_sufficient_and_one_that_only_looks_is_
         assert [way.lost.value, way.lost.high, way.kept.value] == pytest.approx([0] * 3, abs=1e-4)
         assert way.others == pytest.approx(0.5, abs=1e-4)  # one of the two others is the one that copies
     assert even.label is None
-    assert "has no label: to none of these" in found.told(0, 2)
+    assert "No label: over our sentences" in found.told(0, 2)
 
 
 def test_the_command_prints_every_head_and_writes_what_was_found(
@@ -119,7 +119,7 @@ def test_the_command_prints_every_head_and_writes_what_was_found(
     out = tmp_path / "verdicts.json"
     assert main(["verdicts", "--model", copies_the_previous, "--out", str(out)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(": 3 heads, 1 needed, 1 sufficient, 1 picture only.")
+    assert lines[0].endswith(": 3 heads, 1 needed, 1 sufficient, 0 undecided, 1 picture only.")
     rows = [line.split() for line in lines[3:6]]
     assert [row[:2] for row in rows] == [["1-1", "previous"], ["1-2", "previous"], ["1-3", "none"]]
     assert rows[0][-3:] == ["needed", "and", "sufficient"]
@@ -197,9 +197,10 @@ def removed(lost: float, others: float = 0.0, kept: float = 0.0) -> Removed:
     ("silenced", "averaged", "stamp"),
     [
         (removed(0.1), removed(0.01), "needed"),
-        (removed(0.1), removed(-0.01), "picture only"),
-        (removed(0.1, others=0.2), removed(0.3), "picture only"),
-        (removed(0.1), Removed(Part(0.009, 0.008, 0.01), 0.0, None), "picture only"),
+        (removed(0.1), removed(-0.01), "undecided"),
+        (removed(0.1, others=0.2), removed(0.3), "undecided"),
+        (removed(0.1), Removed(Part(0.009, 0.008, 0.01), 0.0, None), "undecided"),
+        (removed(0.0), Removed(Part(0.009, 0.008, 0.01), 0.0, None), "picture only"),
         (removed(-0.1, kept=0.5), removed(-0.1, kept=0.6), "sufficient"),
         (replace(removed(-0.1), kept=None), removed(-0.1, kept=0.6), "picture only"),
         (removed(0.1, kept=0.5), removed(0.1, kept=0.49), "needed"),
@@ -219,24 +220,25 @@ def test_a_verdict_in_a_sentence() -> None:
     silenced = Removed(Part(0.31, 0.24, 0.38), 0.012, Part(0.83, 0.6, 1.04))
     averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.7, 0.55, 0.9))
     label = (
-        "Head **2-1** gives the token before it **17 % of its attention, 64 % of what goes to words** (200 "
-        "sentences)."
+        "Over 200 sentences of ours, whatever stands here, head **2-1** gives the token before it **17 % of "
+        "its attention, 64 % of what goes to words**."
     )
     evidence = (
-        "silencing it takes 31.0 % (24.0 to 38.0 %) of what a token’s output owes to the token before (1 − "
-        "cosine: 0.171); replacing its output by its mean takes 28.0 % (21.0 to 35.0 %); the median of the "
-        "other heads of its layer is 1.2 % and −3.0 %"
+        "If the token before is left out, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of "
+        "that, 31.0 % (24.0 to 38.0 %) is lost if the head is silent, and 28.0 % (21.0 to 35.0 %) if it "
+        "puts out its mean; for the median of the other heads of its layer, 1.2 % and −3.0 %."
     )
     kept = (
-        ". Of what its layer adds to that, it alone keeps 83.0 % (60.0 to 104.0 %), and 70.0 % (55.0 to "
-        "90.0 %) beside the others’ means"
+        " Of what its layer adds to that, it alone keeps 83.0 % (60.0 to 104.0 %), and 70.0 % (55.0 to "
+        "90.0 %) beside the others’ means."
     )
     assert told(PREVIOUS, silenced=silenced, averaged=averaged) == (
-        f"{label} **Needed and sufficient**: {evidence}{kept}."
+        f"**Needed and sufficient.** {label} {evidence}{kept}"
     )
-    picture = replace(silenced, lost=Part(0.31, -0.02, 0.5), kept=Part(0.6, 0.4, 0.8))
-    assert told(PREVIOUS, silenced=picture, averaged=averaged) == (
-        f"{label} **Picture only**: {evidence.replace('(24.0 to 38.0', '(−2.0 to 50.0')}."
+    less = replace(silenced, lost=Part(-0.31, -0.38, -0.24), kept=Part(0.6, 0.4, 0.8))
+    changed = evidence.replace("31.0 % (24.0 to 38.0 %)", "−31.0 % (−38.0 to −24.0 %)")
+    assert told(PREVIOUS, silenced=less, averaged=averaged) == (
+        f"**Undecided.** {label} {changed} A loss below 0: without the head, it turns further."
     )
 
 

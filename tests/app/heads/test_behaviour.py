@@ -165,7 +165,7 @@ def test_opening_a_head_shows_its_verdict(page: str) -> None:
     assert known is not None
     assert known.told(1, 8) in words(app)
     app = visit(page, text=TIRED, layer="1", head="7")
-    assert "of what a token’s output owes to the first token, \\[CLS\\] (1 − cosine" in words(app)
+    assert "If the first token, \\[CLS\\] is left out, a token’s output turns (1 − cosine" in words(app)
     told = words(visit(page, text=TIRED, model="translator", layer="1", head="1"))
     assert "not measured for this model. `python -m attnviz verdicts --model translator` measures it." in told
 

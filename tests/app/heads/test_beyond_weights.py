@@ -92,7 +92,7 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     assert f"Of 10 measures, {first or 'none'} put" in told
     assert "(mean vector); or no other token may look at it, in any layer (key masked); or it is" in told
     assert any("**Leaving it out: mask vector** is not here" in info.value for info in app.info)
-    assert "Where a row is dark all over, all its values are nearly as large as the largest" in told
+    assert "Where a row has one strong colour, all its values are nearly as large as the largest" in told
 
 
 def test_the_output_is_taken_apart() -> None:
@@ -192,9 +192,11 @@ def test_whether_every_way_has_the_same_token_first_is_said(latest: Progress[Mea
         return _moves_most(chosen(), found, rows(found, 0, 1, counted)[:3])
 
     unit = "1 − cosine of its output before and after"
-    assert said(dog, 2 * dog, dog) == (f"Leaving out `dog` moves `it` most, {THREE}: {unit} is 0.2 to 0.4.")
+    assert said(dog, 2 * dog, dog) == (
+        f"Of the ranked tokens, `dog`, left out, moves `it` most, {THREE}: {unit} is 0.2 to 0.4."
+    )
     assert said(dog, road, 2 * dog) == (
-        "Which token moves `it` most depends on how it is left out: `dog` (mean vector and deleted: "
+        "Which ranked token moves `it` most depends on how it is left out: `dog` (mean vector and deleted: "
         f"0.2 to 0.4); `road` (key masked: 0.3). The numbers are {unit}."
     )
 

@@ -55,8 +55,9 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
     for sentence in (
         "The output of `it` after the last layer turns by **28.6°** between the two sentences",
         f"carry most: {best // 12 + 1}-{best % 12 + 1} **{decimal(100 * expected.shares[best], 1)} %**",
-        f"All shares together are {decimal(100 * expected.shares.sum(), 1)} %",
-        "at `it`, it carries",
+        f"All shares added are {decimal(100 * expected.shares.sum(), 1)} %",
+        "put in at once, bring over 100.0 %",
+        "is that of `it`: **",
     ):
         assert sentence in words(app)
 
@@ -71,7 +72,7 @@ def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:
         "The second sentence makes `elle` likelier after `car` (90.0 % against 0.1 %), the first `il`"
         in words(app)
     )
-    assert "at `it`, it carries **98.7 %**, the most" in words(app)
+    assert "is that of `it`: **98.7 %**." in words(app)
 
 
 def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:

@@ -128,13 +128,14 @@ def _moves_most(chosen: TokenSelection, found: MeasuredToken, yardstick: Sequenc
         [(most, effects)] = told.items()
         is_ = f"{unit} is " if unit else ""
         return (
-            f"{where}Leaving out {chosen.called(most)} moves {what} most, {under(ways)}: {is_}{to}{effects}."
+            f"{where}Of the ranked tokens, {chosen.called(most)}, left out, moves {what} most, "
+            f"{under(ways)}: {is_}{to}{effects}."
         )
     each = "; ".join(
         f"{chosen.called(most)} ({joined(by_token[most])}: {to}{effects})" for most, effects in told.items()
     )
     numbers = f" The numbers are {unit}." if unit else ""
-    return f"{where}Which token moves {what} most depends on how it is left out: {each}.{numbers}"
+    return f"{where}Which ranked token moves {what} most depends on how it is left out: {each}.{numbers}"
 
 
 def _effects(found: MeasuredToken, ways: Sequence[Way], token: int) -> str:
@@ -206,8 +207,8 @@ def _how_to_read(found: MeasuredToken, count: int) -> str:
     if found.followed is not None:
         followed = "the logarithm of that probability"
     return (
-        "Each row has its own scale of colours. Where a row is dark all over, all its values are nearly as "
-        "large as the largest, and its ranks rest on small differences. ρ is Spearman’s rank correlation "
+        "Each row has its own scale of colours. Where a row has one strong colour, all its values are nearly "
+        "as large as the largest, and its ranks rest on small differences. ρ is Spearman’s rank correlation "
         f"over the {count} tokens that are ranked: 1 is the same order, −1 the reverse, 0 none. It is "
         "computed with each way of leaving words out; the bar goes from the lowest to the highest of them, "
         f"on a scale from −1 to 1. To leave a word out, its vector is replaced by {vectors}{others}. "

@@ -193,11 +193,11 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     most = ", ".join(f"{names[at]} **{_percent(found.shares[at])}**" for at in order[:3])
     so_far = "" if progress.finished else ", as far as they were tried"
     st.markdown(f"{_outcome(asked, found)} Heads that carry most{so_far}: {most}.")
-    if progress.finished:
+    if found.together is not None:
         st.markdown(
-            f":small[All shares together are {_percent(found.shares.sum())}. They need not be 100 %: heads "
+            f":small[All shares added are {_percent(found.shares.sum())}. They need not be 100 %: heads "
             "build on each other, and two can carry the same. A negative share moves the outcome away. The "
-            "outputs of all heads at once bring over 100 %.]"
+            f"outputs of all heads, put in at once, bring over {_percent(found.together)}.]"
         )
     furthest = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -221,16 +221,16 @@ def _outcome(asked: _Patch, found: Patching) -> str:
     if found.expected is None:
         return (
             f"The output of {asked.where} after the last layer turns by **{angle(found.whole)}** between the "
-            "two sentences. A head’s share is how much of that (of 1 − cosine) goes once its output is put "
-            "in: 0 % is nothing, 100 % all."
+            "two sentences. A head’s share is how much of that difference (of 1 − cosine) is gone once its "
+            "output is put in: 0 % is nothing, 100 % all."
         )
     one, other = found.expected
     return (
         f"{asked.sides[0]} makes {markdown.code(one.text)} likelier {asked.where} "
         f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), {asked.sides[1]} "
         f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
-        "nothing else changes more. A head’s share is how far its output moves the log odds between the two: "
-        "0 % is not at all, 100 % all the way."
+        "no other token’s probability differs more in the same direction. A head’s share is how far its "
+        "output moves the log odds between the two: 0 % is not at all, 100 % all the way."
     )
 
 
@@ -239,8 +239,8 @@ def _rows(chosen: Intervention, progress: Progress[Patching]) -> None:
     furthest = float(np.abs(shares).max()) or 1.0
     most = int(np.abs(shares).argmax())
     st.markdown(
-        f"And if the output of head {chosen.name} is taken over **at one token alone**: at "
-        f"{markdown.token(most, chosen.queries)}, it carries **{_percent(shares[most])}**, the most."
+        f"And if the output of head {chosen.name} is taken over **at one token alone**, the largest share, "
+        f"up or down, is that of {markdown.token(most, chosen.queries)}: **{_percent(shares[most])}**."
     )
     shown = sorted(np.argsort(-np.abs(shares), kind="stable")[:_MOST_BARS].tolist())
     some = f"; the {len(shown)} of {len(shares)} that carry most" if len(shown) < len(shares) else ""

@@ -307,7 +307,7 @@ def measures(found: Distances) -> None:
         "only in the last word, and so in the pronoun. Their combinations of words occur nowhere in the "
         "training. A word is right if it is the most probable one after all that is right before it. A line "
         "is the median of the seeds, and its bars go from the lowest to the highest. Right "
-        "of the dotted line, sentences are longer than any that the networks learned from."
+        "of the dotted line, sentences have more clauses than any that the networks learned from."
     )
     left, right = st.columns(2, gap="large")
     with left:
@@ -440,7 +440,7 @@ def _weight_chart(found: Distances) -> None:
         found,
         [
             Line(
-                f"head {head.name}, back at the noun, for {gender}",
+                f"decoder head {head.name}, back at the noun, for {gender}",
                 _words(found),
                 _percents(head),
                 dash=_GENDER_DASH[gender],
@@ -450,7 +450,7 @@ def _weight_chart(found: Distances) -> None:
         ]
         + [
             Line(
-                f"head {found.looks.across.name}, across at the last word and [END]",
+                f"cross-attention head {found.looks.across.name}, at the last word and [END]",
                 _words(found),
                 _percents(found.looks.across),
                 dash="dash",
@@ -482,11 +482,12 @@ def _looks_in_words(found: Distances) -> str:
     across = found.looks.across
     return (
         "**Where the transformer looks** as it chooses *il* or *elle*: of the heads that look back at the "
-        "French written so far, the one that gives most to the noun that is meant, or its article, is head "
-        f"{il.name} where *il* is right ({told(il)}), and head {elle.name} where *elle* is right "
-        f"({told(elle)}); each in half of the sentences. Of the heads that look across at the English, head "
-        f"{across.name} gives most to its end: to the last word, the reason by which one knows what *it* "
-        f"means, and the [END] behind it, together {told(across)}. Nobody told them to."
+        "French written so far, the one that gives most to the noun that is meant, or its article, is "
+        f"decoder head {il.name} where *il* is right ({told(il)}), and decoder head {elle.name} where *elle* "
+        f"is right ({told(elle)}); each in half of the sentences. Of the heads that look across at the "
+        f"English, cross-attention head {across.name} gives most to its end: to the last word, the reason by "
+        f"which one knows what *it* means, and the [END] behind it, together {told(across)}. Nobody told "
+        "them to."
     )
 
 
@@ -516,7 +517,7 @@ def _chart(
         digits=digits,
         marked=_words(found)[found.longest_learned],
         alt=alt,
-        caption=f"{found.sentences} sentences a point. {note}Longest learned from: "
+        caption=f"{found.sentences} sentences a point. {note}With the most clauses learned from: "
         f"{found.words[found.longest_learned]:.0f} words.",
         filename=filename,
     )
@@ -573,8 +574,8 @@ def limits(found: Distances) -> None:
 - **That a recurrent network forgets what *it* means.** Masculine or feminine is little to carry: at the
   greatest distance that it learned from, this LSTM gets {percent(pronoun)} of the pronouns right.
 - **That attention has no limits.** It compares every word with every other: twice the words, four times the
-  work. And lengths that it never saw in training are foreign to it: from {found.words[at]:.0f} words, the
-  most that it learned from, to {found.words[-1]:.0f}, the transformer goes from
+  work. And what was rare or absent in training is foreign to it: from {found.words[at]:.0f} words on average,
+  with the most clauses that it learned from, to {found.words[-1]:.0f}, the transformer goes from
   {percent(learned.exact)} right translations to {percent(beyond.exact)}, and from
   {percent(learned.pronoun)} right pronouns to {percent(beyond.pronoun)}. The LSTM with attention, which
   knows no positions, goes from {percent(both_learned.exact)} to {percent(both_beyond.exact)}, and from
