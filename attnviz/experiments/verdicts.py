@@ -181,7 +181,7 @@ class HeadVerdicts:
             )
         amount = f"**{rule.amount(verdict.score, verdict.raw)}**"
         label = (
-            f"Over {plural(verdict.read, 'sentence')} of ours, whatever stands here, {name} "
+            f"Over {plural(verdict.read, 'sentence')} of ours, whatever is typed here, {name} "
             f"{self.special.fill(rule.does, amount)}."
         )
         if verdict.silenced is None or verdict.averaged is None:

@@ -220,8 +220,8 @@ def test_a_verdict_in_a_sentence() -> None:
     silenced = Removed(Part(0.31, 0.24, 0.38), 0.012, Part(0.83, 0.6, 1.04))
     averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.7, 0.55, 0.9))
     label = (
-        "Over 200 sentences of ours, whatever stands here, head **2-1** gives the token before it **17 % of "
-        "its attention, 64 % of what goes to words**."
+        "Over 200 sentences of ours, whatever is typed here, head **2-1** gives the token before it **17 % "
+        "of its attention, 64 % of what goes to words**."
     )
     evidence = (
         "If the token before is left out, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of "
