@@ -68,7 +68,7 @@ def word(widgets: Widgets, place: int) -> Locator:
 def test_the_arrow_is_dragged_to_another_word_and_back(widgets: Widgets, width: int) -> None:
     page = widgets.page
     show(widgets, width=width)
-    page.mouse.move(*middle(page.get_by_role("slider")))
+    page.get_by_role("slider").hover()  # when it stands still
     page.mouse.down()
     page.mouse.move(*middle(word(widgets, 4)), steps=4)
     expect(word(widgets, 4)).to_have_class("word aimed")
@@ -82,7 +82,7 @@ def test_the_arrow_is_dragged_to_another_word_and_back(widgets: Widgets, width: 
     expect(page.locator("mark").first).to_have_text("elle")
     expect(page.locator(".choice .was[data-value]")).to_have_text("93.8 %")
     expect(page.locator(".choice .is[data-value]")).to_have_text("3.1 %")
-    page.mouse.move(*middle(page.get_by_role("slider")))
+    page.get_by_role("slider").hover()  # when it stands still
     page.mouse.down()
     page.mouse.move(*middle(word(widgets, 1)), steps=3)
     page.mouse.up()

@@ -114,8 +114,8 @@ def test_a_list_of_what_a_head_gives_its_attention_to_sums_to_all_of_it() -> Non
     first, separator, words_share = (f"**{percent(float(part), 1)}**" for part in given)
     told = words(visit("behaviour", text=LINES[3], layer="3", head="10"))
     assert (
-        f"Of its attention, a token gives on average {first} to \\[CLS\\], {separator} to \\[SEP\\] and "
-        f"{words_share} to words."
+        f"Of its attention, a token that is not special gives on average {first} to \\[CLS\\], "
+        f"{separator} to \\[SEP\\] and {words_share} to words."
     ) in told
 
 

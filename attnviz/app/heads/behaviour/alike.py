@@ -94,8 +94,9 @@ def _explain(findings: Findings, here: int) -> None:
         f"square root of a divergence is a true distance. **The plane keeps {percent(alike.scaled.kept)} of "
         "the squared distances** (classical scaling), so points can look nearer than their heads are, never "
         f"further apart; the axes have no meaning. {_NAMED} Point at the others, or use the arrow keys.\n\n"
-        "The groups come from the full distances, by Ward’s rule. What is told of a group are the two rules "
-        "whose mean over its heads is furthest from that of all heads. That there are "
+        "The groups come from the full distances, by Ward’s rule. Of the rules that say at what a head "
+        "looks, and of how evenly, a group is told by the two whose mean over its heads is furthest from "
+        "that of all heads. That there are "
         f"{int(alike.group.max()) + 1} groups is our choice: as many as there are marks, and fewer for few "
         "heads."
     )

@@ -186,7 +186,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
     parts = of_attention(findings, layer, head)
     if len(parts) > 1:
         listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts]
-        st.markdown(f"Of its attention, a token gives on average {joined(listed)}.")
+        st.markdown(f"Of its attention, a token that is not special gives on average {joined(listed)}.")
     bars = (
         "Bars: how many of the sentences score about so much. ± is their standard deviation. "
         if findings.many

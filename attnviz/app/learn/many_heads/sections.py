@@ -166,9 +166,9 @@ def habit(chosen: HeadSelection) -> None:
     here = chosen.layer, chosen.head
     found = _habits(chosen.text)
     st.markdown(
-        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures all tokens of "
-        "this sentence; *even* is what a head scores that gives every token the same weight. A number means "
-        "little unless it is far above that."
+        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures this "
+        "sentence, in the way said there; *even* is what a head scores that gives every token the same "
+        "weight. A number means little unless it is far above that."
     )
     sizes.table(
         ("rule", "satisfied", f"head {chosen.head_name}", "even"),

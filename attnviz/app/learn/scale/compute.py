@@ -187,8 +187,8 @@ def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
     return HeadRow(
         tokens=compute.tokens(text),
         d_head=queries.shape[-1],
-        variance=float((queries @ keys.T).var()),
-        query_variance=float(queries.var()),
-        key_variance=float(keys.var()),
+        variance=float((queries @ keys.T).var(correction=0)),  # of all there are, not of a sample
+        query_variance=float(queries.var(correction=0)),
+        key_variance=float(keys.var(correction=0)),
         row=compare(queries[query], keys),
     )

@@ -201,9 +201,10 @@ def scorings(chosen: WeighedToken) -> None:
             lesson.formula(latex + r"\rule[-0.9em]{0em}{2.2em}")
             st.markdown(
                 f"with itself {decimal(scores[chosen.query])}, "
-                f"best other {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}\n\n"
+                f"best other word {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}\n\n"
                 f"weights **{percent(row.min(), 1)}** to **{percent(row.max(), 1)}**\n\n"
-                f"{compute.best_with_itself(found)} of {len(row)} tokens score highest with themselves\n\n"
+                f"{compute.best_with_itself(found)} of {len(row)} tokens score nothing higher than "
+                "themselves\n\n"
                 f":small[{CERTAIN[scoring]}]"
             )
     numbers = _random_numbers(chosen.found.vectors.shape[1], chosen.draw)
