@@ -52,8 +52,12 @@ def wilson(right: int, total: int) -> tuple[float, float]:
 
 def ratios(parts: Numbers, wholes: Numbers) -> Numbers:
     """Σ part / Σ whole over the last axis; 0 where the wholes sum to 0."""
-    above, below = parts.sum(axis=-1), wholes.sum(axis=-1)
-    above, below = np.broadcast_arrays(above, below)
+    return _divided(parts.sum(axis=-1), wholes.sum(axis=-1))
+
+
+def _divided(sums: Numbers, by: Numbers) -> Numbers:
+    """0 where there is nothing to divide by."""
+    above, below = np.broadcast_arrays(sums, by)
     found: Numbers = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
     return found
 
@@ -77,8 +81,7 @@ def ratio_intervals(
     drawn = np.random.default_rng(seed).multinomial(
         sentences, np.full(sentences, 1 / sentences), size=RESAMPLES
     )
-    above, below = np.broadcast_arrays(parts @ drawn.T.astype(np.float64), wholes @ drawn.T)
-    found = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    found = _divided(parts @ drawn.T.astype(np.float64), wholes @ drawn.T)
     low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=-1)
     return low, high
 

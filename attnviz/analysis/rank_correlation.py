@@ -38,10 +38,14 @@ def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
         −1 (one order is the other's reverse) to 1 (the same); NaN where one has no order: fewer than two
         values, or all of them equal.
     """
-    first, second = ranks(one), ranks(other)
-    if len(first) < 2:
+    return correlation_of_ranks(ranks(one), ranks(other))
+
+
+def correlation_of_ranks(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """The same of what is ranked already: `ranks` takes longer than the rest."""
+    if len(one) < 2:
         return float("nan")
-    first, second = first - first.mean(), second - second.mean()
+    first, second = one - one.mean(), other - other.mean()
     size = np.sqrt((first**2).sum() * (second**2).sum())
     return float((first * second).sum() / size) if size else float("nan")
 

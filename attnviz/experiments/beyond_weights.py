@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.decomposition import ResidualStream, around_attention
 from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
-from attnviz.analysis.rank_correlation import rank_correlation, ranks
+from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
 from attnviz.capture import loading
 from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
@@ -175,8 +175,9 @@ def agreements(found: MeasuredToken, measure: str, counted: Mask) -> Floats:
 
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
     """[..., token] → [way, ...]."""
-    lines, yardstick = values.reshape(-1, values.shape[-1])[:, counted], ways(found, counted)
-    each = [rank_correlation(line, found.left_out[way][counted]) for way in yardstick for line in lines]
+    lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]
+    yardstick = [ranks(found.left_out[way][counted]) for way in ways(found, counted)]
+    each = [correlation_of_ranks(line, row) for row in yardstick for line in lines]
     return np.array(each, dtype=np.float32).reshape(len(yardstick), *values.shape[:-1])
 
 

@@ -12,7 +12,7 @@ from attnviz.capture.model import Model, ModelInput, Outcomes
 from attnviz.errors import AttnvizError, InvalidEdit, quoted
 from attnviz.experiments.ablation import Numbers, heads_of, turned
 from attnviz.experiments.progress import Progress
-from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.spelling import SPACES
 from attnviz.text import plural
@@ -113,16 +113,18 @@ def patch(
     before, there = (loaded.outcomes(given, [()], asked) for given in (other, clean))
     measure, expected = _measure(loaded, there, before, place)
     whole = float(measure(there)[0] - measure(before)[0])
+
+    def share(variants: Sequence[Edits]) -> Numbers:
+        return (measure(loading.load(model).outcomes(other, variants, asked)) - measure(before)) / whole
+
     shares = np.zeros(0)
     for first in range(0, len(patches), at_once):
         some = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches[first : first + at_once]]
-        found = measure(loading.load(model).outcomes(other, [[each] for each in some], asked))
-        shares = np.append(shares, (found - measure(before)) / whole)
+        shares = np.append(shares, share([[each] for each in some]))
         together = None
         if rows_of is None and len(shares) == len(patches):
             every = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches]
-            all_at_once = measure(loading.load(model).outcomes(other, [every], asked))
-            together = float((all_at_once - measure(before))[0] / whole)
+            together = share([every]).item()
         patched = patches[: len(shares)]
         yield Progress(len(shares), len(patches), Patching(patched, shares, whole, expected, together))
 
