@@ -8,15 +8,16 @@ import pytest
 from attnviz.app.jobs import JOBS
 from attnviz.capture import loading
 from attnviz.models import allowed
+from tests.app.shown import SECONDS
 
 
 @pytest.fixture(autouse=True)
 def _nobody_watches_any_more() -> Iterator[None]:
-    """What a page has begun to compute takes no time from the next test."""
+    """What a page has begun takes no time from the next test, and Python does not end amid a model's pass."""
     yield
     for key, job in list(JOBS._jobs.items()):
         if job.running:
-            job.end(0)
+            job.end(SECONDS)
             del JOBS._jobs[key]
 
 
